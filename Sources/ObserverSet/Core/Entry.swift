@@ -1,0 +1,82 @@
+/// What a registration has beyond a function, whatever its parameters: an owner, a place to run, a mailbox.
+///
+/// Immutable, but for the liveness of an entry that hops; so one entry may serve several registrations unless
+/// `registered()` makes another.
+class AnyEntry: @unchecked Sendable {
+    /// The owner, loaded, if there is one and it lives. Never under the lock.
+    var owner: AnyObject? { nil }
+    /// The static type of the owner; nil if the registration has none.
+    var ownerType: Any.Type? { nil }
+    /// Where the observer runs, for descriptions; nil if on the notifying thread.
+    var isolationDescription: String? { nil }
+    /// Where values wait that were notified from elsewhere.
+    var mailbox: Mailbox? { nil }
+    /// The registration has been removed: what is still enqueued is to be dropped.
+    func end() {}
+
+    /// The entry for a registration of its own: with its own liveness, and the same mailbox. Of the same type.
+    func registered() -> AnyEntry { self }
+
+    /// Whether the observer may still be called: it has no owner, or a living one. Never under the lock.
+    final var isAlive: Bool {
+        CallOut.assertNoLockIsHeld()
+        return ownerType == nil || owner != nil
+    }
+}
+
+/// The part that knows the parameters.
+class Entry<Parameters: Sendable>: AnyEntry, @unchecked Sendable {
+    /// Calls the observer, or enqueues the call. `here` identifies the notifier's actor; zero if it has none.
+    ///
+    /// Returns false if the owner is dead, so that the pass can have the entry removed.
+    func deliver(_ parameters: Parameters, from here: UInt) -> Bool {
+        fatalError("abstract")
+    }
+}
+
+/// An observer with a weakly held owner, which is passed to it.
+final class OwnedEntry<Owner: AnyObject & Sendable, Parameters: Sendable>: Entry<Parameters>, @unchecked Sendable {
+    private weak let weakOwner: Owner?
+    private let call: @Sendable (Owner, Parameters) -> Void
+
+    init(owner: Owner, call: @escaping @Sendable (Owner, Parameters) -> Void) {
+        self.weakOwner = owner
+        self.call = call
+    }
+
+    override func deliver(_ parameters: Parameters, from here: UInt) -> Bool {
+        guard let owner = weakOwner else { return false }
+        call(owner, parameters)
+        return true
+    }
+
+    override var owner: AnyObject? { weakOwner }
+    override var ownerType: Any.Type? { Owner.self }
+}
+
+/// An observer of something else, reached through a function.
+final class AdaptedEntry<Input: Sendable, Parameters: Sendable>: Entry<Input>, @unchecked Sendable {
+    private let base: Payload<Parameters>
+    private let transform: @Sendable (Input) -> Parameters?
+
+    init(base: Payload<Parameters>, transform: @escaping @Sendable (Input) -> Parameters?) {
+        self.base = base
+        self.transform = transform
+    }
+
+    override func deliver(_ input: Input, from here: UInt) -> Bool {
+        guard let parameters = transform(input) else { return true }
+        return base.deliver(parameters, from: here)
+    }
+
+    override var owner: AnyObject? { base.entry?.owner }
+    override var ownerType: Any.Type? { base.entry?.ownerType }
+    override var isolationDescription: String? { base.entry?.isolationDescription }
+    override var mailbox: Mailbox? { base.entry?.mailbox }
+
+    override func registered() -> AnyEntry {
+        AdaptedEntry(base: base.registered(), transform: transform)
+    }
+
+    override func end() { base.entry?.end() }
+}

@@ -1,0 +1,212 @@
+// The `add` family, written once for every source. Each form makes an `Observer` and registers it.
+//
+// `@inlinable` pays here in two ways: where the client knows the source's type, `register` is called without a look at
+// witness tables, and a method's adapter, formed in the client, folds into a direct call; formed here it would allocate at
+// each call. Nothing else is inlined: what the heart does stays in one place.
+
+extension NotificationSource {
+    /// Adds an observer without an owner, which runs where it was formed.
+    ///
+    /// A closure literal belongs to the actor that its surroundings are isolated to, as with `Task { }`; elsewhere to none. On
+    /// that actor it is called synchronously, in place; when the notification comes from anywhere else it is called on the actor,
+    /// in the order of the notifications. An observer that belongs to no actor is called on the notifying thread.
+    ///
+    /// The observer lives as long as the source does, or until its token is removed. Capture weakly what should be able to
+    /// die before, or use the form with an owner.
+    ///
+    /// ```swift
+    /// let token = playlist.cleared.add { print("cleared") }
+    /// ```
+    ///
+    /// May be called on any thread. An observer added during a notification is first called by the next one (promise 3).
+    ///
+    /// - Parameters:
+    ///   - observer: What to call.
+    ///   - fileID: Where the registration stands, for descriptions.
+    ///   - line: Where the registration stands, for descriptions.
+    /// - Returns: A token that ends the registration. Dropping it ends nothing.
+    /// - Complexity: Amortised O(1).
+    @discardableResult
+    @inlinable
+    public func add(
+        @_inheritActorContext _ observer: @escaping @isolated(any) @Sendable (Parameters) -> Void,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> ObserverToken {
+        register(
+            Observer(
+                isolatedTo: observer.isolation, call: Isolation.removed(from: observer),
+                site: Site(fileID: fileID, line: line)))
+    }
+
+    /// Adds an observer that lives as long as its owner, which it is passed, and runs where it was formed.
+    ///
+    /// The owner is held weakly, and strongly only for its own call: there is nothing to remove when it goes. Use the owner
+    /// that is passed rather than capturing it, which would keep it alive.
+    ///
+    /// ```swift
+    /// playlist.itemAdded.add(view) { view, item in view.insert(item.name, at: item.index) }
+    /// ```
+    ///
+    /// For isolation, order and threads see ``add(_:fileID:line:)``. The last reference to the owner may be the one held for its
+    /// call, or for a moment by `count` and its kin; its `deinit` then runs on that thread.
+    ///
+    /// - Parameters:
+    ///   - owner: Whom the observer belongs to.
+    ///   - observer: What to call with the owner.
+    ///   - fileID: Where the registration stands, for descriptions.
+    ///   - line: Where the registration stands, for descriptions.
+    /// - Returns: A token that ends the registration before its owner does.
+    /// - Complexity: Amortised O(1).
+    @discardableResult
+    @inlinable
+    public func add<Owner: AnyObject & Sendable>(
+        _ owner: Owner,
+        @_inheritActorContext _ observer: @escaping @isolated(any) @Sendable (Owner, Parameters) -> Void,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> ObserverToken {
+        register(
+            Observer(
+                owner: owner, isolatedTo: observer.isolation, call: Isolation.removed(from: observer),
+                site: Site(fileID: fileID, line: line)))
+    }
+
+    /// Adds a method of an owner as an observer, which lives as long as the owner and runs where its class does.
+    ///
+    /// ```swift
+    /// document.titleChanged.add(self, Window.setTitle)        // func setTitle(_ title: String)
+    /// ```
+    ///
+    /// Swift cannot form an unapplied method of an actor's instance: use the form with a closure there. A tuple with labels
+    /// does not match a method's parameters either; a closure sees the labels.
+    ///
+    /// - Parameters:
+    ///   - owner: Whose method it is; held weakly.
+    ///   - method: The method, unapplied.
+    ///   - fileID: Where the registration stands, for descriptions.
+    ///   - line: Where the registration stands, for descriptions.
+    /// - Returns: A token that ends the registration before its owner does.
+    /// - Complexity: Amortised O(1).
+    @discardableResult
+    @inlinable
+    public func add<Owner: AnyObject & Sendable>(
+        _ owner: Owner,
+        _ method: @escaping @Sendable (Owner) -> @isolated(any) @Sendable (Parameters) -> Void,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> ObserverToken {
+        register(
+            Observer(
+                owner: owner, isolatedTo: method(owner).isolation,
+                call: { owner, parameters in Isolation.removed(from: method(owner))(parameters) },
+                site: Site(fileID: fileID, line: line)))
+    }
+
+    /// Adds a method without parameters, or with several, of an owner as an observer of `Void` or of an unlabelled tuple.
+    ///
+    /// ```swift
+    /// playlist.cleared.add(self, PlaylistView.clear)          // func clear()
+    /// table.moved.add(self, TableView.moveRow)                // func moveRow(_ from: Int, _ to: Int)
+    /// ```
+    ///
+    /// Otherwise the same as the form for one parameter.
+    ///
+    /// - Parameters:
+    ///   - owner: Whose method it is; held weakly.
+    ///   - method: The method, unapplied.
+    ///   - fileID: Where the registration stands, for descriptions.
+    ///   - line: Where the registration stands, for descriptions.
+    /// - Returns: A token that ends the registration before its owner does.
+    /// - Complexity: Amortised O(1).
+    @discardableResult
+    @_disfavoredOverload
+    @inlinable
+    public func add<Owner: AnyObject & Sendable, each P>(
+        _ owner: Owner,
+        _ method: @escaping @Sendable (Owner) -> @isolated(any) @Sendable (repeat each P) -> Void,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> ObserverToken where Parameters == (repeat each P) {
+        register(
+            Observer(
+                owner: owner, isolatedTo: method(owner).isolation,
+                call: { owner, parameters in Isolation.removed(fromMethod: method(owner))(repeat each parameters) },
+                site: Site(fileID: fileID, line: line)))
+    }
+
+    /// Adds an observer that is isolated to the actor that owns it.
+    ///
+    /// ```swift
+    /// actor Index {
+    ///     var words: Set<String> = []
+    ///
+    ///     func observe(_ document: Document) {
+    ///         document.wordAdded.add(self) { index, word in index.words.insert(word) }
+    ///     }
+    /// }
+    /// ```
+    ///
+    /// The actor is held weakly; while values are on their way to it, the job that delivers them holds it.
+    ///
+    /// - Parameters:
+    ///   - owner: The actor on which the observer runs.
+    ///   - observer: What to call with the actor.
+    ///   - fileID: Where the registration stands, for descriptions.
+    ///   - line: Where the registration stands, for descriptions.
+    /// - Returns: A token that ends the registration before its owner does.
+    /// - Complexity: Amortised O(1).
+    @discardableResult
+    @inlinable
+    public func add<Owner: Actor>(
+        _ owner: Owner,
+        _ observer: @escaping @Sendable (isolated Owner, Parameters) -> Void,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> ObserverToken {
+        register(
+            Observer(
+                owner: owner, isolatedTo: owner, call: Isolation.removed(from: observer),
+                site: Site(fileID: fileID, line: line)))
+    }
+
+    /// Adds an observer that runs on the notifying thread, wherever it was formed.
+    ///
+    /// For a logger or a counter inside code that belongs to an actor, where every other closure literal would belong to it
+    /// too. The fastest form: its closure needs no box to carry an isolation.
+    ///
+    /// ```swift
+    /// playlist.itemAdded.addNonisolated { item in log.debug("added \(item.name)") }
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - observer: What to call; on any thread, and on several at once.
+    ///   - fileID: Where the registration stands, for descriptions.
+    ///   - line: Where the registration stands, for descriptions.
+    /// - Returns: A token that ends the registration.
+    /// - Complexity: Amortised O(1).
+    @discardableResult
+    @inlinable
+    public func addNonisolated(
+        _ observer: @escaping @Sendable (Parameters) -> Void,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> ObserverToken {
+        register(Observer(nonisolated: observer, site: Site(fileID: fileID, line: line)))
+    }
+
+    /// Adds an observer that lives as long as its owner, and runs on the notifying thread.
+    ///
+    /// See ``addNonisolated(_:fileID:line:)`` and ``add(_:_:fileID:line:)``.
+    ///
+    /// - Parameters:
+    ///   - owner: Whom the observer belongs to; held weakly.
+    ///   - observer: What to call with the owner; on any thread, and on several at once.
+    ///   - fileID: Where the registration stands, for descriptions.
+    ///   - line: Where the registration stands, for descriptions.
+    /// - Returns: A token that ends the registration before its owner does.
+    /// - Complexity: Amortised O(1).
+    @discardableResult
+    @inlinable
+    public func addNonisolated<Owner: AnyObject & Sendable>(
+        _ owner: Owner,
+        _ observer: @escaping @Sendable (Owner, Parameters) -> Void,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> ObserverToken {
+        register(Observer(owner: owner, nonisolated: observer, site: Site(fileID: fileID, line: line)))
+    }
+}

@@ -1,0 +1,106 @@
+import Synchronization
+
+/// Names one registration, so that it can be ended.
+///
+/// A token is inert: dropping it removes nothing. It keeps neither the set nor the owner nor the observer alive, and goes
+/// on to answer `false` when they are gone. It may be copied, compared, hashed and used on any thread; two tokens are
+/// equal if they name the same registration. Ids are 64 bits wide, unique in the process and never reused.
+///
+/// ```swift
+/// let token = playlist.itemAdded.add { item in print(item.name) }
+/// token.remove()      // true
+/// token.remove()      // false: it was removed already
+/// ```
+public struct ObserverToken: Sendable {
+    let issuer: TokenIssuer
+    let id: UInt64
+
+    private static let lastID = Atomic<UInt64>(0)
+
+    init(issuer: TokenIssuer, id: UInt64) {
+        self.issuer = issuer
+        self.id = id
+    }
+
+    /// Makes one token of several, which ends all of their registrations.
+    ///
+    /// For sources that register an observer in more than one place. The token is active while any of them is; `remove()`
+    /// returns true if any of them still was. A token of none is inactive.
+    ///
+    /// - Complexity: `remove()` and `isActive` cost the sum of the parts'.
+    public init(_ tokens: [ObserverToken]) {
+        self.init(issuer: CombinedIssuer(tokens), id: Self.nextID())
+    }
+
+    /// Ends the registration.
+    ///
+    /// May be called on any thread, and from inside any observer, the token's own included. A notification under way
+    /// skips the observer from here on; a call on which another thread has already decided may still run (promise 4).
+    /// Removed in the observer's own isolation it is never called again, values that are still enqueued included.
+    ///
+    /// - Returns: true for exactly one caller; false if the registration had been removed before or its set is gone.
+    /// - Complexity: amortised O(1), plus at most O(log *n*) to find the entry.
+    @discardableResult
+    public func remove() -> Bool {
+        issuer.remove(id)
+    }
+
+    /// Whether the registration still stands: not removed, and neither its set nor its owner gone.
+    ///
+    /// - Complexity: O(log *n*).
+    public var isActive: Bool {
+        issuer.isActive(id)
+    }
+
+    /// An id that no token in this process had before. Rises from call to call.
+    static func nextID() -> UInt64 {
+        // Relaxed: only the number matters. Within a set it is drawn under the set's lock.
+        lastID.wrappingAdd(1, ordering: .relaxed).newValue
+    }
+}
+
+extension ObserverToken: Hashable {
+    /// Whether both name the same registration; compares the ids alone.
+    public static func == (left: Self, right: Self) -> Bool { left.id == right.id }
+
+    /// Hashes the id alone.
+    public func hash(into hasher: inout Hasher) { hasher.combine(id) }
+}
+
+extension ObserverToken: CustomStringConvertible {
+    /// The token's number, and where its observer was registered or that it is no longer active.
+    public var description: String {
+        "ObserverToken(#\(id), \(issuer.describe(id) ?? "inactive"))"
+    }
+}
+
+/// What a token asks. A class of its own, so that tokens do not depend on the parameters' type.
+class TokenIssuer: @unchecked Sendable {
+    func remove(_ id: UInt64) -> Bool { fatalError("abstract") }
+    func isActive(_ id: UInt64) -> Bool { fatalError("abstract") }
+    /// The registration as the set's description shows it; nil if it is no longer active.
+    func describe(_ id: UInt64) -> String? { fatalError("abstract") }
+}
+
+/// Stands for several tokens.
+private final class CombinedIssuer: TokenIssuer, @unchecked Sendable {
+    private let tokens: [ObserverToken]
+
+    init(_ tokens: [ObserverToken]) {
+        self.tokens = tokens
+    }
+
+    override func remove(_ id: UInt64) -> Bool {
+        // All of them: no short circuit.
+        tokens.count { $0.remove() } > 0
+    }
+
+    override func isActive(_ id: UInt64) -> Bool {
+        tokens.contains(where: \.isActive)
+    }
+
+    override func describe(_ id: UInt64) -> String? {
+        let parts = tokens.compactMap { $0.issuer.describe($0.id) }
+        return parts.isEmpty ? nil : parts.joined(separator: ", ")
+    }
+}

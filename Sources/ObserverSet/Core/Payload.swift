@@ -1,0 +1,90 @@
+/// An observer: a function, and what the registration has beyond one.
+struct Payload<Parameters: Sendable>: Sendable {
+    /// The observer, isolation removed; it stands here so that a call needs no other load.
+    fileprivate let call: @Sendable (Parameters) -> Void
+    /// An `Entry<Parameters>`; kept as its superclass, which unspecialised code releases without a look at metadata.
+    let entry: AnyEntry?
+    /// The actor on which `call` may be called in place, if nothing waits in the entry's mailbox. Zero if anywhere, which
+    /// is when there is no entry, or if only the entry knows how.
+    fileprivate let isolation: UInt
+
+    /// An observer that may be called anywhere.
+    init(call: @escaping @Sendable (Parameters) -> Void) {
+        self.init(call: call, entry: nil, isolation: 0)
+    }
+
+    /// An observer that only its entry knows how to call.
+    init(entry: Entry<Parameters>) {
+        self.init(call: { _ in }, entry: entry, isolation: 0)
+    }
+
+    /// An observer that is to be called on that actor.
+    init(call: @escaping @Sendable (Parameters) -> Void, hop: HopEntry<Parameters>, isolation: UInt) {
+        self.init(call: call, entry: hop, isolation: isolation)
+    }
+
+    /// Calls the observer, or enqueues the call; false if its owner is dead.
+    func deliver(_ parameters: Parameters, from here: UInt) -> Bool {
+        if let entry {
+            return unsafe unsafeDowncast(entry, to: Entry<Parameters>.self).deliver(parameters, from: here)
+        }
+        call(parameters)
+        return true
+    }
+
+    /// The same, for a registration of its own.
+    func registered() -> Payload {
+        guard let entry else { return self }
+        return Payload(call: call, entry: entry.registered(), isolation: isolation)
+    }
+
+    private init(call: @escaping @Sendable (Parameters) -> Void, entry: AnyEntry?, isolation: UInt) {
+        self.call = call
+        self.entry = entry
+        self.isolation = isolation
+    }
+}
+
+/// A payload whose parameters' type has been forgotten, so that everything but the call itself is ordinary, unspecialised
+/// code: it can be kept and released.
+///
+/// Why the casts are sound: a stored function is two words, its code and its context, and a reference is one,
+/// whatever the parameters' type; keeping and releasing touch only the references. Only `ObserverSet<Parameters>` puts payloads into
+/// its registry, all of that type, and only it has them called.
+struct AnyPayload: @unchecked Sendable {
+    /// Stands for the function: never called as what its type says.
+    private let call: @Sendable () -> Void
+    let entry: AnyEntry?
+    private let isolation: UInt
+
+    init<Parameters: Sendable>(_ payload: Payload<Parameters>) {
+        self = unsafe unsafeBitCast(payload, to: AnyPayload.self)
+    }
+}
+
+/// A payload as a pass sees it in its slot: borrowed. Nothing is retained but what the call itself retains.
+@unsafe struct BorrowedPayload<Parameters: Sendable>: ~Copyable {
+    private let call: @Sendable (Parameters) -> Void
+    private let entry: Unmanaged<AnyEntry>?
+    private let isolation: UInt
+
+    /// Calls the observer, or enqueues the call; false if its owner is dead.
+    @inline(__always)
+    borrowing func deliver(_ parameters: Parameters, from here: UInt) -> Bool {
+        if let entry = unsafe entry {
+            let mayCall =
+                unsafe isolation != 0 && isolation == here
+                && entry._withUnsafeGuaranteedRef {
+                    // Only an observer that hops has an isolation.
+                    unsafe unsafeDowncast($0, to: HopEntry<Parameters>.self).isIdle
+                }
+            guard mayCall else {
+                return unsafe entry._withUnsafeGuaranteedRef {
+                    unsafe unsafeDowncast($0, to: Entry<Parameters>.self).deliver(parameters, from: here)
+                }
+            }
+        }
+        unsafe call(parameters)
+        return true
+    }
+}

@@ -1,0 +1,69 @@
+/// Questions. Each is answered by a pass, so that weak references are loaded under no lock.
+extension Registry {
+    /// The number of living observers. O(*n*).
+    var count: Int {
+        var count = 0
+        forEachLiving { if $0.isAlive { count += 1 } }
+        return count
+    }
+
+    /// Whether there is no living observer.
+    var isEmpty: Bool {
+        unsafe read { snapshot in
+            guard let snapshot = unsafe snapshot else { return true }
+            return unsafe !(0..<snapshot.count).contains { index in
+                unsafe snapshot.slots[index].isLiving && snapshot.slots[index].isAlive
+            }
+        }
+    }
+
+    func isRegistered(_ id: UInt64) -> Bool {
+        inspect(id) { $0.isAlive } ?? false
+    }
+
+    func description(of id: UInt64) -> String? {
+        inspect(id) { $0.isAlive ? $0.description : nil } ?? nil
+    }
+
+    /// One line for each living observer, in order.
+    var descriptions: [String] {
+        var lines: [String] = []
+        forEachLiving { if $0.isAlive { lines.append($0.description) } }
+        return lines
+    }
+
+    /// Ends all registrations of that owner, and returns how many there were. O(*n*).
+    func removeAll(ownedBy owner: AnyObject) -> Int {
+        var ids: [UInt64] = []
+        forEachLiving { if $0.payload.entry?.owner === owner { ids.append($0.id) } }
+        return remove(ids)
+    }
+
+    /// Where values may be waiting: those of the observers, and of removed ones that were being called.
+    func mailboxes() -> [Mailbox] {
+        var mailboxes = write { contents, _ in contents.departing }
+        forEachLiving { if let mailbox = $0.payload.entry?.mailbox { mailboxes.append(mailbox) } }
+        return mailboxes
+    }
+
+    /// Runs `body` on the living slot with that id.
+    private func inspect<Result>(_ id: UInt64, _ body: (borrowing Slot) -> Result) -> Result? {
+        unsafe read { snapshot in
+            guard let snapshot = unsafe snapshot, let index = unsafe snapshot.index(of: id) else { return nil }
+            guard unsafe snapshot.slots[index].isLiving else { return nil }
+            return unsafe body(snapshot.slots[index])
+        }
+    }
+}
+
+extension Slot {
+    fileprivate var isAlive: Bool { payload.entry?.isAlive ?? true }
+
+    /// For example `View on MainActor, registered at Player/View.swift:12`.
+    fileprivate var description: String {
+        let entry = payload.entry
+        let owner = entry?.ownerType.map { "\($0)" } ?? "closure"
+        let isolation = entry?.isolationDescription.map { "on \($0)" } ?? "nonisolated"
+        return "\(owner), \(isolation), registered at \(site)"
+    }
+}

@@ -1,0 +1,165 @@
+import Synchronization
+
+/// Something unlinked: a pass that begins now cannot reach it, but one that began earlier may.
+@safe enum Retired: @unchecked Sendable {
+    case observer(AnyPayload)
+    case observers([AnyPayload])
+    /// The memory of a displaced snapshot, whose slots own nothing any more.
+    case memory(Snapshot)
+}
+
+/// What a critical section hands out, to be released when the lock is free again.
+@safe struct Displaced: @unchecked Sendable {
+    // The first of each kind needs no array.
+    private var payload: AnyPayload?
+    private var memory: UnsafeMutableRawPointer?
+    private var others: [Retired] = []
+
+    @inline(__always)
+    mutating func append(_ item: Retired) {
+        switch item {
+        case .observer(let payload) where self.payload == nil: self.payload = payload
+        case .memory(let snapshot) where unsafe self.memory == nil: unsafe self.memory = snapshot.memory
+        default: others.append(item)
+        }
+    }
+
+    /// Releases it all; the `deinit` of closures' captures runs here.
+    consuming func release() {
+        CallOut.assertNoLockIsHeld()
+        unsafe memory?.deallocate()
+        for case .memory(let snapshot) in others { unsafe snapshot.deallocate() }
+    }
+}
+
+// # The argument for correctness
+//
+// Passes hold no lock, so that a change may find some of them walking what it displaces. *Unlinking* is the store to
+// `head` after which no newcomer reaches the item: a fresh snapshot, or the same one again after a slot was marked removed.
+//
+// The parts, by who writes them:
+//  - a pass: the count of (parity, stripe), in `Readers`;
+//  - a change, under the lock: slots and their liveness, a snapshot's count, `head`, the lists, the parity, `hasRetired`.
+//
+// ## What publishes what
+// A slot's payload is written before the snapshot's count is stored (releasing); a pass reads it after loading the count
+// (acquiring). The slots taken over into a fresh snapshot are written before `head` is stored; a pass reads them after
+// loading `head`. On arm64 neither order comes for free: without them a pass could see the count and not the payload.
+//
+// ## Why nothing is released too early
+// A pass adds one to a count (A), then loads `head` (H). A change unlinks (U), then reads each count as zero (Z), and only
+// then releases. All four are sequentially consistent, so they stand in one order S in which each thread's own
+// steps keep theirs. If a pass can reach the item, its H came before U: so A < H < U < Z, its own addition was in
+// the count that Z read as zero, so its subtraction was too; it has left, and its leaving (a release) synchronises with Z (an acquire).
+// If its A comes after Z in S, its H comes after U, and it cannot reach the item.
+// It does not matter which parity the pass took, nor when it read it: each item waits until both counts were seen zero
+// once after its unlinking. The quick way in `retire` looks at both at once; the long way sees one before each
+// flip, and an item passes two flips: `newer` → `older` → detached.
+//
+// With acquire and release alone, A and H could change places (a store and a later load of another location may, also
+// on x86 were A not a locked instruction): the pass would load the old head, the change see no pass, and
+// release what the pass is about to walk. An acquiring H breaks in the same way with arm64's exclusive-pair atomics; the newer
+// single-instruction ones hide it, so a test on such a machine proves nothing.
+//
+// Marking a slot removed is relaxed: a pass that misses it is one that had begun, and the payload is still there for
+// it. One that begins after `remove` returned has H after U, and so sees the mark (promise 4).
+//
+// ## Why nothing is kept for ever
+// Passes that overlap without end never let a single count fall to zero. But the idle parity takes no newcomers, except
+// those that read the parity before the last flip; so it empties, and the counts change places. *The idle side
+// must be empty at the flip*: with a flip on every attempt, two threads in turn kept one count above zero for ever.
+//
+// ## Why nothing is forgotten
+// Whoever makes the last obstacle vanish must see that something waits, or leave it to someone who will look:
+//  - a leaver that emptied its count then loads `hasRetired`; if set, it fences, and tries the lock. Failing, it goes;
+//  - whoever unlocks while something waits fences, and looks at the idle counts; if they are zero, it tries again.
+// Between a leaver's subtraction and its try, and between an unlocking and the look at the counts, stands a
+// sequentially consistent fence: the mutex promises only acquire and release, so that without either fence the leaver could see
+// the lock taken and the unlocker the count occupied. For the same reason the subtraction and the flag's load are
+// sequentially consistent; the flag's stores may be relaxed, since the unlocker's fence follows them.
+// It says "while the idle counts are zero", not "while something waits" (a removal made inside an observer would wait for
+// itself), and not "once more" (a wake-up could be lost).
+//
+// ## Re-entrancy
+// A nested pass counts itself in again. A removal inside an observer marks the slot, which the outer passes on this and
+// on any older snapshot skip from then on; its payload waits for them all, the caller's own included. An addition inside an observer
+// stands behind the count that the passes under way have loaded, or in a fresh snapshot.
+
+extension Registry {
+    /// Keeps an unlinked item until no pass can hold it; at once, if there is none. Under the lock.
+    @inline(__always)
+    func retire(
+        _ item: Retired, _ contents: inout Contents, _ displaced: inout Displaced
+    ) {
+        if readers.isEmpty() {
+            displaced.append(item)
+        } else {
+            contents.newer.append(item)
+            hasRetired.store(true, ordering: .relaxed)
+        }
+    }
+
+    /// Detaches what no pass can hold any more, and says whether something still waits. Under the lock.
+    @inline(__always)
+    private func reclaim(_ contents: inout Contents, _ displaced: inout Displaced) -> Bool {
+        guard contents.hasRetired else { return false }
+        while contents.hasRetired, readers.idleIsEmpty() {
+            readers.flip()
+            for item in contents.older { displaced.append(item) }
+            contents.older = contents.newer
+            contents.newer = []
+        }
+        if !contents.hasRetired { hasRetired.store(false, ordering: .relaxed) }
+        return contents.hasRetired
+    }
+
+    /// Makes a change, releases what it displaced, and sees to what became free meanwhile.
+    @inline(__always)
+    func write<Result: Sendable>(_ change: Change<Result>) -> Result {
+        var displaced = Displaced()
+        var isWaiting = false
+        let result = lock.withLock { contents in
+            let result = change(&contents, &displaced)
+            isWaiting = reclaim(&contents, &displaced)
+            return result
+        }
+        displaced.release()
+        if isWaiting { reclaimAfterUnlocking() }
+        return result
+    }
+
+    /// The same, unless another thread holds the lock.
+    func writeIfAvailable(_ change: Change<Void>) {
+        var displaced = Displaced()
+        let isWaiting = lock.withLockIfAvailable { contents in
+            change(&contents, &displaced)
+            return reclaim(&contents, &displaced)
+        }
+        displaced.release()
+        if isWaiting == true { reclaimAfterUnlocking() }
+    }
+
+    /// After an unlocking that left something retired.
+    @inline(never)
+    private func reclaimAfterUnlocking() {
+        while true {
+            atomicMemoryFence(ordering: .sequentiallyConsistent)
+            guard readers.idleIsEmpty(), reclaimIfAvailable() else { return }
+        }
+    }
+
+    /// After a pass that emptied its count and saw that something is retired.
+    @inline(never)
+    func reclaimAfterLeaving() {
+        atomicMemoryFence(ordering: .sequentiallyConsistent)
+        if reclaimIfAvailable() { reclaimAfterUnlocking() }
+    }
+
+    /// Returns whether it got the lock, and something still waits.
+    private func reclaimIfAvailable() -> Bool {
+        var displaced = Displaced()
+        let isWaiting = lock.withLockIfAvailable { contents in reclaim(&contents, &displaced) }
+        displaced.release()
+        return isWaiting ?? false
+    }
+}

@@ -1,0 +1,157 @@
+import Synchronization
+
+/// What the registry's lock guards.
+@safe struct Contents: ~Copyable, @unchecked Sendable {
+    /// What `head` points to.
+    var snapshot: Snapshot?
+    /// How many observers with an owner were added since dead owners were last looked for, and how many may be.
+    var unexamined = 0
+    var examineAt = 32
+    /// What was retired since the last flip, and before it.
+    var newer: [Retired] = []
+    var older: [Retired] = []
+    /// Mailboxes that were not idle when their observer was removed: `settled()` waits for them too. An idle mailbox
+    /// holds nothing of the user's, so that these may be dropped under the lock.
+    var departing: [Mailbox] = []
+
+    var hasRetired: Bool { !newer.isEmpty || !older.isEmpty }
+
+    /// Visits the displaced snapshots that passes may still be walking.
+    func forEachRetiredSnapshot(_ body: (Snapshot) -> Void) {
+        guard hasRetired else { return }
+        for case .memory(let snapshot) in newer + older { unsafe body(snapshot) }
+    }
+}
+
+/// Changes. Each is one critical section, which returns what it displaced, to be released outside.
+extension Registry {
+    typealias Change<Result> = (inout Contents, inout Displaced) -> Result
+
+    /// Registers an observer, and returns the id of the registration. Amortised O(1).
+    func append(_ payload: AnyPayload, site: Site) -> UInt64 {
+        let hasOwner = payload.entry?.ownerType != nil
+        let (id, isCrowded) = write { contents, displaced in
+            let snapshot = unsafe withRoom(&contents, &displaced)
+            // Under the lock, so that ids rise from slot to slot.
+            let id = ObserverToken.nextID()
+            unsafe snapshot.append(Slot(id: id, payload: payload, site: site))
+            living += 1
+            if hasOwner { contents.unexamined += 1 }
+            return (id, contents.unexamined >= contents.examineAt)
+        }
+        if isCrowded { removeDead() }
+        return id
+    }
+
+    /// Ends those registrations, and returns how many there still were. Each amortised O(1) plus O(log n) to find it.
+    func remove(_ ids: some Sequence<UInt64>) -> Int {
+        write { contents, displaced in remove(ids, &contents, &displaced) }
+    }
+
+    /// Ends all registrations. Values that are still enqueued are dropped if `dropping`, and delivered otherwise.
+    func removeAll(dropping: Bool) {
+        write { contents, displaced in
+            guard let snapshot = unsafe contents.snapshot else { return }
+            unsafe contents.forEachRetiredSnapshot { old in unsafe old.markAllRemoved() }
+            var payloads: [AnyPayload] = []
+            payloads.reserveCapacity(living)
+            for index in 0..<(unsafe snapshot.count) where unsafe snapshot.slots[index].isLiving {
+                let payload = unsafe snapshot.takePayload(at: index)
+                if dropping { end(payload, &contents) }
+                payloads.append(payload)
+            }
+            living = 0
+            contents.unexamined = 0
+            unsafe replaceSnapshot(by: nil, &contents, &displaced)
+            retire(.observers(payloads), &contents, &displaced)
+        }
+    }
+
+    /// Removes the entries of dead owners. Called when so many owners were added that it costs each O(1), and after a
+    /// pass that met a dead one. Does nothing if another thread is changing the registry: notifying never waits for that.
+    func removeDead() {
+        var dead: [UInt64] = []
+        var owners = 0
+        forEachLiving { slot in
+            guard let entry = slot.payload.entry, entry.ownerType != nil else { return }
+            if entry.isAlive { owners += 1 } else { dead.append(slot.id) }
+        }
+        writeIfAvailable { contents, displaced in
+            _ = remove(dead, &contents, &displaced)
+            contents.unexamined = 0
+            contents.examineAt = max(32, owners)
+        }
+    }
+
+    /// Releases everything, when neither a pass nor a token is left.
+    func dispose() {
+        removeAll(dropping: false)
+    }
+
+    // MARK: Under the lock
+
+    private func remove(
+        _ ids: some Sequence<UInt64>, _ contents: inout Contents, _ displaced: inout Displaced
+    ) -> Int {
+        guard let snapshot = unsafe contents.snapshot else { return 0 }
+        let before = living
+        for id in ids {
+            guard let index = unsafe snapshot.index(of: id), unsafe snapshot.slots[index].isLiving else { continue }
+            // Passes on a displaced snapshot must skip it too.
+            unsafe contents.forEachRetiredSnapshot { old in
+                if let index = unsafe old.index(of: id) { unsafe old.slots[index].markRemoved() }
+            }
+            let payload = unsafe snapshot.takePayload(at: index)
+            end(payload, &contents)
+            living -= 1
+            // The same pointer once more: whoever loads the head after this store sees the slot marked. Sequentially
+            // consistent: this is the unlinking in "Why nothing is released too early".
+            unsafe head.store(snapshot.memory, ordering: .sequentiallyConsistent)
+            retire(.observer(payload), &contents, &displaced)
+        }
+        // Half of a large snapshot blank: passes should not walk the blanks.
+        if unsafe snapshot.count >= 32, unsafe living * 2 < snapshot.count {
+            unsafe compact(&contents, &displaced)
+        }
+        return before - living
+    }
+
+    /// Drops what is still enqueued for the observer: it has been removed.
+    private func end(_ payload: AnyPayload, _ contents: inout Contents) {
+        guard let entry = payload.entry else { return }
+        entry.end()
+        guard let mailbox = entry.mailbox, !mailbox.isIdle else { return }
+        contents.departing.removeAll { $0.isIdle }
+        contents.departing.append(mailbox)
+    }
+
+    /// The current snapshot, or one that replaces it if it is full.
+    private func withRoom(
+        _ contents: inout Contents, _ displaced: inout Displaced
+    ) -> Snapshot {
+        if let snapshot = unsafe contents.snapshot, unsafe snapshot.count < snapshot.capacity { return unsafe snapshot }
+        return unsafe compact(&contents, &displaced)
+    }
+
+    /// Replaces the snapshot by one without blanks that is half empty, so that its cost is spread over as many changes.
+    @discardableResult
+    private func compact(
+        _ contents: inout Contents, _ displaced: inout Displaced
+    ) -> Snapshot {
+        let capacity = unsafe contents.snapshot == nil ? 4 : max(8, 2 * living)
+        let fresh = unsafe contents.snapshot?.compacted(capacity: capacity) ?? Snapshot(capacity: capacity)
+        unsafe replaceSnapshot(by: fresh, &contents, &displaced)
+        return unsafe fresh
+    }
+
+    private func replaceSnapshot(
+        by fresh: Snapshot?, _ contents: inout Contents,
+        _ displaced: inout Displaced
+    ) {
+        let old = unsafe contents.snapshot
+        unsafe contents.snapshot = unsafe fresh
+        // Sequentially consistent: it unlinks the old snapshot, and publishes the slots of the fresh one.
+        unsafe head.store(fresh?.memory, ordering: .sequentiallyConsistent)
+        if let old = unsafe old { unsafe retire(.memory(old), &contents, &displaced) }
+    }
+}

@@ -1,0 +1,139 @@
+import Synchronization
+
+/// One observer, as a pass meets it.
+///
+/// A slot is initialised once, before the count that publishes it. After that only its liveness changes, from living to
+/// removed; its place is not used again. (Reuse would call an observer that was added during the pass, or out of order.)
+struct Slot: ~Copyable {
+    /// The first field, so that a slot's address is its payload's.
+    let payload: AnyPayload
+    /// The registration's id, and `removed` once it is.
+    private let state: Atomic<UInt64>
+    let site: Site
+
+    private static let removed: UInt64 = 1 << 63
+
+    init(id: UInt64, payload: AnyPayload, site: Site) {
+        self.payload = payload
+        self.state = Atomic(id)
+        self.site = site
+    }
+
+    var id: UInt64 {
+        @inline(__always) get { state.load(ordering: .relaxed) & ~Self.removed }
+    }
+
+    /// Relaxed: it decides only whether to call; what is called was published by the snapshot's count, and stays alive
+    /// while the pass is counted. A pass that begins after a removal sees it through the head, see `Registry`.
+    var isLiving: Bool {
+        @inline(__always) get { state.load(ordering: .relaxed) & Self.removed == 0 }
+    }
+
+    /// Under the lock.
+    func markRemoved() {
+        state.store(state.load(ordering: .relaxed) | Self.removed, ordering: .relaxed)
+    }
+}
+
+/// A block of memory with room for a fixed number of slots, of which the first `count` are published.
+///
+/// Slots stand in the order of registration, hence of their ids. A handle: whoever holds it must know that the block is
+/// alive. Passes know it by being counted, writers by holding the lock.
+@unsafe struct Snapshot: @unchecked Sendable {
+    private struct Header: ~Copyable {
+        let count = Atomic<Int>(0)
+        let capacity: Int
+    }
+
+    let memory: UnsafeMutableRawPointer
+
+    init(_ memory: UnsafeMutableRawPointer) {
+        unsafe self.memory = memory
+    }
+
+    init(capacity: Int) {
+        let size = MemoryLayout<Header>.stride + capacity * MemoryLayout<Slot>.stride
+        unsafe memory = .allocate(byteCount: size, alignment: MemoryLayout<Slot>.alignment)
+        unsafe memory.initializeMemory(as: Header.self, to: Header(capacity: capacity))
+    }
+
+    private var header: UnsafeMutablePointer<Header> {
+        @inline(__always) get { unsafe memory.assumingMemoryBound(to: Header.self) }
+    }
+
+    var slots: UnsafeMutablePointer<Slot> {
+        @inline(__always) get {
+            unsafe (memory + MemoryLayout<Header>.stride).assumingMemoryBound(to: Slot.self)
+        }
+    }
+
+    var capacity: Int { unsafe header.pointee.capacity }
+
+    /// The number of published slots. Acquiring, against the releasing store in `append`: slots below it are initialised.
+    var count: Int {
+        @inline(__always) get { unsafe header.pointee.count.load(ordering: .acquiring) }
+    }
+
+    /// Initialises the next slot and publishes it. Under the lock, and only below the capacity.
+    func append(_ slot: consuming Slot) {
+        let count = unsafe self.count
+        unsafe (slots + count).initialize(to: slot)
+        unsafe header.pointee.count.store(count + 1, ordering: .releasing)
+    }
+
+    /// Where the slot with that id is, living or removed.
+    ///
+    /// Ids rise from slot to slot, so that a slot lies no further from either end than its id does. In a set whose ids
+    /// are dense this names the place at once; otherwise it narrows a binary search.
+    func index(of id: UInt64) -> Int? {
+        let count = unsafe self.count
+        guard count > 0 else { return nil }
+        let first = unsafe slots[0].id
+        let last = unsafe slots[count - 1].id
+        guard id >= first, id <= last else { return nil }
+        var low = max(0, count - 1 - Int(clamping: last - id))
+        var high = min(count - 1, Int(clamping: id - first))
+        while low < high {
+            let middle = (low + high) / 2
+            if unsafe slots[middle].id < id { low = middle + 1 } else { high = middle }
+        }
+        return unsafe slots[low].id == id ? low : nil
+    }
+
+    /// Takes the living slots over into a fresh block, bit by bit, without retain or release: passes may still be reading
+    /// this one. From here on the fresh block owns what the slots own; this one's memory must only be deallocated.
+    func compacted(capacity: Int) -> Snapshot {
+        let fresh = unsafe Snapshot(capacity: capacity)
+        var living = 0
+        for index in 0..<(unsafe count) where unsafe slots[index].isLiving {
+            unsafe UnsafeMutableRawPointer(fresh.slots + living)
+                .copyMemory(from: slots + index, byteCount: MemoryLayout<Slot>.size)
+            living += 1
+        }
+        unsafe fresh.header.pointee.count.store(living, ordering: .releasing)
+        return unsafe fresh
+    }
+
+    /// Marks the slot removed and takes its payload over, leaving the bits in place for the passes that are reading them:
+    /// whoever receives the payload must keep it until they have gone. Under the lock, once for each living slot.
+    func takePayload(at index: Int) -> AnyPayload {
+        unsafe slots[index].markRemoved()
+        return unsafe UnsafeMutableRawPointer(slots + index).assumingMemoryBound(to: AnyPayload.self).move()
+    }
+
+    /// The payload in a slot, for a pass that knows the parameters' type.
+    @inline(__always)
+    func payload<Parameters: Sendable>(
+        at index: Int, of type: Parameters.Type
+    ) -> UnsafeMutablePointer<BorrowedPayload<Parameters>> {
+        unsafe UnsafeMutableRawPointer(slots + index).assumingMemoryBound(to: BorrowedPayload<Parameters>.self)
+    }
+
+    func markAllRemoved() {
+        for index in 0..<(unsafe count) { unsafe slots[index].markRemoved() }
+    }
+
+    func deallocate() {
+        unsafe memory.deallocate()
+    }
+}

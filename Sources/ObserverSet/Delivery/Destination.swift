@@ -1,0 +1,63 @@
+import Dispatch
+
+/// Where an observer runs when it cannot run in place.
+enum Destination: Sendable {
+    case actor(any Actor)
+    /// The actor that is the observer's owner: held weakly, or the set would keep it alive.
+    case owner(@Sendable () -> (any Actor)?)
+    case queue(DispatchQueue)
+
+    /// How many deliveries a drain makes before it lets others onto the actor or queue.
+    private static let turn = 1_000
+
+    /// Has the mailbox drained there, once.
+    ///
+    /// A mailbox asks for that only when no drain is on its way. One job for each value would lose the order: jobs for an
+    /// actor pass through tasks, which the runtime may start in any order.
+    func schedule(_ mailbox: Mailbox, again: Bool = false) {
+        switch self {
+        case .queue(let queue):
+            queue.async {
+                if mailbox.drain(limit: Self.turn) { schedule(mailbox, again: true) }
+            }
+        case .actor(let actor):
+            if actor === MainActor.shared {
+                scheduleOnMain(mailbox, again: again)
+            } else {
+                Task { await drain(mailbox, on: actor) }
+            }
+        case .owner(let load):
+            if let actor = load() {
+                Task { await drain(mailbox, on: actor) }
+            } else {
+                // The owner is dead, so that no delivery calls anything: they may end here.
+                _ = mailbox.drain()
+            }
+        }
+    }
+
+    private func drain(_ mailbox: Mailbox, on actor: isolated any Actor) {
+        if mailbox.drain(limit: Self.turn) { schedule(mailbox, again: true) }
+    }
+
+    /// An immediate task starts in place if the caller is on the main actor already, even where no type says so; that is
+    /// how an observer on the main actor is called in place from nonisolated code that runs there.
+    private func scheduleOnMain(_ mailbox: Mailbox, again: Bool) {
+        if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *), !again {
+            Task.immediate { @MainActor in drain(mailbox, on: MainActor.shared) }
+        } else {
+            Task { @MainActor in drain(mailbox, on: MainActor.shared) }
+        }
+    }
+}
+
+extension Destination: CustomStringConvertible {
+    /// The actor's type or the queue's label, as descriptions of a set show them.
+    var description: String {
+        switch self {
+        case .actor(let actor): "\(type(of: actor))"
+        case .owner: "its owner"
+        case .queue(let queue): "queue \(queue.label)"
+        }
+    }
+}

@@ -1,0 +1,66 @@
+/// Takes the isolation off a function. The one place that does.
+///
+/// A function of type `@isolated(any)` can be called synchronously only where the compiler sees that the caller is on its
+/// actor. A registration knows that in another way: it keeps the isolation beside the function, and compares. The standard
+/// library's `MainActor.assumeIsolated` rests on the same cast.
+///
+/// Why it is sound: isolation is no part of how a synchronous function is called, only of who may call it. The
+/// results are called in two places. `BorrowedPayload.deliver` calls them if they have no isolation, or if it is the notifier's
+/// own, which the notifier proves by an `isolated` parameter. `HopEntry.deliver` calls them under the same
+/// condition, or from a drain, which runs on their actor. A third caller would have to show the same.
+@usableFromInline
+enum Isolation {
+    /// A function of one argument, without the actor that it is isolated to.
+    @inlinable @inline(__always)
+    static func removed<A>(
+        from function: @escaping @isolated(any) @Sendable (A) -> Void
+    ) -> @Sendable (A) -> Void {
+        unsafe unsafeBitCast(function, to: (@Sendable (A) -> Void).self)
+    }
+
+    /// A function of two arguments, without the actor that it is isolated to.
+    @inlinable @inline(__always)
+    static func removed<A, B>(
+        from function: @escaping @isolated(any) @Sendable (A, B) -> Void
+    ) -> @Sendable (A, B) -> Void {
+        unsafe unsafeBitCast(function, to: (@Sendable (A, B) -> Void).self)
+    }
+
+    /// A function of an actor and another argument, without its isolation to that actor.
+    @inlinable @inline(__always)
+    static func removed<Owner: Actor, A>(
+        from function: @escaping @Sendable (isolated Owner, A) -> Void
+    ) -> @Sendable (Owner, A) -> Void {
+        unsafe unsafeBitCast(function, to: (@Sendable (Owner, A) -> Void).self)
+    }
+
+    /// A function of any number of arguments, without the actor that it is isolated to.
+    @inlinable @inline(__always)
+    static func removed<each A>(
+        fromMethod function: @escaping @isolated(any) @Sendable (repeat each A) -> Void
+    ) -> @Sendable (repeat each A) -> Void {
+        unsafe unsafeBitCast(Isolated(function: function), to: Nonisolated.self).function
+    }
+
+    /// What identifies an actor among those that live; zero for none.
+    @inline(__always)
+    static func identity(of actor: (any Actor)?) -> UInt {
+        guard let actor else { return 0 }
+        return UInt(bitPattern: ObjectIdentifier(actor))
+    }
+
+    /// The compiler casts a function of a parameter pack only as part of something else.
+    @usableFromInline
+    struct Isolated<each A> {
+        @usableFromInline let function: @isolated(any) @Sendable (repeat each A) -> Void
+
+        @inlinable init(function: @escaping @isolated(any) @Sendable (repeat each A) -> Void) {
+            self.function = function
+        }
+    }
+
+    @usableFromInline
+    struct Nonisolated<each A> {
+        @usableFromInline let function: @Sendable (repeat each A) -> Void
+    }
+}

@@ -1,0 +1,103 @@
+import Synchronization
+
+/// What has been notified to one observer and not yet delivered: first in, first out, one delivery at a time.
+///
+/// Only the observer's own actor or queue takes from it. It holds nothing of the user's when it is idle.
+final class Mailbox: Sendable {
+    /// One delivery. Looks for itself whether the observer still wants it.
+    typealias Job = @Sendable () -> Void
+
+    private struct State: Sendable {
+        /// What a drain left when its turn was over, last first; then what came after it, first first.
+        var rest: [Job] = []
+        var jobs: [Job] = []
+        var phase = Phase.idle
+    }
+
+    /// Whose turn it is to deliver.
+    private enum Phase: Sendable {
+        /// Nobody's: there is nothing to deliver.
+        case idle
+        /// That of a job that is on its way to the observer's actor or queue.
+        case scheduled
+        /// That of a `drain` that is under way there.
+        case delivering
+    }
+
+    private let state = Lock(State())
+    /// Whether `state.phase` is not idle. Stored under the lock.
+    private let isBusy = Atomic<Bool>(false)
+
+    /// Whether all that was posted has been delivered or dropped.
+    ///
+    /// Relaxed is enough to keep promise 7: a thread sees its own posts, and what it learned of another thread's through
+    /// any synchronisation; a notification that knows of no earlier one may go first. The other way, a drain that
+    /// has ended did so on the observer's actor, on which the caller that relies on it now is.
+    var isIdle: Bool {
+        @inline(__always) get { !isBusy.load(ordering: .relaxed) }
+    }
+
+    /// Puts a delivery at the end. Returns true if the caller must have the mailbox drained, because nobody else will.
+    func post(_ job: @escaping Job) -> Bool {
+        state.withLock { state in
+            state.jobs.append(job)
+            guard state.phase == .idle else { return false }
+            state.phase = .scheduled
+            isBusy.store(true, ordering: .relaxed)
+            return true
+        }
+    }
+
+    /// Returns when everything that was posted before the call has been delivered or dropped.
+    func settled() async {
+        await withCheckedContinuation { continuation in
+            // A job of its own, behind what is there: it is resumed where that is delivered, and under no lock.
+            let isWaiting = state.withLock { state in
+                guard state.phase != .idle else { return false }
+                state.jobs.append { continuation.resume() }
+                return true
+            }
+            if !isWaiting { continuation.resume() }
+        }
+    }
+
+    /// Delivers what is there, and what comes meanwhile. On the observer's actor or queue.
+    ///
+    /// Called inside a drain that is under way it does nothing: what is there stays queued behind what that drain holds.
+    ///
+    /// - Parameter limit: The number of deliveries after which it stops, to let others onto the actor or queue.
+    /// - Returns: true if it stopped at the limit, so that the caller must have the mailbox drained again.
+    func drain(limit: Int = .max) -> Bool {
+        // The batch is reversed and taken from the end, so that each job is released when it is done.
+        var batch: [Job] = []
+        var left = limit
+        let isMine = state.withLock { state in
+            guard state.phase == .scheduled else { return false }
+            state.phase = .delivering
+            swap(&batch, &state.rest)
+            return true
+        }
+        guard isMine else { return false }
+        while true {
+            while left > 0, let job = batch.popLast() {
+                CallOut.assertNoLockIsHeld()
+                job()
+                left -= 1
+            }
+            let phase = state.withLock { state in
+                if !batch.isEmpty {
+                    swap(&batch, &state.rest)
+                    state.phase = .scheduled
+                } else if state.jobs.isEmpty {
+                    state.phase = .idle
+                    isBusy.store(false, ordering: .relaxed)
+                } else {
+                    swap(&batch, &state.jobs)
+                }
+                return state.phase
+            }
+            guard phase == .delivering else { return phase == .scheduled }
+            batch.reverse()
+        }
+    }
+}
