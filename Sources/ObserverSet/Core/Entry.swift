@@ -3,7 +3,9 @@
 /// Immutable, but for the liveness of an entry that hops; so one entry may serve several registrations unless
 /// `registered()` makes another.
 class AnyEntry: @unchecked Sendable {
-    /// The owner, loaded, if there is one and it lives. Never under the lock.
+    /// The owner, loaded, if there is one and it lives.
+    ///
+    /// Never under the lock.
     var owner: AnyObject? { nil }
     /// The static type of the owner; nil if the registration has none.
     var ownerType: Any.Type? { nil }
@@ -14,10 +16,14 @@ class AnyEntry: @unchecked Sendable {
     /// The registration has been removed: what is still enqueued is to be dropped.
     func end() {}
 
-    /// The entry for a registration of its own: with its own liveness, and the same mailbox. Of the same type.
+    /// The entry for a registration of its own: with its own liveness, and the same mailbox.
+    ///
+    /// Of the same type.
     func registered() -> AnyEntry { self }
 
-    /// Whether the observer may still be called: it has no owner, or a living one. Never under the lock.
+    /// Whether the observer may still be called: it has no owner, or a living one.
+    ///
+    /// Never under the lock.
     final var isAlive: Bool {
         CallOut.assertNoLockIsHeld()
         return ownerType == nil || owner != nil
@@ -26,7 +32,9 @@ class AnyEntry: @unchecked Sendable {
 
 /// The part that knows the parameters.
 class Entry<Parameters: Sendable>: AnyEntry, @unchecked Sendable {
-    /// Calls the observer, or enqueues the call. `here` identifies the notifier's actor; zero if it has none.
+    /// Calls the observer, or enqueues the call.
+    ///
+    /// `here` identifies the notifier's actor; zero if it has none.
     ///
     /// Returns false if the owner is dead, so that the pass can have the entry removed.
     func deliver(_ parameters: Parameters, from here: UInt) -> Bool {

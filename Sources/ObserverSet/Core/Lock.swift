@@ -9,8 +9,10 @@ struct Lock<State: ~Copyable & Sendable>: ~Copyable, Sendable {
     private let mutex: Mutex<State>
 
     #if OBSERVERSET_TSAN
-        /// The contended path of `Mutex` is in a library that the thread sanitizer does not see, so it would report races
-        /// that are none. Under this flag alone, an atomic retells the mutex's own ordering where the sanitizer can see it.
+        /// The contended path of `Mutex` is in a library that the thread sanitizer does not see, so it would report
+        /// races that are none.
+        ///
+        /// Under this flag alone, an atomic retells the mutex's own ordering where the sanitizer can see it.
         private let witness = Atomic<UInt>(0)
     #endif
 

@@ -1,24 +1,26 @@
 // The `add` family, written once for every source. Each form makes an `Observer` and registers it.
 //
 // `@inlinable` pays here in two ways: where the client knows the source's type, `register` is called without a look at
-// witness tables, and a method's adapter, formed in the client, folds into a direct call; formed here it would allocate at
-// each call. Nothing else is inlined: what the heart does stays in one place.
+// witness tables, and a method's adapter, formed in the client, folds into a direct call; formed here it would allocate
+// at each call. Nothing else is inlined: what the heart does stays in one place.
 
 extension NotificationSource {
     /// Adds an observer without an owner, which runs where it was formed.
     ///
-    /// A closure literal belongs to the actor that its surroundings are isolated to, as with `Task { }`; elsewhere to none. On
-    /// that actor it is called synchronously, in place; when the notification comes from anywhere else it is called on the actor,
-    /// in the order of the notifications. An observer that belongs to no actor is called on the notifying thread.
+    /// A closure literal belongs to the actor that its surroundings are isolated to, as with `Task { }`; elsewhere to
+    /// none. On that actor it is called synchronously, in place; when the notification comes from anywhere else it is
+    /// called on the actor, in the order of the notifications. An observer that belongs to no actor is called on the
+    /// notifying thread.
     ///
-    /// The observer lives as long as the source does, or until its token is removed. Capture weakly what should be able to
-    /// die before, or use the form with an owner.
+    /// The observer lives as long as the source does, or until its token is removed. Capture weakly what should be able
+    /// to die before, or use the form with an owner.
     ///
     /// ```swift
     /// let token = playlist.cleared.add { print("cleared") }
     /// ```
     ///
-    /// May be called on any thread. An observer added during a notification is first called by the next one (promise 3).
+    /// May be called on any thread. An observer added during a notification is first called by the next one (promise
+    /// 3).
     ///
     /// - Parameters:
     ///   - observer: What to call.
@@ -40,15 +42,15 @@ extension NotificationSource {
 
     /// Adds an observer that lives as long as its owner, which it is passed, and runs where it was formed.
     ///
-    /// The owner is held weakly, and strongly only for its own call: there is nothing to remove when it goes. Use the owner
-    /// that is passed rather than capturing it, which would keep it alive.
+    /// The owner is held weakly, and strongly only for its own call: there is nothing to remove when it goes. Use the
+    /// owner that is passed rather than capturing it, which would keep it alive.
     ///
     /// ```swift
     /// playlist.itemAdded.add(view) { view, item in view.insert(item.name, at: item.index) }
     /// ```
     ///
-    /// For isolation, order and threads see ``add(_:fileID:line:)``. The last reference to the owner may be the one held for its
-    /// call, or for a moment by `count` and its kin; its `deinit` then runs on that thread.
+    /// For isolation, order and threads see ``add(_:fileID:line:)``. The last reference to the owner may be the one
+    /// held for its call, or for a moment by `count` and its kin; its `deinit` then runs on that thread.
     ///
     /// - Parameters:
     ///   - owner: Whom the observer belongs to.
@@ -76,8 +78,8 @@ extension NotificationSource {
     /// document.titleChanged.add(self, Window.setTitle)        // func setTitle(_ title: String)
     /// ```
     ///
-    /// Swift cannot form an unapplied method of an actor's instance: use the form with a closure there. A tuple with labels
-    /// does not match a method's parameters either; a closure sees the labels.
+    /// Swift cannot form an unapplied method of an actor's instance: use the form with a closure there. A tuple with
+    /// labels does not match a method's parameters either; a closure sees the labels.
     ///
     /// - Parameters:
     ///   - owner: Whose method it is; held weakly.
@@ -100,7 +102,8 @@ extension NotificationSource {
                 site: Site(fileID: fileID, line: line)))
     }
 
-    /// Adds a method without parameters, or with several, of an owner as an observer of `Void` or of an unlabelled tuple.
+    /// Adds a method without parameters, or with several, of an owner as an observer of `Void` or of an unlabelled
+    /// tuple.
     ///
     /// ```swift
     /// playlist.cleared.add(self, PlaylistView.clear)          // func clear()
@@ -167,8 +170,8 @@ extension NotificationSource {
 
     /// Adds an observer that runs on the notifying thread, wherever it was formed.
     ///
-    /// For a logger or a counter inside code that belongs to an actor, where every other closure literal would belong to it
-    /// too. The fastest form: its closure needs no box to carry an isolation.
+    /// For a logger or a counter inside code that belongs to an actor, where every other closure literal would belong
+    /// to it too. The fastest form: its closure needs no box to carry an isolation.
     ///
     /// ```swift
     /// playlist.itemAdded.addNonisolated { item in log.debug("added \(item.name)") }

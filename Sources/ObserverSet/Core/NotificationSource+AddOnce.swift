@@ -3,9 +3,9 @@ import Synchronization
 extension NotificationSource {
     /// Adds an observer that is called at most once, whatever the threads do, and then removed.
     ///
-    /// Where it is called, and what it may do, is the same as with ``add(_:fileID:line:)``. It is removed as it is called: inside
-    /// the call it is no longer counted, and its token is inactive. Either it is called or a call of `remove()` returns
-    /// true, never both. (Its one call takes the set's lock for a moment, to remove it.)
+    /// Where it is called, and what it may do, is the same as with ``add(_:fileID:line:)``. It is removed as it is
+    /// called: inside the call it is no longer counted, and its token is inactive. Either it is called or a call of
+    /// `remove()` returns true, never both. (Its one call takes the set's lock for a moment, to remove it.)
     ///
     /// ```swift
     /// connection.opened.addOnce { print("connected") }
@@ -67,7 +67,8 @@ private final class Once: Sendable {
         case fired
     }
 
-    // The token keeps the registry, which keeps the observer, which keeps this: until it fires, is removed, or the set dies.
+    // The token keeps the registry, which keeps the observer, which keeps this: until it fires, is removed, or the set
+    // dies.
     private let state = Lock(State.registering)
 
     /// Stores the token for `fire()` to use; ends the registration if another thread was faster.

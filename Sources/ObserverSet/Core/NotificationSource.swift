@@ -1,7 +1,7 @@
 /// Something that can be observed: a set, a group, a stream of events, a source of your own.
 ///
-/// The whole `add` family is an extension of this protocol, written once. It is also the read-only side of a set: a class
-/// that wants to keep `notify` to itself publishes its set as a source.
+/// The whole `add` family is an extension of this protocol, written once. It is also the read-only side of a set: a
+/// class that wants to keep `notify` to itself publishes its set as a source.
 ///
 /// ```swift
 /// final class Document: Sendable {

@@ -25,8 +25,9 @@ public struct Observer<Parameters: Sendable>: Sendable {
     /// }
     /// ```
     ///
-    /// - Parameter transform: Called on the notifying thread, before any hop. Returns what the observer is to be told, or
-    ///   nil if it is not to be called.
+    /// - Parameter transform: Called on the notifying thread, before any hop. Returns what the observer is to be told,
+    ///   or nil if it is not to be called.
+    /// - Returns: An observer with the same owner, place to run, mailbox and registration site.
     public func adapted<Input: Sendable>(
         _ transform: @escaping @Sendable (Input) -> Parameters?
     ) -> Observer<Input> {

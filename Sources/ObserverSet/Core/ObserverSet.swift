@@ -2,8 +2,8 @@ import Synchronization
 
 /// A typed notification: observers are added to it, and told when it is notified.
 ///
-/// Declare one as a property for each thing that a model can tell. Whoever is interested adds an observer; an observer with an owner
-/// is gone when its owner is, without any clean-up.
+/// Declare one as a property for each thing that a model can tell. Whoever is interested adds an observer; an observer
+/// with an owner is gone when its owner is, without any clean-up.
 ///
 /// ```swift
 /// @MainActor final class Playlist {
@@ -21,41 +21,48 @@ import Synchronization
 /// playlist.itemAdded.notify((name: "So What", index: 0))
 /// ```
 ///
-/// An observer runs where it belongs: the type system says to which actor that is. Where the notifier is already there, and for
-/// observers that belong to no actor, the call is synchronous; otherwise it is made on the actor, in the order of the notifications.
+/// An observer runs where it belongs: the type system says to which actor that is. Where the notifier is already there,
+/// and for observers that belong to no actor, the call is synchronous; otherwise it is made on the actor, in the order
+/// of the notifications.
 ///
 /// The idea is that of Mike Ash's article "Let's Build Swift Notifications".
 ///
 /// ## The contract
 ///
-/// 1. **No user code under the lock.** No observer, no `deinit` of an owner, closure, capture or parameter, no continuation, no `==` or `hash`.
-/// 2. **Registration order.** Observers of one notification are called (or enqueued) in the order in which they were added.
+/// 1. **No user code under the lock.** No observer, no `deinit` of an owner, closure, capture or parameter, no
+///    continuation, no `==` or `hash`.
+/// 2. **Registration order.** Observers of one notification are called (or enqueued) in the order in which they were
+///    added.
 /// 3. **Added during a notification**: first called by the next one.
-/// 4. **Removed is removed.** After `remove` returns, no pass that reaches that observer later calls it, on any thread; a call on
-///    which another thread has already decided may still run. Removed in the observer's own isolation, it is never called again, queued
-///    values included.
+/// 4. **Removed is removed.** After `remove` returns, no pass that reaches that observer later calls it, on any thread;
+///    a call on which another thread has already decided may still run. Removed in the observer's own isolation, it is
+///    never called again, queued values included.
 /// 5. **Owners are weak**, held strongly only for their own call. An owner that is being deallocated is never called.
 /// 6. **Nested notifications** are depth first: the inner one completes before the outer one goes on.
 /// 7. **Each observer sees notifications in order**, per notifying thread, whatever the hop.
-/// 8. **Released promptly.** Removing an observer releases its closure and captures before `remove` returns, unless a notification is in
-///    flight; then once those in flight have ended. Later, overlapping ones may delay it by a round, never for ever. Dead owners'
-///    entries do not pile up even if nobody ever notifies again.
-/// 9. **Removal is idempotent**: exactly one caller gets `true`; foreign, stale and repeated tokens get `false` and harm nothing.
+/// 8. **Released promptly.** Removing an observer releases its closure and captures before `remove` returns, unless a
+///    notification is in flight; then once those in flight have ended. Later, overlapping ones may delay it by a round,
+///    never for ever. Dead owners' entries do not pile up even if nobody ever notifies again.
+/// 9. **Removal is idempotent**: exactly one caller gets `true`; foreign, stale and repeated tokens get `false` and
+///    harm nothing.
 /// 10. **The set may die any time**, its own notification included: the pass finishes, sequences end, tokens go inert.
-/// 11. **Notifying takes no lock, allocates nothing and never waits** for an observer being added or removed (synchronous observers).
+/// 11. **Notifying takes no lock, allocates nothing and never waits** for an observer being added or removed
+///     (synchronous observers).
 /// 12. **Complexity**: `add` and `remove` amortised O(1) plus at most O(log *n*) to find the entry; `notify` O(*n*).
 ///
 /// ### Limits
 ///
-/// - No order is promised between the observers of two threads' notifications, nor between two observers that run in different places.
-/// - A value that is in a mailbox counts as a notification in flight (promise 8); it is dropped if its observer has been removed, and
-///   still delivered if the set has died.
-/// - A notification made while the observer's own mailbox is being delivered is queued behind what that delivery holds, so that promise 6
-///   gives way to promise 7.
-/// - That nonisolated code runs on the main actor is noticed where `Task.immediate` is available, and the mailbox is idle.
-///   That it runs on another actor is not noticed: the call is then made asynchronously, in order.
-/// - After the last observer, a pass may take the lock for a moment if it is free, to release what was removed meanwhile or to remove
-///   the entries of owners it found dead; and the first time two threads are seen to notify a set at once, it allocates reader counts (promise 11).
+/// - No order is promised between the observers of two threads' notifications, nor between two observers that run in
+///   different places.
+/// - A value that is in a mailbox counts as a notification in flight (promise 8); it is dropped if its observer has
+///   been removed, and still delivered if the set has died.
+/// - A notification made while the observer's own mailbox is being delivered is queued behind what that delivery holds,
+///   so that promise 6 gives way to promise 7.
+/// - That nonisolated code runs on the main actor is noticed where `Task.immediate` is available, and the mailbox is
+///   idle. That it runs on another actor is not noticed: the call is then made asynchronously, in order.
+/// - After the last observer, a pass may take the lock for a moment if it is free, to release what was removed
+///   meanwhile or to remove the entries of owners it found dead; and the first time two threads are seen to notify a
+///   set at once, it allocates reader counts (promise 11).
 /// - An observer is an ordinary call: deep recursion ends where the stack does.
 @safe public final class ObserverSet<Parameters: Sendable>: Sendable {
     /// The registry, retained; made when the first observer is added, since most sets of a model are never observed.
@@ -93,8 +100,9 @@ import Synchronization
 extension ObserverSet {
     /// Tells every observer, in the order in which they were added.
     ///
-    /// Observers that belong to no actor, or to the one the caller is on, are called before this returns; for the others the
-    /// value is put into their mailbox. May be called on any thread, and from inside an observer (promises 6 and 7).
+    /// Observers that belong to no actor, or to the one the caller is on, are called before this returns; for the
+    /// others the value is put into their mailbox. May be called on any thread, and from inside an observer (promises 6
+    /// and 7).
     ///
     /// - Parameters:
     ///   - parameters: What the observers are told.
@@ -104,7 +112,8 @@ extension ObserverSet {
         notify(parameters, from: Isolation.identity(of: isolation))
     }
 
-    /// Tells every observer of a `Void` notification, or of one with an unlabelled tuple, without a second pair of parentheses.
+    /// Tells every observer of a `Void` notification, or of one with an unlabelled tuple, without a second pair of
+    /// parentheses.
     ///
     /// ```swift
     /// playlist.cleared.notify()
@@ -130,15 +139,16 @@ extension ObserverSet {
     /// await playlist.cleared.settled()
     /// ```
     ///
-    /// Started from inside an observer, in a task, it waits for that call to return like for any other. It waits for ever if
-    /// a queue with an observer's values in it stays suspended.
+    /// Started from inside an observer, in a task, it waits for that call to return like for any other. It waits for
+    /// ever if a queue with an observer's values in it stays suspended.
     public func settled() async {
         for mailbox in registry?.mailboxes() ?? [] { await mailbox.settled() }
     }
 
     @inline(__always)
     private func notify(_ parameters: Parameters, from here: UInt) {
-        // Acquiring: the registry must be seen initialised. Not retained: the caller holds the set, and the set holds it.
+        // Acquiring: the registry must be seen initialised. Not retained: the caller holds the set, and the set holds
+        // it.
         guard let registry = unsafe lazyRegistry.load(ordering: .acquiring) else { return }
         unsafe registry._withUnsafeGuaranteedRef { registry in registry.notify(parameters, from: here) }
     }
@@ -147,7 +157,9 @@ extension ObserverSet {
 // MARK: - Adding and removing
 
 extension ObserverSet: NotificationSource {
-    /// Registers an observer. Use the `add` family, which makes the observer from a closure or a method.
+    /// Registers an observer.
+    ///
+    /// Use the `add` family, which makes the observer from a closure or a method.
     ///
     /// - Complexity: Amortised O(1).
     @discardableResult
@@ -157,7 +169,9 @@ extension ObserverSet: NotificationSource {
         return ObserverToken(issuer: registry, id: id)
     }
 
-    /// Ends a registration, if it is one of this set's. See ``ObserverToken/remove()``.
+    /// Ends a registration, if it is one of this set's.
+    ///
+    /// See ``ObserverToken/remove()``.
     ///
     /// - Returns: True for exactly one caller; false for a token of another set, or of a registration that has ended.
     /// - Complexity: Amortised O(1), plus at most O(log *n*) to find the entry.
@@ -169,7 +183,8 @@ extension ObserverSet: NotificationSource {
 
     /// Ends all registrations of an owner.
     ///
-    /// Called in the owner's own `deinit` it finds them dead already, and returns 0; they are never called again all the same.
+    /// Called in the owner's own `deinit` it finds them dead already, and returns 0; they are never called again all
+    /// the same.
     ///
     /// - Returns: How many there were.
     /// - Complexity: O(*n*).
@@ -178,7 +193,9 @@ extension ObserverSet: NotificationSource {
         registry?.removeAll(ownedBy: owner) ?? 0
     }
 
-    /// Ends all registrations. Values that are still enqueued are dropped.
+    /// Ends all registrations.
+    ///
+    /// Values that are still enqueued are dropped.
     ///
     /// - Complexity: O(*n*).
     public func removeAll() {

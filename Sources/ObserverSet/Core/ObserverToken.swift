@@ -2,9 +2,9 @@ import Synchronization
 
 /// Names one registration, so that it can be ended.
 ///
-/// A token is inert: dropping it removes nothing. It keeps neither the set nor the owner nor the observer alive, and goes
-/// on to answer `false` when they are gone. It may be copied, compared, hashed and used on any thread; two tokens are
-/// equal if they name the same registration. Ids are 64 bits wide, unique in the process and never reused.
+/// A token is inert: dropping it removes nothing. It keeps neither the set nor the owner nor the observer alive, and
+/// goes on to answer `false` when they are gone. It may be copied, compared, hashed and used on any thread; two tokens
+/// are equal if they name the same registration. Ids are 64 bits wide, unique in the process and never reused.
 ///
 /// ```swift
 /// let token = playlist.itemAdded.add { item in print(item.name) }
@@ -24,8 +24,8 @@ public struct ObserverToken: Sendable {
 
     /// Makes one token of several, which ends all of their registrations.
     ///
-    /// For sources that register an observer in more than one place. The token is active while any of them is; `remove()`
-    /// returns true if any of them still was. A token of none is inactive.
+    /// For sources that register an observer in more than one place. The token is active while any of them is;
+    /// `remove()` returns true if any of them still was. A token of none is inactive.
     ///
     /// - Complexity: `remove()` and `isActive` cost the sum of the parts'.
     public init(_ tokens: [ObserverToken]) {
@@ -52,7 +52,9 @@ public struct ObserverToken: Sendable {
         issuer.isActive(id)
     }
 
-    /// An id that no token in this process had before. Rises from call to call.
+    /// An id that no token in this process had before.
+    ///
+    /// Rises from call to call.
     static func nextID() -> UInt64 {
         // Relaxed: only the number matters. Within a set it is drawn under the set's lock.
         lastID.wrappingAdd(1, ordering: .relaxed).newValue
@@ -74,7 +76,9 @@ extension ObserverToken: CustomStringConvertible {
     }
 }
 
-/// What a token asks. A class of its own, so that tokens do not depend on the parameters' type.
+/// What a token asks.
+///
+/// A class of its own, so that tokens do not depend on the parameters' type.
 class TokenIssuer: @unchecked Sendable {
     func remove(_ id: UInt64) -> Bool { fatalError("abstract") }
     func isActive(_ id: UInt64) -> Bool { fatalError("abstract") }

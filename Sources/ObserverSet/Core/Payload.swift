@@ -4,8 +4,9 @@ struct Payload<Parameters: Sendable>: Sendable {
     fileprivate let call: @Sendable (Parameters) -> Void
     /// An `Entry<Parameters>`; kept as its superclass, which unspecialised code releases without a look at metadata.
     let entry: AnyEntry?
-    /// The actor on which `call` may be called in place, if nothing waits in the entry's mailbox. Zero if anywhere, which
-    /// is when there is no entry, or if only the entry knows how.
+    /// The actor on which `call` may be called in place, if nothing waits in the entry's mailbox.
+    ///
+    /// Zero if anywhere, which is when there is no entry, or if only the entry knows how.
     fileprivate let isolation: UInt
 
     /// An observer that may be called anywhere.
@@ -45,12 +46,12 @@ struct Payload<Parameters: Sendable>: Sendable {
     }
 }
 
-/// A payload whose parameters' type has been forgotten, so that everything but the call itself is ordinary, unspecialised
-/// code: it can be kept and released.
+/// A payload whose parameters' type has been forgotten, so that everything but the call itself is ordinary,
+/// unspecialised code: it can be kept and released.
 ///
-/// Why the casts are sound: a stored function is two words, its code and its context, and a reference is one,
-/// whatever the parameters' type; keeping and releasing touch only the references. Only `ObserverSet<Parameters>` puts payloads into
-/// its registry, all of that type, and only it has them called.
+/// Why the casts are sound: a stored function is two words, its code and its context, and a reference is one, whatever
+/// the parameters' type; keeping and releasing touch only the references. Only `ObserverSet<Parameters>` puts payloads
+/// into its registry, all of that type, and only it has them called.
 struct AnyPayload: @unchecked Sendable {
     /// Stands for the function: never called as what its type says.
     private let call: @Sendable () -> Void
@@ -62,7 +63,9 @@ struct AnyPayload: @unchecked Sendable {
     }
 }
 
-/// A payload as a pass sees it in its slot: borrowed. Nothing is retained but what the call itself retains.
+/// A payload as a pass sees it in its slot: borrowed.
+///
+/// Nothing is retained but what the call itself retains.
 @unsafe struct BorrowedPayload<Parameters: Sendable>: ~Copyable {
     private let call: @Sendable (Parameters) -> Void
     private let entry: Unmanaged<AnyEntry>?

@@ -2,17 +2,19 @@ import Synchronization
 
 /// Counts the passes that are walking a snapshot, so that nothing they may still reach is released under them.
 ///
-/// Two counts take turns, as in sleepable read-copy-update (SRCU): newcomers add themselves to the *open* one, while the
-/// *idle* one can only fall (but for latecomers, see `Registry+Reclaim.swift`). When the idle count is zero, the two
-/// change places. Passes that overlap without end therefore cannot postpone a release for ever: after the change every
-/// newcomer counts itself on the other side.
+/// Two counts take turns, as in sleepable read-copy-update (SRCU): newcomers add themselves to the *open* one, while
+/// the *idle* one can only fall (but for latecomers, see `Registry+Reclaim.swift`). When the idle count is zero, the
+/// two change places. Passes that overlap without end therefore cannot postpone a release for ever: after the change
+/// every newcomer counts itself on the other side.
 ///
 /// The counts are spread over stripes. The first is inline; after two threads were seen inside at the same time, there
 /// are more, and each thread counts itself on its own cache line instead of passing one back and forth.
 ///
 /// `Registry+Reclaim.swift` argues why each access has the order it has.
 @safe struct Readers: ~Copyable {
-    /// The parity that newcomers take. A hint: a pass may take either parity at any time and be counted correctly.
+    /// The parity that newcomers take.
+    ///
+    /// A hint: a pass may take either parity at any time and be counted correctly.
     private let open = Atomic<UInt32>(0)
     /// The seat of the last thread that came in on `first`: tells a nested pass from one on another thread.
     private let lastSeat = Atomic<UInt32>(0)
@@ -31,7 +33,9 @@ import Synchronization
         fileprivate let sawAnotherThread: Bool
     }
 
-    /// Counts the calling pass in. From here until `leave`, what it loads from the registry stays alive.
+    /// Counts the calling pass in.
+    ///
+    /// From here until `leave`, what it loads from the registry stays alive.
     @inline(__always)
     func enter() -> Ticket {
         let seat = Self.seat()
@@ -70,8 +74,10 @@ import Synchronization
         isEmpty(0) && isEmpty(1)
     }
 
-    /// Makes the idle side the open one. Under the registry's lock, and only while the idle side is empty: flipping on an
-    /// occupied one would let two threads in turn keep a count above zero for ever.
+    /// Makes the idle side the open one.
+    ///
+    /// Under the registry's lock, and only while the idle side is empty: flipping on an occupied one would let two
+    /// threads in turn keep a count above zero for ever.
     func flip() {
         open.store(1 ^ open.load(ordering: .relaxed), ordering: .relaxed)
     }
@@ -106,8 +112,10 @@ import Synchronization
         unsafe (stripes + seat * stripeSize).assumingMemoryBound(to: Counts.self)
     }
 
-    /// Where the calling thread counts itself: a hash of where its stack lies. Stacks are at least half a mebibyte apart,
-    /// usually eight; both distances give neighbouring threads different seats. Any value would be correct.
+    /// Where the calling thread counts itself: a hash of where its stack lies.
+    ///
+    /// Stacks are at least half a mebibyte apart, usually eight; both distances give neighbouring threads different
+    /// seats. Any value would be correct.
     @inline(__always)
     private static func seat() -> Int {
         var here: UInt8 = 0

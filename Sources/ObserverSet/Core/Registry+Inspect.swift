@@ -1,6 +1,6 @@
 /// Questions. Each is answered by a pass, so that weak references are loaded under no lock.
 extension Registry {
-    /// The number of living observers. O(*n*).
+    /// The number of living observers, in O(*n*).
     var count: Int {
         var count = 0
         forEachLiving { if $0.isAlive { count += 1 } }
@@ -32,7 +32,7 @@ extension Registry {
         return lines
     }
 
-    /// Ends all registrations of that owner, and returns how many there were. O(*n*).
+    /// Ends all registrations of that owner, and returns how many there were, in O(*n*).
     func removeAll(ownedBy owner: AnyObject) -> Int {
         var ids: [UInt64] = []
         forEachLiving { if $0.payload.entry?.owner === owner { ids.append($0.id) } }

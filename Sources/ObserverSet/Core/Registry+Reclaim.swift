@@ -35,30 +35,33 @@ import Synchronization
 // # The argument for correctness
 //
 // Passes hold no lock, so that a change may find some of them walking what it displaces. *Unlinking* is the store to
-// `head` after which no newcomer reaches the item: a fresh snapshot, or the same one again after a slot was marked removed.
+// `head` after which no newcomer reaches the item: a fresh snapshot, or the same one again after a slot was marked
+// removed.
 //
 // The parts, by who writes them:
 //  - a pass: the count of (parity, stripe), in `Readers`;
-//  - a change, under the lock: slots and their liveness, a snapshot's count, `head`, the lists, the parity, `hasRetired`.
+//  - a change, under the lock: slots and their liveness, a snapshot's count, `head`, the lists, the parity,
+//    `hasRetired`.
 //
 // ## What publishes what
-// A slot's payload is written before the snapshot's count is stored (releasing); a pass reads it after loading the count
-// (acquiring). The slots taken over into a fresh snapshot are written before `head` is stored; a pass reads them after
-// loading `head`. On arm64 neither order comes for free: without them a pass could see the count and not the payload.
+// A slot's payload is written before the snapshot's count is stored (releasing); a pass reads it after loading the
+// count (acquiring). The slots taken over into a fresh snapshot are written before `head` is stored; a pass reads them
+// after loading `head`. On arm64 neither order comes for free: without them a pass could see the count and not the
+// payload.
 //
 // ## Why nothing is released too early
-// A pass adds one to a count (A), then loads `head` (H). A change unlinks (U), then reads each count as zero (Z), and only
-// then releases. All four are sequentially consistent, so they stand in one order S in which each thread's own
-// steps keep theirs. If a pass can reach the item, its H came before U: so A < H < U < Z, its own addition was in
-// the count that Z read as zero, so its subtraction was too; it has left, and its leaving (a release) synchronises with Z (an acquire).
-// If its A comes after Z in S, its H comes after U, and it cannot reach the item.
-// It does not matter which parity the pass took, nor when it read it: each item waits until both counts were seen zero
-// once after its unlinking. The quick way in `retire` looks at both at once; the long way sees one before each
-// flip, and an item passes two flips: `newer` → `older` → detached.
+// A pass adds one to a count (A), then loads `head` (H). A change unlinks (U), then reads each count as zero (Z), and
+// only then releases. All four are sequentially consistent, so they stand in one order S in which each thread's own
+// steps keep theirs. If a pass can reach the item, its H came before U: so A < H < U < Z, its own addition was in the
+// count that Z read as zero, so its subtraction was too; it has left, and its leaving (a release) synchronises with Z
+// (an acquire). If its A comes after Z in S, its H comes after U, and it cannot reach the item. It does not matter
+// which parity the pass took, nor when it read it: each item waits until both counts were seen zero once after its
+// unlinking. The quick way in `retire` looks at both at once; the long way sees one before each flip, and an item
+// passes two flips: `newer` → `older` → detached.
 //
 // With acquire and release alone, A and H could change places (a store and a later load of another location may, also
-// on x86 were A not a locked instruction): the pass would load the old head, the change see no pass, and
-// release what the pass is about to walk. An acquiring H breaks in the same way with arm64's exclusive-pair atomics; the newer
+// on x86 were A not a locked instruction): the pass would load the old head, the change see no pass, and release what
+// the pass is about to walk. An acquiring H breaks in the same way with arm64's exclusive-pair atomics; the newer
 // single-instruction ones hide it, so a test on such a machine proves nothing.
 //
 // Marking a slot removed is relaxed: a pass that misses it is one that had begun, and the payload is still there for
@@ -74,19 +77,21 @@ import Synchronization
 //  - a leaver that emptied its count then loads `hasRetired`; if set, it fences, and tries the lock. Failing, it goes;
 //  - whoever unlocks while something waits fences, and looks at the idle counts; if they are zero, it tries again.
 // Between a leaver's subtraction and its try, and between an unlocking and the look at the counts, stands a
-// sequentially consistent fence: the mutex promises only acquire and release, so that without either fence the leaver could see
-// the lock taken and the unlocker the count occupied. For the same reason the subtraction and the flag's load are
-// sequentially consistent; the flag's stores may be relaxed, since the unlocker's fence follows them.
-// It says "while the idle counts are zero", not "while something waits" (a removal made inside an observer would wait for
+// sequentially consistent fence: the mutex promises only acquire and release, so that without either fence the leaver
+// could see the lock taken and the unlocker the count occupied. For the same reason the subtraction and the flag's load
+// are sequentially consistent; the flag's stores may be relaxed, since the unlocker's fence follows them. It says
+// "while the idle counts are zero", not "while something waits" (a removal made inside an observer would wait for
 // itself), and not "once more" (a wake-up could be lost).
 //
 // ## Re-entrancy
 // A nested pass counts itself in again. A removal inside an observer marks the slot, which the outer passes on this and
-// on any older snapshot skip from then on; its payload waits for them all, the caller's own included. An addition inside an observer
-// stands behind the count that the passes under way have loaded, or in a fresh snapshot.
+// on any older snapshot skip from then on; its payload waits for them all, the caller's own included. An addition
+// inside an observer stands behind the count that the passes under way have loaded, or in a fresh snapshot.
 
 extension Registry {
-    /// Keeps an unlinked item until no pass can hold it; at once, if there is none. Under the lock.
+    /// Keeps an unlinked item until no pass can hold it; at once, if there is none.
+    ///
+    /// Under the lock.
     @inline(__always)
     func retire(
         _ item: Retired, _ contents: inout Contents, _ displaced: inout Displaced
@@ -99,7 +104,9 @@ extension Registry {
         }
     }
 
-    /// Detaches what no pass can hold any more, and says whether something still waits. Under the lock.
+    /// Detaches what no pass can hold any more, and says whether something still waits.
+    ///
+    /// Under the lock.
     @inline(__always)
     private func reclaim(_ contents: inout Contents, _ displaced: inout Displaced) -> Bool {
         guard contents.hasRetired else { return false }

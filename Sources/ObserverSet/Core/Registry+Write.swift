@@ -10,7 +10,9 @@ import Synchronization
     /// What was retired since the last flip, and before it.
     var newer: [Retired] = []
     var older: [Retired] = []
-    /// Mailboxes that were not idle when their observer was removed: `settled()` waits for them too. An idle mailbox
+    /// Mailboxes that were not idle when their observer was removed.
+    ///
+    /// `settled()` waits for them too. An idle mailbox
     /// holds nothing of the user's, so that these may be dropped under the lock.
     var departing: [Mailbox] = []
 
@@ -27,7 +29,7 @@ import Synchronization
 extension Registry {
     typealias Change<Result> = (inout Contents, inout Displaced) -> Result
 
-    /// Registers an observer, and returns the id of the registration. Amortised O(1).
+    /// Registers an observer, and returns the id of the registration, in amortised O(1).
     func append(_ payload: AnyPayload, site: Site) -> UInt64 {
         let hasOwner = payload.entry?.ownerType != nil
         let (id, isCrowded) = write { contents, displaced in
@@ -43,12 +45,16 @@ extension Registry {
         return id
     }
 
-    /// Ends those registrations, and returns how many there still were. Each amortised O(1) plus O(log n) to find it.
+    /// Ends those registrations, and returns how many there still were.
+    ///
+    /// Each costs amortised O(1), plus O(log *n*) to find it.
     func remove(_ ids: some Sequence<UInt64>) -> Int {
         write { contents, displaced in remove(ids, &contents, &displaced) }
     }
 
-    /// Ends all registrations. Values that are still enqueued are dropped if `dropping`, and delivered otherwise.
+    /// Ends all registrations.
+    ///
+    /// Values that are still enqueued are dropped if `dropping`, and delivered otherwise.
     func removeAll(dropping: Bool) {
         write { contents, displaced in
             guard let snapshot = unsafe contents.snapshot else { return }
@@ -67,8 +73,10 @@ extension Registry {
         }
     }
 
-    /// Removes the entries of dead owners. Called when so many owners were added that it costs each O(1), and after a
-    /// pass that met a dead one. Does nothing if another thread is changing the registry: notifying never waits for that.
+    /// Removes the entries of dead owners.
+    ///
+    /// Called when so many owners were added that it costs each O(1), and after a pass that met a dead one. Does
+    /// nothing if another thread is changing the registry: notifying never waits for that.
     func removeDead() {
         var dead: [UInt64] = []
         var owners = 0

@@ -11,15 +11,21 @@ import Synchronization
 /// A payload has exactly one owner: the current snapshot's living slot, or, once removed, a `Retired` value.
 /// All other copies of its bits, in displaced snapshots and in removed slots, are borrowed by passes.
 @safe final class Registry: TokenIssuer, @unchecked Sendable {
-    /// The current snapshot's memory. Stored under the lock, loaded by counted passes.
+    /// The current snapshot's memory.
+    ///
+    /// Stored under the lock, loaded by counted passes.
     let head = unsafe Atomic<UnsafeMutableRawPointer?>(nil)
     let readers = Readers()
-    /// Whether something waits in `Contents.newer` or `.older`. Stored under the lock; a hint for those who leave.
+    /// Whether something waits in `Contents.newer` or `.older`.
+    ///
+    /// Stored under the lock; a hint for those who leave.
     let hasRetired = Atomic<Bool>(false)
     let lock = Lock(Contents())
     private let livingCount = Atomic<Int>(0)
 
-    /// How many slots of the current snapshot are living. Set under the lock; a pass that reads zero has nobody to call.
+    /// How many slots of the current snapshot are living.
+    ///
+    /// Set under the lock; a pass that reads zero has nobody to call.
     ///
     /// Relaxed: whoever relies on an earlier `add` has synchronised with it, and so sees at least its count.
     var living: Int {
@@ -38,7 +44,9 @@ import Synchronization
         return result
     }
 
-    /// Ends a pass. What is retired may be what it was the last to hold.
+    /// Ends a pass.
+    ///
+    /// What is retired may be what it was the last to hold.
     @inline(__always)
     func leave(_ ticket: Readers.Ticket) {
         if readers.leave(ticket), hasRetired.load(ordering: .sequentiallyConsistent) { reclaimAfterLeaving() }

@@ -3,7 +3,8 @@ import Synchronization
 /// One observer, as a pass meets it.
 ///
 /// A slot is initialised once, before the count that publishes it. After that only its liveness changes, from living to
-/// removed; its place is not used again. (Reuse would call an observer that was added during the pass, or out of order.)
+/// removed; its place is not used again. (Reuse would call an observer that was added during the pass, or out of
+/// order.)
 struct Slot: ~Copyable {
     /// The first field, so that a slot's address is its payload's.
     let payload: AnyPayload
@@ -24,7 +25,9 @@ struct Slot: ~Copyable {
     }
 
     /// Relaxed: it decides only whether to call; what is called was published by the snapshot's count, and stays alive
-    /// while the pass is counted. A pass that begins after a removal sees it through the head, see `Registry`.
+    /// while the pass is counted.
+    ///
+    /// A pass that begins after a removal sees it through the head, see `Registry`.
     var isLiving: Bool {
         @inline(__always) get { state.load(ordering: .relaxed) & Self.removed == 0 }
     }
@@ -69,12 +72,16 @@ struct Slot: ~Copyable {
 
     var capacity: Int { unsafe header.pointee.capacity }
 
-    /// The number of published slots. Acquiring, against the releasing store in `append`: slots below it are initialised.
+    /// The number of published slots.
+    ///
+    /// Acquiring, against the releasing store in `append`: slots below it are initialised.
     var count: Int {
         @inline(__always) get { unsafe header.pointee.count.load(ordering: .acquiring) }
     }
 
-    /// Initialises the next slot and publishes it. Under the lock, and only below the capacity.
+    /// Initialises the next slot and publishes it.
+    ///
+    /// Under the lock, and only below the capacity.
     func append(_ slot: consuming Slot) {
         let count = unsafe self.count
         unsafe (slots + count).initialize(to: slot)
@@ -100,8 +107,10 @@ struct Slot: ~Copyable {
         return unsafe slots[low].id == id ? low : nil
     }
 
-    /// Takes the living slots over into a fresh block, bit by bit, without retain or release: passes may still be reading
-    /// this one. From here on the fresh block owns what the slots own; this one's memory must only be deallocated.
+    /// Takes the living slots over into a fresh block, bit by bit, without retain or release: passes may still be
+    /// reading this one.
+    ///
+    /// From here on the fresh block owns what the slots own; this one's memory must only be deallocated.
     func compacted(capacity: Int) -> Snapshot {
         let fresh = unsafe Snapshot(capacity: capacity)
         var living = 0
@@ -114,8 +123,10 @@ struct Slot: ~Copyable {
         return unsafe fresh
     }
 
-    /// Marks the slot removed and takes its payload over, leaving the bits in place for the passes that are reading them:
-    /// whoever receives the payload must keep it until they have gone. Under the lock, once for each living slot.
+    /// Marks the slot removed and takes its payload over, leaving the bits in place for the passes that are reading
+    /// them: whoever receives the payload must keep it until they have gone.
+    ///
+    /// Under the lock, once for each living slot.
     func takePayload(at index: Int) -> AnyPayload {
         unsafe slots[index].markRemoved()
         return unsafe UnsafeMutableRawPointer(slots + index).assumingMemoryBound(to: AnyPayload.self).move()

@@ -12,8 +12,8 @@ enum Destination: Sendable {
 
     /// Has the mailbox drained there, once.
     ///
-    /// A mailbox asks for that only when no drain is on its way. One job for each value would lose the order: jobs for an
-    /// actor pass through tasks, which the runtime may start in any order.
+    /// A mailbox asks for that only when no drain is on its way. One job for each value would lose the order: jobs for
+    /// an actor pass through tasks, which the runtime may start in any order.
     func schedule(_ mailbox: Mailbox, again: Bool = false) {
         switch self {
         case .queue(let queue):
@@ -40,8 +40,8 @@ enum Destination: Sendable {
         if mailbox.drain(limit: Self.turn) { schedule(mailbox, again: true) }
     }
 
-    /// An immediate task starts in place if the caller is on the main actor already, even where no type says so; that is
-    /// how an observer on the main actor is called in place from nonisolated code that runs there.
+    /// An immediate task starts in place if the caller is on the main actor already, even where no type says so; that
+    /// is how an observer on the main actor is called in place from nonisolated code that runs there.
     private func scheduleOnMain(_ mailbox: Mailbox, again: Bool) {
         if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *), !again {
             Task.immediate { @MainActor in drain(mailbox, on: MainActor.shared) }

@@ -1,15 +1,19 @@
 import Synchronization
 
-/// An observer that belongs to an actor or a queue: called in place where the notifier is already there, and through its
-/// mailbox otherwise. The one place that decides.
+/// An observer that belongs to an actor or a queue: called in place where the notifier is already there, and through
+/// its mailbox otherwise.
+///
+/// The one place that decides.
 final class HopEntry<Parameters: Sendable>: Entry<Parameters>, @unchecked Sendable {
     private let callee: Payload<Parameters>
     private let destination: Destination
     /// Identifies the actor; zero for a queue, on which nobody is ever known to be.
     private let identity: UInt
     private let box: Mailbox
-    /// False when the registration has been removed. Relaxed: a removal in the observer's own isolation is ordered before
-    /// any later delivery by that isolation, and no other removal promises more than "soon".
+    /// False when the registration has been removed.
+    ///
+    /// Relaxed: a removal in the observer's own isolation is ordered before any later delivery by that isolation, and
+    /// no other removal promises more than "soon".
     private let isActive = Atomic<Bool>(true)
     /// Noticed in the observer's own isolation: no other place loads the owner, lest it die there.
     private let ownerIsDead = Atomic<Bool>(false)

@@ -1,13 +1,15 @@
-/// Takes the isolation off a function. The one place that does.
+/// Takes the isolation off a function.
 ///
-/// A function of type `@isolated(any)` can be called synchronously only where the compiler sees that the caller is on its
-/// actor. A registration knows that in another way: it keeps the isolation beside the function, and compares. The standard
-/// library's `MainActor.assumeIsolated` rests on the same cast.
+/// The one place that does.
 ///
-/// Why it is sound: isolation is no part of how a synchronous function is called, only of who may call it. The
-/// results are called in two places. `BorrowedPayload.deliver` calls them if they have no isolation, or if it is the notifier's
-/// own, which the notifier proves by an `isolated` parameter. `HopEntry.deliver` calls them under the same
-/// condition, or from a drain, which runs on their actor. A third caller would have to show the same.
+/// A function of type `@isolated(any)` can be called synchronously only where the compiler sees that the caller is on
+/// its actor. A registration knows that in another way: it keeps the isolation beside the function, and compares. The
+/// standard library's `MainActor.assumeIsolated` rests on the same cast.
+///
+/// Why it is sound: isolation is no part of how a synchronous function is called, only of who may call it. The results
+/// are called in two places. `BorrowedPayload.deliver` calls them if they have no isolation, or if it is the notifier's
+/// own, which the notifier proves by an `isolated` parameter. `HopEntry.deliver` calls them under the same condition,
+/// or from a drain, which runs on their actor. A third caller would have to show the same.
 @usableFromInline
 enum Isolation {
     /// A function of one argument, without the actor that it is isolated to.

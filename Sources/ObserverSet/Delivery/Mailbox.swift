@@ -4,7 +4,9 @@ import Synchronization
 ///
 /// Only the observer's own actor or queue takes from it. It holds nothing of the user's when it is idle.
 final class Mailbox: Sendable {
-    /// One delivery. Looks for itself whether the observer still wants it.
+    /// One delivery.
+    ///
+    /// Looks for itself whether the observer still wants it.
     typealias Job = @Sendable () -> Void
 
     private struct State: Sendable {
@@ -25,19 +27,23 @@ final class Mailbox: Sendable {
     }
 
     private let state = Lock(State())
-    /// Whether `state.phase` is not idle. Stored under the lock.
+    /// Whether `state.phase` is not idle.
+    ///
+    /// Stored under the lock.
     private let isBusy = Atomic<Bool>(false)
 
     /// Whether all that was posted has been delivered or dropped.
     ///
-    /// Relaxed is enough to keep promise 7: a thread sees its own posts, and what it learned of another thread's through
-    /// any synchronisation; a notification that knows of no earlier one may go first. The other way, a drain that
-    /// has ended did so on the observer's actor, on which the caller that relies on it now is.
+    /// Relaxed is enough to keep promise 7: a thread sees its own posts, and what it learned of another thread's
+    /// through any synchronisation; a notification that knows of no earlier one may go first. The other way, a drain
+    /// that has ended did so on the observer's actor, on which the caller that relies on it now is.
     var isIdle: Bool {
         @inline(__always) get { !isBusy.load(ordering: .relaxed) }
     }
 
-    /// Puts a delivery at the end. Returns true if the caller must have the mailbox drained, because nobody else will.
+    /// Puts a delivery at the end.
+    ///
+    /// Returns true if the caller must have the mailbox drained, because nobody else will.
     func post(_ job: @escaping Job) -> Bool {
         state.withLock { state in
             state.jobs.append(job)
@@ -61,9 +67,12 @@ final class Mailbox: Sendable {
         }
     }
 
-    /// Delivers what is there, and what comes meanwhile. On the observer's actor or queue.
+    /// Delivers what is there, and what comes meanwhile.
     ///
-    /// Called inside a drain that is under way it does nothing: what is there stays queued behind what that drain holds.
+    /// On the observer's actor or queue.
+    ///
+    /// Called inside a drain that is under way it does nothing: what is there stays queued behind what that drain
+    /// holds.
     ///
     /// - Parameter limit: The number of deliveries after which it stops, to let others onto the actor or queue.
     /// - Returns: true if it stopped at the limit, so that the caller must have the mailbox drained again.

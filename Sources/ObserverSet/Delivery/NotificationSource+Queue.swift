@@ -3,8 +3,8 @@ public import Dispatch
 extension NotificationSource {
     /// Adds an observer that runs on a dispatch queue, in the order of the notifications.
     ///
-    /// Always asynchronously, from the queue itself too, and one call at a time, even on a concurrent queue. Removed on a
-    /// serial queue, the observer is never called again, values already enqueued included.
+    /// Always asynchronously, from the queue itself too, and one call at a time, even on a concurrent queue. Removed on
+    /// a serial queue, the observer is never called again, values already enqueued included.
     ///
     /// ```swift
     /// download.progressed.add(on: .main) { fraction in print(fraction) }
@@ -26,7 +26,8 @@ extension NotificationSource {
         register(Observer(nonisolated: observer, site: Site(fileID: fileID, line: line)).on(queue))
     }
 
-    /// Adds an observer that lives as long as its owner, and runs on a dispatch queue, in the order of the notifications.
+    /// Adds an observer that lives as long as its owner, and runs on a dispatch queue, in the order of the
+    /// notifications.
     ///
     /// The owner is not kept alive by values that wait for the queue. See ``add(on:_:fileID:line:)``.
     ///

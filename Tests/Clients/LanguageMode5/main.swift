@@ -1,0 +1,85 @@
+// A client in language mode 5: older code that has not been made safe for concurrency.
+
+import Dispatch
+import ObserverSet
+
+/// A class like any other, used on one thread.
+class Playlist {
+    let cleared = ObserverSet<Void>()
+    let renamed = ObserverSet<String>()
+    let moved = ObserverSet<(Int, Int)>()
+    let itemAdded = ObserverSet<(name: String, index: Int)>()
+    private let playedObservers = ObserverSet<Int>()
+    var played: some NotificationSource<Int> { playedObservers }
+
+    var title = "" {
+        didSet { renamed.notify(title) }
+    }
+
+    func play(_ index: Int) { playedObservers.notify(index) }
+}
+
+@MainActor final class PlaylistView {
+    var log: [String] = []
+
+    func observe(_ playlist: Playlist) {
+        playlist.cleared.add(self, PlaylistView.clear)
+        playlist.renamed.add(self, PlaylistView.rename)
+        playlist.moved.add(self, PlaylistView.move)
+        playlist.itemAdded.add(self) { view, item in view.log.append("\(item.name) at \(item.index)") }
+        playlist.played.add { [weak self] index in self?.log.append("playing \(index)") }
+        playlist.renamed.addOnce(self) { view, name in view.log.append("first \(name)") }
+    }
+
+    func clear() { log.append("cleared") }
+    func rename(_ name: String) { log.append("renamed \(name)") }
+    func move(_ from: Int, _ to: Int) { log.append("moved \(from) to \(to)") }
+}
+
+final class Logger: Sendable {
+    func rename(_ name: String) {}
+    func clear() {}
+}
+
+actor Index {
+    private(set) var names: [String] = []
+
+    func observe(_ renamed: ObserverSet<String>) {
+        renamed.add(self) { index, name in index.names.append(name) }
+    }
+}
+
+@MainActor func run() async {
+    let playlist = Playlist()
+    let view = PlaylistView()
+    view.observe(playlist)
+    playlist.cleared.notify()
+    // From code that no type says to be on the main actor.
+    playlist.title = "Kind of Blue"
+    playlist.moved.notify(2, 5)
+    playlist.itemAdded.notify((name: "So What", index: 0))
+    playlist.play(0)
+    precondition(
+        view.log == [
+            "cleared", "renamed Kind of Blue", "first Kind of Blue", "moved 2 to 5", "So What at 0", "playing 0",
+        ], "\(view.log)")
+
+    let logger = Logger()
+    let index = Index()
+    await index.observe(playlist.renamed)
+    playlist.renamed.add(logger, Logger.rename)
+    playlist.cleared.add(logger, Logger.clear)
+    playlist.renamed.addNonisolated { name in print("renamed", name) }
+    playlist.renamed.addNonisolated(logger) { logger, name in logger.rename(name) }
+    playlist.renamed.addOnce { name in print("once", name) }
+    playlist.renamed.add(on: .global()) { name in print("on a queue", name) }
+    playlist.renamed.add(on: .main, logger) { logger, name in logger.rename(name) }
+    let token = playlist.renamed.add { name in print("never", name) }
+    precondition(token.isActive && playlist.renamed.remove(token) && !token.remove())
+    playlist.title = "Sketches of Spain"
+    await playlist.renamed.settled()
+    let names = await index.names
+    precondition(names == ["Sketches of Spain"], "\(names)")
+}
+
+await run()

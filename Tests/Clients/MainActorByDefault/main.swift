@@ -1,0 +1,103 @@
+// A client in language mode 6 whose code lives on the main actor unless it says otherwise.
+
+import Dispatch
+import ObserverSet
+
+final class Playlist {
+    let cleared = ObserverSet<Void>()
+    let renamed = ObserverSet<String>()
+    let moved = ObserverSet<(Int, Int)>()
+    let itemAdded = ObserverSet<(name: String, index: Int)>()
+    private let playedObservers = ObserverSet<Int>()
+    var played: some NotificationSource<Int> { playedObservers }
+
+    func play(_ index: Int) { playedObservers.notify(index) }
+}
+
+final class PlaylistView {
+    var log: [String] = []
+
+    func observe(_ playlist: Playlist) {
+        playlist.cleared.add(self, PlaylistView.clear)
+        playlist.renamed.add(self, PlaylistView.rename)
+        playlist.moved.add(self, PlaylistView.move)
+        playlist.itemAdded.add(self) { view, item in view.log.append("\(item.name) at \(item.index)") }
+        playlist.played.add { [weak self] index in self?.log.append("playing \(index)") }
+        playlist.renamed.addOnce(self) { view, name in view.log.append("first \(name)") }
+    }
+
+    func clear() { log.append("cleared") }
+    func rename(_ name: String) { log.append("renamed \(name)") }
+    func move(_ from: Int, _ to: Int) { log.append("moved \(from) to \(to)") }
+}
+
+nonisolated final class Download: Sendable {
+    let progressed = ObserverSet<Double>()
+    let finished = ObserverSet<Void>()
+
+    func run() {
+        for step in 1...4 { progressed.notify(Double(step) / 4) }
+        finished.notify()
+    }
+}
+
+/// On the main actor, though the download runs elsewhere: its observers come here, in order.
+final class ProgressBar {
+    var fractions: [Double] = []
+    var hasFinished = false
+
+    init(_ download: Download) {
+        download.progressed.add(self) { bar, fraction in bar.fractions.append(fraction) }
+        download.finished.add(self, ProgressBar.finish)
+    }
+
+    func finish() { hasFinished = true }
+}
+
+actor Statistics {
+    private(set) var fractions: [Double] = []
+
+    func observe(_ download: Download) {
+        download.progressed.add(self) { statistics, fraction in statistics.fractions.append(fraction) }
+    }
+}
+
+nonisolated final class Logger: Sendable {
+    func progress(_ fraction: Double) {}
+    func finish() {}
+}
+
+let playlist = Playlist()
+let view = PlaylistView()
+view.observe(playlist)
+playlist.cleared.notify()
+playlist.renamed.notify("Kind of Blue")
+playlist.moved.notify(2, 5)
+playlist.itemAdded.notify((name: "So What", index: 0))
+playlist.play(0)
+precondition(
+    view.log == [
+        "cleared", "renamed Kind of Blue", "first Kind of Blue", "moved 2 to 5", "So What at 0", "playing 0",
+    ], "\(view.log)")
+
+let download = Download()
+let bar = ProgressBar(download)
+let statistics = Statistics()
+let logger = Logger()
+await statistics.observe(download)
+download.progressed.add(logger, Logger.progress)
+download.finished.add(logger, Logger.finish)
+download.progressed.addNonisolated { fraction in print("progress", fraction) }
+download.progressed.addNonisolated(logger) { logger, fraction in logger.progress(fraction) }
+download.progressed.addOnce { fraction in print("started at", fraction) }
+download.progressed.add(on: .global()) { fraction in print("on a queue", fraction) }
+download.progressed.add(on: .main, logger) { logger, fraction in logger.progress(fraction) }
+let token = download.progressed.add { fraction in print("never", fraction) }
+precondition(token.isActive && download.progressed.remove(token) && !token.remove())
+
+await Task.detached { [download] in download.run() }.value
+await download.progressed.settled()
+await download.finished.settled()
+precondition(bar.fractions == [0.25, 0.5, 0.75, 1] && bar.hasFinished)
+let counted = await statistics.fractions
+precondition(counted == bar.fractions)

@@ -1,0 +1,12 @@
+// expect: pack expansion requires that
+// A method must take what the notification tells.
+
+import ObserverSet
+
+final class Window: Sendable {
+    func resize(_ width: Int, _ height: Int) {}
+}
+
+func observe(_ window: Window, _ set: ObserverSet<String>) {
+    set.add(window, Window.resize)
+}
