@@ -194,7 +194,7 @@ extension NotificationSource {
 
     /// Adds an observer that lives as long as its owner, and runs on the notifying thread.
     ///
-    /// See ``addNonisolated(_:fileID:line:)`` and ``add(_:_:fileID:line:)``.
+    /// See ``addNonisolated(_:fileID:line:)``, and the form of `add` with an owner.
     ///
     /// - Parameters:
     ///   - owner: Whom the observer belongs to; held weakly.

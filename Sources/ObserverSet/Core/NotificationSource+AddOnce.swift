@@ -33,7 +33,7 @@ extension NotificationSource {
 
     /// Adds an observer that is called at most once, if its owner lives to see it.
     ///
-    /// See ``addOnce(_:fileID:line:)`` and ``add(_:_:fileID:line:)``.
+    /// See ``addOnce(_:fileID:line:)``, and the form of `add` with an owner.
     ///
     /// - Parameters:
     ///   - owner: Whom the observer belongs to; held weakly.
