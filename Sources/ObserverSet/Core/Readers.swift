@@ -16,8 +16,6 @@ import Synchronization
     ///
     /// A hint: a pass may take either parity at any time and be counted correctly.
     private let open = Atomic<UInt32>(0)
-    /// The seat of the last thread that came in on `first`: tells a nested pass from one on another thread.
-    private let lastSeat = Atomic<UInt32>(0)
     private let first = Counts()
     private let stripes = unsafe Atomic<UnsafeMutableRawPointer?>(nil)
 
@@ -30,7 +28,8 @@ import Synchronization
         fileprivate let stripes: UnsafeMutableRawPointer?
         fileprivate let seat: Int
         fileprivate let parity: UInt32
-        fileprivate let sawAnotherThread: Bool
+        /// How many passes were inside when it came in; on `first` only.
+        fileprivate let before: UInt32
     }
 
     /// Counts the calling pass in.
@@ -38,18 +37,14 @@ import Synchronization
     /// From here until `leave`, what it loads from the registry stays alive.
     @inline(__always)
     func enter() -> Ticket {
-        let seat = Self.seat()
         let parity = open.load(ordering: .relaxed)
         // Acquiring: the counts behind the pointer must be seen initialised.
         if let stripes = unsafe stripes.load(ordering: .acquiring) {
+            let seat = Self.seat()
             _ = unsafe Self.counts(stripes, seat).pointee.enter(parity)
-            return unsafe Ticket(stripes: stripes, seat: seat, parity: parity, sawAnotherThread: false)
+            return unsafe Ticket(stripes: stripes, seat: seat, parity: parity, before: 0)
         }
-        let wasOccupied = first.enter(parity) != 0
-        let last = lastSeat.load(ordering: .relaxed)
-        lastSeat.store(UInt32(truncatingIfNeeded: seat), ordering: .relaxed)
-        return unsafe Ticket(
-            stripes: nil, seat: seat, parity: parity, sawAnotherThread: wasOccupied && Int(last) != seat)
+        return unsafe Ticket(stripes: nil, seat: 0, parity: parity, before: first.enter(parity))
     }
 
     /// Counts the calling pass out, and says whether that emptied its count.
@@ -58,9 +53,11 @@ import Synchronization
         if let stripes = unsafe ticket.stripes {
             return unsafe Self.counts(stripes, ticket.seat).pointee.leave(ticket.parity) == 0
         }
-        let isEmpty = first.leave(ticket.parity) == 0
-        if ticket.sawAnotherThread { addStripes() }
-        return isEmpty
+        let after = first.leave(ticket.parity)
+        // A pass finds the count as it left it if the others were nested in it, or it in them. Otherwise there are two
+        // threads.
+        if after != ticket.before { addStripes() }
+        return after == 0
     }
 
     /// Whether no pass is counted on the idle side; those that come in do so on the open one.
@@ -116,7 +113,7 @@ import Synchronization
     ///
     /// Stacks are at least half a mebibyte apart, usually eight; both distances give neighbouring threads different
     /// seats. Any value would be correct.
-    @inline(__always)
+    @inline(never)  // what takes a local's address gets a stack protector, which an uncontended pass need not pay for
     private static func seat() -> Int {
         var here: UInt8 = 0
         let address = unsafe withUnsafeMutablePointer(to: &here) { UInt(bitPattern: $0) } >> 19
