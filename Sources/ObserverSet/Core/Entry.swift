@@ -1,3 +1,5 @@
+import Synchronization
+
 /// What a registration has beyond a function, whatever its parameters: an owner, a place to run, a mailbox.
 ///
 /// Immutable, but for the liveness of an entry that hops; so one entry may serve several registrations unless
@@ -66,6 +68,11 @@ final class OwnedEntry<Owner: AnyObject & Sendable, Parameters: Sendable>: Entry
 final class AdaptedEntry<Input: Sendable, Parameters: Sendable>: Entry<Input>, @unchecked Sendable {
     private let base: Payload<Parameters>
     private let transform: @Sendable (Input) -> Parameters?
+    /// False when the registration has been removed, which `transform` may do.
+    ///
+    /// Relaxed: only this thread's own removal
+    /// is sure to be seen, and no other need be.
+    private let isActive = Atomic<Bool>(true)
 
     init(base: Payload<Parameters>, transform: @escaping @Sendable (Input) -> Parameters?) {
         self.base = base
@@ -73,7 +80,7 @@ final class AdaptedEntry<Input: Sendable, Parameters: Sendable>: Entry<Input>, @
     }
 
     override func deliver(_ input: Input, from here: UInt) -> Bool {
-        guard let parameters = transform(input) else { return true }
+        guard let parameters = transform(input), isActive.load(ordering: .relaxed) else { return true }
         return base.deliver(parameters, from: here)
     }
 
@@ -86,5 +93,8 @@ final class AdaptedEntry<Input: Sendable, Parameters: Sendable>: Entry<Input>, @
         AdaptedEntry(base: base.registered(), transform: transform)
     }
 
-    override func end() { base.entry?.end() }
+    override func end() {
+        isActive.store(false, ordering: .relaxed)
+        base.entry?.end()
+    }
 }

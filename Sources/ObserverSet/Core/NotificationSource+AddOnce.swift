@@ -59,40 +59,74 @@ extension NotificationSource {
 }
 
 /// Lets one of all calls through, and ends the registration with it.
-private final class Once: Sendable {
+///
+/// It stands between the token that is handed out and the registration's own, so that one state decides between a call
+/// and `remove()`; and so that a value that was enqueued is delivered even if the set has died meanwhile.
+private final class Once: TokenIssuer, @unchecked Sendable {
     private enum State: Sendable {
-        /// Not called yet, and `register` has not returned yet.
+        /// `register` has not returned yet.
         case registering
         case armed(ObserverToken)
-        case fired
+        /// Called, or removed.
+        case over
     }
 
-    // The token keeps the registry, which keeps the observer, which keeps this: until it fires, is removed, or the set
-    // dies.
+    // The token keeps the registry, which keeps the observer, which keeps this: until it is over, or the set dies.
     private let state = Lock(State.registering)
 
-    /// Stores the token for `fire()` to use; ends the registration if another thread was faster.
+    /// Stores the registration's token, and returns the one to hand out; ends the registration if it has been called
+    /// already.
     func arm(with token: ObserverToken) -> ObserverToken {
-        let hasFired = state.withLock { state in
-            guard case .registering = state else { return true }
+        let isArmed = state.withLock { state in
+            guard case .registering = state else { return false }
             state = .armed(token)
-            return false
+            return true
         }
-        if hasFired { token.remove() }
-        return token
+        if !isArmed { token.remove() }
+        return ObserverToken(issuer: self, id: token.id)
     }
 
-    /// Returns true for one caller, provided that nobody has removed the registration.
+    /// Returns true for the one caller that is to make the call.
     func fire() -> Bool {
-        let before = state.withLock { state in
-            let before = state
-            state = .fired
-            return before
+        switch finish() {
+        case .registering:
+            return true
+        case .armed(let token):
+            token.remove()
+            return true
+        case .over:
+            return false
         }
-        return switch before {
-        case .registering: true
-        case .armed(let token): token.remove()
-        case .fired: false
+    }
+
+    override func remove(_ id: UInt64) -> Bool {
+        guard case .armed(let token) = finish() else { return false }
+        return token.remove()
+    }
+
+    override func isActive(_ id: UInt64) -> Bool {
+        armedToken?.isActive ?? false
+    }
+
+    override func describe(_ id: UInt64) -> String? {
+        armedToken.flatMap { token in token.issuer.describe(token.id) }
+    }
+
+    override func isOrStands(for issuer: TokenIssuer) -> Bool {
+        self === issuer || armedToken?.issuer.isOrStands(for: issuer) ?? false
+    }
+
+    private var armedToken: ObserverToken? {
+        state.withLock { state in
+            if case .armed(let token) = state { token } else { nil }
+        }
+    }
+
+    private func finish() -> State {
+        state.withLock { state in
+            let before = state
+            state = .over
+            return before
         }
     }
 }

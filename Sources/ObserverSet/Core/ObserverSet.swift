@@ -74,7 +74,7 @@ import Synchronization
     public init() {}
 
     deinit {
-        // No pass of this set is under way: whoever notifies holds it. What is enqueued is still delivered.
+        // No notification is under way: whoever notifies holds the set. What is enqueued is still delivered.
         guard let registry = unsafe lazyRegistry.load(ordering: .acquiring)?.takeRetainedValue() else { return }
         registry.removeAll(dropping: false)
     }
@@ -177,8 +177,8 @@ extension ObserverSet: NotificationSource {
     /// - Complexity: Amortised O(1), plus at most O(log *n*) to find the entry.
     @discardableResult
     public func remove(_ token: ObserverToken) -> Bool {
-        guard let registry, token.issuer === registry else { return false }
-        return registry.remove(token.id)
+        guard let registry, token.issuer.isOrStands(for: registry) else { return false }
+        return token.remove()
     }
 
     /// Ends all registrations of an owner.

@@ -84,19 +84,23 @@ class TokenIssuer: @unchecked Sendable {
     func isActive(_ id: UInt64) -> Bool { fatalError("abstract") }
     /// The registration as the set's description shows it; nil if it is no longer active.
     func describe(_ id: UInt64) -> String? { fatalError("abstract") }
+    /// Whether tokens of this issuer name registrations of that one.
+    func isOrStands(for issuer: TokenIssuer) -> Bool { self === issuer }
 }
 
 /// Stands for several tokens.
 private final class CombinedIssuer: TokenIssuer, @unchecked Sendable {
     private let tokens: [ObserverToken]
+    private let hasBeenRemoved = Atomic<Bool>(false)
 
     init(_ tokens: [ObserverToken]) {
         self.tokens = tokens
     }
 
     override func remove(_ id: UInt64) -> Bool {
-        // All of them: no short circuit.
-        tokens.count { $0.remove() } > 0
+        // All of them before anyone returns; of two callers who have each removed some, one gets true.
+        let count = tokens.count { $0.remove() }
+        return count > 0 && !hasBeenRemoved.exchange(true, ordering: .relaxed)
     }
 
     override func isActive(_ id: UInt64) -> Bool {

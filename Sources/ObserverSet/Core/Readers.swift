@@ -38,8 +38,8 @@ import Synchronization
     @inline(__always)
     func enter() -> Ticket {
         let parity = open.load(ordering: .relaxed)
-        // Acquiring: the counts behind the pointer must be seen initialised.
-        if let stripes = unsafe stripes.load(ordering: .acquiring) {
+        // Sequentially consistent, like the installation and the load in `isEmpty`; the argument is in `Registry`.
+        if let stripes = unsafe stripes.load(ordering: .sequentiallyConsistent) {
             let seat = Self.seat()
             _ = unsafe Self.counts(stripes, seat).pointee.enter(parity)
             return unsafe Ticket(stripes: stripes, seat: seat, parity: parity, before: 0)
@@ -82,8 +82,7 @@ import Synchronization
     @inline(__always)
     private func isEmpty(_ parity: UInt32) -> Bool {
         guard first.isEmpty(parity) else { return false }
-        // Sequentially consistent, like the installation in `addStripes`: if this load misses the installation, then
-        // whoever counts itself in on a stripe loads the head after us, and after whatever we have unlinked.
+        // If this load misses the installation, then whoever counts itself in on a stripe loads the head after us.
         guard let stripes = unsafe stripes.load(ordering: .sequentiallyConsistent) else { return true }
         for seat in 0..<Self.stripeCount {
             guard unsafe Self.counts(stripes, seat).pointee.isEmpty(parity) else { return false }

@@ -41,9 +41,13 @@ extension Registry {
 
     /// Where values may be waiting: those of the observers, and of removed ones that were being called.
     func mailboxes() -> [Mailbox] {
-        var mailboxes = write { contents, _ in contents.departing }
+        var mailboxes: [Mailbox] = []
         forEachLiving { if let mailbox = $0.payload.entry?.mailbox { mailboxes.append(mailbox) } }
-        return mailboxes
+        // After the walk: an observer that is removed meanwhile is found in the one or the other.
+        return write { contents, _ in
+            let removed = contents.newer.payloads + contents.older.payloads
+            return mailboxes + contents.departing + removed.compactMap { $0.entry?.mailbox }
+        }
     }
 
     /// Runs `body` on the living slot with that id.

@@ -1,34 +1,39 @@
 import Synchronization
 
-/// Something unlinked: a pass that begins now cannot reach it, but one that began earlier may.
-@safe enum Retired: @unchecked Sendable {
-    case observer(AnyPayload)
-    case observers([AnyPayload])
-    /// The memory of a displaced snapshot, whose slots own nothing any more.
-    case memory(Snapshot)
+/// What was unlinked: a pass that begins now cannot reach it, but one that began earlier may.
+@safe struct Retired: @unchecked Sendable {
+    /// Removed observers.
+    var payloads: [AnyPayload] = []
+    /// Displaced snapshots, whose slots own nothing any more, in the order in which they were current.
+    var snapshots = unsafe [Snapshot]()
+
+    var isEmpty: Bool { unsafe payloads.isEmpty && snapshots.isEmpty }
 }
 
-/// What a critical section hands out, to be released when the lock is free again.
-@safe struct Displaced: @unchecked Sendable {
-    // The first of each kind needs no array.
+/// What a change hands out, to be released when the lock is free again.
+@safe struct Displaced: ~Copyable {
+    /// The first needs no array.
     private var payload: AnyPayload?
-    private var memory: UnsafeMutableRawPointer?
-    private var others: [Retired] = []
+    private var others = Retired()
 
     @inline(__always)
-    mutating func append(_ item: Retired) {
-        switch item {
-        case .observer(let payload) where self.payload == nil: self.payload = payload
-        case .memory(let snapshot) where unsafe self.memory == nil: unsafe self.memory = snapshot.memory
-        default: others.append(item)
-        }
+    mutating func append(_ payload: AnyPayload) {
+        if self.payload == nil { self.payload = payload } else { others.payloads.append(payload) }
+    }
+
+    mutating func append(_ snapshot: Snapshot) {
+        unsafe others.snapshots.append(snapshot)
+    }
+
+    mutating func append(contentsOf retired: Retired) {
+        others.payloads += retired.payloads
+        unsafe others.snapshots += retired.snapshots
     }
 
     /// Releases it all; the `deinit` of closures' captures runs here.
     consuming func release() {
         CallOut.assertNoLockIsHeld()
-        unsafe memory?.deallocate()
-        for case .memory(let snapshot) in others { unsafe snapshot.deallocate() }
+        unsafe others.snapshots.forEach { unsafe $0.deallocate() }
     }
 }
 
@@ -59,10 +64,14 @@ import Synchronization
 // unlinking. The quick way in `retire` looks at both at once; the long way sees one before each flip, and an item
 // passes two flips: `newer` → `older` → detached.
 //
-// With acquire and release alone, A and H could change places (a store and a later load of another location may, also
-// on x86 were A not a locked instruction): the pass would load the old head, the change see no pass, and release what
-// the pass is about to walk. An acquiring H breaks in the same way with arm64's exclusive-pair atomics; the newer
-// single-instruction ones hide it, so a test on such a machine proves nothing.
+// With acquire and release alone, A and H could change places (a store and a later load of another location may): the
+// pass would load the old head, the change see no pass, and release what the pass is about to walk. A locked
+// instruction on x86 hides that, and so do most of the code sequences for arm64 (`ldapr` after an exclusive pair does
+// not), so that a test on such a machine proves nothing.
+//
+// Stripes appear without the lock. Their installation, and every load of the pointer to them, are sequentially
+// consistent too: if Z's load of the pointer misses the installation, then Z < installation < the pass's load of the
+// pointer < A, and H comes after U as before.
 //
 // Marking a slot removed is relaxed: a pass that misses it is one that had begun, and the payload is still there for
 // it. One that begins after `remove` returned has H after U, and so sees the mark (promise 4).
@@ -89,17 +98,26 @@ import Synchronization
 // inside an observer stands behind the count that the passes under way have loaded, or in a fresh snapshot.
 
 extension Registry {
-    /// Keeps an unlinked item until no pass can hold it; at once, if there is none.
+    /// Keeps a removed observer until no pass can hold it; not at all, if there is none.
     ///
-    /// Under the lock.
+    /// Under the lock, like the other one.
     @inline(__always)
-    func retire(
-        _ item: Retired, _ contents: inout Contents, _ displaced: inout Displaced
-    ) {
+    func retire(_ payload: AnyPayload, _ contents: inout Contents, _ displaced: inout Displaced) {
         if readers.isEmpty() {
-            displaced.append(item)
+            contents.noteDeparture(of: payload)
+            displaced.append(payload)
         } else {
-            contents.newer.append(item)
+            contents.newer.payloads.append(payload)
+            hasRetired.store(true, ordering: .relaxed)
+        }
+    }
+
+    /// Keeps a displaced snapshot until no pass can walk it; not at all, if there is none.
+    func retire(_ snapshot: Snapshot, _ contents: inout Contents, _ displaced: inout Displaced) {
+        if readers.isEmpty() {
+            unsafe displaced.append(snapshot)
+        } else {
+            unsafe contents.newer.snapshots.append(snapshot)
             hasRetired.store(true, ordering: .relaxed)
         }
     }
@@ -112,15 +130,16 @@ extension Registry {
         guard contents.hasRetired else { return false }
         while contents.hasRetired, readers.idleIsEmpty() {
             readers.flip()
-            for item in contents.older { displaced.append(item) }
+            for payload in contents.older.payloads { contents.noteDeparture(of: payload) }
+            displaced.append(contentsOf: contents.older)
             contents.older = contents.newer
-            contents.newer = []
+            contents.newer = Retired()
         }
         if !contents.hasRetired { hasRetired.store(false, ordering: .relaxed) }
         return contents.hasRetired
     }
 
-    /// Makes a change, releases what it displaced, and sees to what became free meanwhile.
+    /// Makes a change, sees to what became free meanwhile, and releases what was displaced.
     @inline(__always)
     func write<Result: Sendable>(_ change: Change<Result>) -> Result {
         var displaced = Displaced()
@@ -130,8 +149,8 @@ extension Registry {
             isWaiting = reclaim(&contents, &displaced)
             return result
         }
+        if isWaiting { reclaimAfterUnlocking(&displaced) }
         displaced.release()
-        if isWaiting { reclaimAfterUnlocking() }
         return result
     }
 
@@ -142,16 +161,18 @@ extension Registry {
             change(&contents, &displaced)
             return reclaim(&contents, &displaced)
         }
+        if isWaiting == true { reclaimAfterUnlocking(&displaced) }
         displaced.release()
-        if isWaiting == true { reclaimAfterUnlocking() }
     }
 
     /// After an unlocking that left something retired.
     @inline(never)
-    private func reclaimAfterUnlocking() {
+    private func reclaimAfterUnlocking(_ displaced: inout Displaced) {
         while true {
             atomicMemoryFence(ordering: .sequentiallyConsistent)
-            guard readers.idleIsEmpty(), reclaimIfAvailable() else { return }
+            guard readers.idleIsEmpty() else { return }
+            let isWaiting = lock.withLockIfAvailable { contents in reclaim(&contents, &displaced) }
+            guard isWaiting == true else { return }
         }
     }
 
@@ -159,14 +180,6 @@ extension Registry {
     @inline(never)
     func reclaimAfterLeaving() {
         atomicMemoryFence(ordering: .sequentiallyConsistent)
-        if reclaimIfAvailable() { reclaimAfterUnlocking() }
-    }
-
-    /// Returns whether it got the lock, and something still waits.
-    private func reclaimIfAvailable() -> Bool {
-        var displaced = Displaced()
-        let isWaiting = lock.withLockIfAvailable { contents in reclaim(&contents, &displaced) }
-        displaced.release()
-        return isWaiting ?? false
+        writeIfAvailable { _, _ in }
     }
 }

@@ -8,20 +8,40 @@ import Synchronization
     var unexamined = 0
     var examineAt = 32
     /// What was retired since the last flip, and before it.
-    var newer: [Retired] = []
-    var older: [Retired] = []
-    /// Mailboxes that were not idle when their observer was removed.
+    var newer = Retired()
+    var older = Retired()
+    /// Mailboxes that were not idle when their observer could be reached no more: `settled()` waits for them too.
     ///
-    /// `settled()` waits for them too. An idle mailbox
-    /// holds nothing of the user's, so that these may be dropped under the lock.
-    var departing: [Mailbox] = []
+    /// Dropping an idle one under the lock is safe, since it holds nothing of the user's. So is dropping one that only
+    /// seems idle: whoever makes it busy holds it.
+    private(set) var departing: [Mailbox] = []
+    private var departingLimit = 8
 
     var hasRetired: Bool { !newer.isEmpty || !older.isEmpty }
 
-    /// Visits the displaced snapshots that passes may still be walking.
-    func forEachRetiredSnapshot(_ body: (Snapshot) -> Void) {
-        guard hasRetired else { return }
-        for case .memory(let snapshot) in newer + older { unsafe body(snapshot) }
+    /// Takes note of what is still enqueued for a removed observer, when no pass can enqueue more.
+    @inline(__always)
+    mutating func noteDeparture(of payload: AnyPayload) {
+        guard let mailbox = payload.entry?.mailbox, !mailbox.isIdle else { return }
+        if departing.count >= departingLimit {
+            departing.removeAll { $0.isIdle }
+            departingLimit = max(8, 2 * departing.count)
+        }
+        departing.append(mailbox)
+    }
+
+    /// Marks the observer removed for the passes that are walking a displaced snapshot.
+    func markRemovedInRetiredSnapshots(_ id: UInt64) {
+        // From the newest. A living observer that is in one snapshot is in all later ones: where it is missing, we are done.
+        _ =
+            unsafe newer.snapshots.reversed().allSatisfy { unsafe $0.markRemoved(id) }
+            && older.snapshots.reversed().allSatisfy { unsafe $0.markRemoved(id) }
+    }
+
+    /// Marks all observers removed for the passes that are walking a displaced snapshot.
+    func markAllRemovedInRetiredSnapshots() {
+        unsafe newer.snapshots.forEach { unsafe $0.markAllRemoved() }
+        unsafe older.snapshots.forEach { unsafe $0.markAllRemoved() }
     }
 }
 
@@ -58,18 +78,19 @@ extension Registry {
     func removeAll(dropping: Bool) {
         write { contents, displaced in
             guard let snapshot = unsafe contents.snapshot else { return }
-            unsafe contents.forEachRetiredSnapshot { old in unsafe old.markAllRemoved() }
+            contents.markAllRemovedInRetiredSnapshots()
             var payloads: [AnyPayload] = []
             payloads.reserveCapacity(living)
             for index in 0..<(unsafe snapshot.count) where unsafe snapshot.slots[index].isLiving {
-                let payload = unsafe snapshot.takePayload(at: index)
-                if dropping { end(payload, &contents) }
-                payloads.append(payload)
+                unsafe payloads.append(snapshot.takePayload(at: index))
             }
             living = 0
             contents.unexamined = 0
             unsafe replaceSnapshot(by: nil, &contents, &displaced)
-            retire(.observers(payloads), &contents, &displaced)
+            for payload in payloads {
+                if dropping { payload.entry?.end() }
+                retire(payload, &contents, &displaced)
+            }
         }
     }
 
@@ -105,32 +126,20 @@ extension Registry {
         let before = living
         for id in ids {
             guard let index = unsafe snapshot.index(of: id), unsafe snapshot.slots[index].isLiving else { continue }
-            // Passes on a displaced snapshot must skip it too.
-            unsafe contents.forEachRetiredSnapshot { old in
-                if let index = unsafe old.index(of: id) { unsafe old.slots[index].markRemoved() }
-            }
+            contents.markRemovedInRetiredSnapshots(id)
             let payload = unsafe snapshot.takePayload(at: index)
-            end(payload, &contents)
+            payload.entry?.end()
             living -= 1
             // The same pointer once more: whoever loads the head after this store sees the slot marked. Sequentially
             // consistent: this is the unlinking in "Why nothing is released too early".
             unsafe head.store(snapshot.memory, ordering: .sequentiallyConsistent)
-            retire(.observer(payload), &contents, &displaced)
+            retire(payload, &contents, &displaced)
         }
         // Half of a large snapshot blank: passes should not walk the blanks.
         if unsafe snapshot.count >= 32, unsafe living * 2 < snapshot.count {
             unsafe compact(&contents, &displaced)
         }
         return before - living
-    }
-
-    /// Drops what is still enqueued for the observer: it has been removed.
-    private func end(_ payload: AnyPayload, _ contents: inout Contents) {
-        guard let entry = payload.entry else { return }
-        entry.end()
-        guard let mailbox = entry.mailbox, !mailbox.isIdle else { return }
-        contents.departing.removeAll { $0.isIdle }
-        contents.departing.append(mailbox)
     }
 
     /// The current snapshot, or one that replaces it if it is full.
@@ -160,6 +169,6 @@ extension Registry {
         unsafe contents.snapshot = unsafe fresh
         // Sequentially consistent: it unlinks the old snapshot, and publishes the slots of the fresh one.
         unsafe head.store(fresh?.memory, ordering: .sequentiallyConsistent)
-        if let old = unsafe old { unsafe retire(.memory(old), &contents, &displaced) }
+        if let old = unsafe old { unsafe retire(old, &contents, &displaced) }
     }
 }

@@ -140,6 +140,13 @@ struct Slot: ~Copyable {
         unsafe UnsafeMutableRawPointer(slots + index).assumingMemoryBound(to: BorrowedPayload<Parameters>.self)
     }
 
+    /// Marks the slot with that id removed; false if there is none.
+    func markRemoved(_ id: UInt64) -> Bool {
+        guard let index = unsafe index(of: id) else { return false }
+        unsafe slots[index].markRemoved()
+        return true
+    }
+
     func markAllRemoved() {
         for index in 0..<(unsafe count) { unsafe slots[index].markRemoved() }
     }

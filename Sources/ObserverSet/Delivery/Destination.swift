@@ -12,8 +12,9 @@ enum Destination: Sendable {
 
     /// Has the mailbox drained there, once.
     ///
-    /// A mailbox asks for that only when no drain is on its way. One job for each value would lose the order: jobs for
-    /// an actor pass through tasks, which the runtime may start in any order.
+    /// A mailbox asks for that only when no drain is on its way. One job for each value would lose the order: jobs for an
+    /// actor pass through tasks, which the runtime may start in any order. The job takes the priority and the task-local
+    /// values of whoever asks for it, as a task made by hand would; values that come meanwhile are delivered under them.
     func schedule(_ mailbox: Mailbox, again: Bool = false) {
         switch self {
         case .queue(let queue):

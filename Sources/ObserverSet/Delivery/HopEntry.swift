@@ -15,7 +15,7 @@ final class HopEntry<Parameters: Sendable>: Entry<Parameters>, @unchecked Sendab
     /// Relaxed: a removal in the observer's own isolation is ordered before any later delivery by that isolation, and
     /// no other removal promises more than "soon".
     private let isActive = Atomic<Bool>(true)
-    /// Noticed in the observer's own isolation: no other place loads the owner, lest it die there.
+    /// Noticed where the observer runs: a notifier does not load an owner from elsewhere, lest the owner die there.
     private let ownerIsDead = Atomic<Bool>(false)
 
     init(callee: Payload<Parameters>, destination: Destination, identity: UInt, mailbox: Mailbox = Mailbox()) {
@@ -29,13 +29,14 @@ final class HopEntry<Parameters: Sendable>: Entry<Parameters>, @unchecked Sendab
         let isHere = here == identity && here != 0
         if isHere, box.isIdle { return callee.deliver(parameters, from: here) }
         guard !ownerIsDead.load(ordering: .relaxed) else { return false }
-        let mustDrain = box.post { [self] in
+        let (mustDrain, position) = box.post { [self] in
             guard isActive.load(ordering: .relaxed) else { return }
             if !callee.deliver(parameters, from: identity) { ownerIsDead.store(true, ordering: .relaxed) }
         }
         if isHere {
-            // Earlier values first, then this one: all in place. (Inside a drain, that drain comes to it.)
-            _ = box.drain()
+            // Earlier values first, then this one: all in place. (Inside a drain, that drain comes to it.) What others
+            // post meanwhile must not keep the notifier here.
+            if box.drain(limit: position) { destination.schedule(box, again: true) }
         } else if mustDrain {
             destination.schedule(box)
         }

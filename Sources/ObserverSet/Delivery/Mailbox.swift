@@ -2,7 +2,8 @@ import Synchronization
 
 /// What has been notified to one observer and not yet delivered: first in, first out, one delivery at a time.
 ///
-/// Only the observer's own actor or queue takes from it. It holds nothing of the user's when it is idle.
+/// Only the observer's own actor or queue takes from it (or, if the owner that was the actor is dead, whoever finds
+/// that). It holds nothing of the user's when it is idle.
 final class Mailbox: Sendable {
     /// One delivery.
     ///
@@ -36,21 +37,24 @@ final class Mailbox: Sendable {
     ///
     /// Relaxed is enough to keep promise 7: a thread sees its own posts, and what it learned of another thread's
     /// through any synchronisation; a notification that knows of no earlier one may go first. The other way, a drain
-    /// that has ended did so on the observer's actor, on which the caller that relies on it now is.
+    /// that has ended did so on the observer's actor, on which the caller that relies on it now is. A removed
+    /// observer's mailbox is asked when no pass can post any more, and those that posted have been seen to leave.
     var isIdle: Bool {
         @inline(__always) get { !isBusy.load(ordering: .relaxed) }
     }
 
     /// Puts a delivery at the end.
     ///
-    /// Returns true if the caller must have the mailbox drained, because nobody else will.
-    func post(_ job: @escaping Job) -> Bool {
+    /// - Returns: Whether the caller must have the mailbox drained, because nobody else will; and how many deliveries
+    ///   it takes until this one is made.
+    func post(_ job: @escaping Job) -> (mustDrain: Bool, position: Int) {
         state.withLock { state in
             state.jobs.append(job)
-            guard state.phase == .idle else { return false }
+            let position = state.rest.count + state.jobs.count
+            guard state.phase == .idle else { return (false, position) }
             state.phase = .scheduled
             isBusy.store(true, ordering: .relaxed)
-            return true
+            return (true, position)
         }
     }
 
