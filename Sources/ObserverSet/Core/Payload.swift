@@ -16,12 +16,18 @@ struct Payload<Parameters: Sendable>: Sendable {
 
     /// An observer that only its entry knows how to call.
     init(entry: Entry<Parameters>) {
-        self.init(call: { _ in }, entry: entry, isolation: 0)
+        // Never called. A literal would capture the parameters' type, in a box for each observer.
+        let nothing = unsafe unsafeBitCast(Nothing(), to: Function.self)
+        self.init(call: nothing.call, entry: entry, isolation: 0)
     }
 
     /// An observer that is to be called on that actor.
     init(call: @escaping @Sendable (Parameters) -> Void, hop: HopEntry<Parameters>, isolation: UInt) {
         self.init(call: call, entry: hop, isolation: isolation)
+    }
+
+    private struct Function {
+        let call: @Sendable (Parameters) -> Void
     }
 
     /// Calls the observer, or enqueues the call; false if its owner is dead.
@@ -90,4 +96,9 @@ struct AnyPayload: @unchecked Sendable {
         unsafe call(parameters)
         return true
     }
+}
+
+/// A function without a context, whatever it is taken for.
+private struct Nothing {
+    let call: @Sendable () -> Void = {}
 }

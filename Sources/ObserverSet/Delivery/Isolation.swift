@@ -19,15 +19,15 @@ enum Isolation {
     static func removed<A>(
         from function: @escaping @isolated(any) @Sendable (A) -> Void
     ) -> @Sendable (A) -> Void {
-        unsafe unsafeBitCast(function, to: (@Sendable (A) -> Void).self)
+        unsafe unsafeBitCast(Isolated1(function: function), to: Nonisolated1.self).function
     }
 
-    /// A function of two arguments, without the actor that it is isolated to.
+    /// A function of an owner and another argument, without the actor that it is isolated to.
     @inlinable @inline(__always)
-    static func removed<A, B>(
-        from function: @escaping @isolated(any) @Sendable (A, B) -> Void
-    ) -> @Sendable (A, B) -> Void {
-        unsafe unsafeBitCast(function, to: (@Sendable (A, B) -> Void).self)
+    static func removed<Owner: AnyObject, A>(
+        from function: @escaping @isolated(any) @Sendable (Owner, A) -> Void
+    ) -> @Sendable (Owner, A) -> Void {
+        unsafe unsafeBitCast(Isolated2(function: function), to: Nonisolated2.self).function
     }
 
     /// A function of an actor and another argument, without its isolation to that actor.
@@ -35,7 +35,7 @@ enum Isolation {
     static func removed<Owner: Actor, A>(
         from function: @escaping @Sendable (isolated Owner, A) -> Void
     ) -> @Sendable (Owner, A) -> Void {
-        unsafe unsafeBitCast(function, to: (@Sendable (Owner, A) -> Void).self)
+        unsafe unsafeBitCast(IsolatedToOwner(function: function), to: Nonisolated2.self).function
     }
 
     /// A function of any number of arguments, without the actor that it is isolated to.
@@ -43,7 +43,7 @@ enum Isolation {
     static func removed<each A>(
         fromMethod function: @escaping @isolated(any) @Sendable (repeat each A) -> Void
     ) -> @Sendable (repeat each A) -> Void {
-        unsafe unsafeBitCast(Isolated(function: function), to: Nonisolated.self).function
+        unsafe unsafeBitCast(IsolatedN(function: function), to: NonisolatedN.self).function
     }
 
     /// What identifies an actor among those that live; zero for none.
@@ -53,18 +53,47 @@ enum Isolation {
         return UInt(bitPattern: ObjectIdentifier(actor))
     }
 
-    /// The compiler casts a function of a parameter pack only as part of something else.
-    @usableFromInline
-    struct Isolated<each A> {
-        @usableFromInline let function: @isolated(any) @Sendable (repeat each A) -> Void
+    // A function is cast as part of a structure: by itself it would be wrapped in a closure on its way into the cast, and in
+    // another on its way out, to be called through both each time (and one of a parameter pack is not cast at all).
 
+    @usableFromInline
+    struct Isolated1<A> {
+        @usableFromInline let function: @isolated(any) @Sendable (A) -> Void
+        @inlinable init(function: @escaping @isolated(any) @Sendable (A) -> Void) { self.function = function }
+    }
+
+    @usableFromInline
+    struct Nonisolated1<A> {
+        @usableFromInline let function: @Sendable (A) -> Void
+    }
+
+    @usableFromInline
+    struct Isolated2<Owner: AnyObject, A> {
+        @usableFromInline let function: @isolated(any) @Sendable (Owner, A) -> Void
+        @inlinable init(function: @escaping @isolated(any) @Sendable (Owner, A) -> Void) { self.function = function }
+    }
+
+    @usableFromInline
+    struct IsolatedToOwner<Owner: Actor, A> {
+        @usableFromInline let function: @Sendable (isolated Owner, A) -> Void
+        @inlinable init(function: @escaping @Sendable (isolated Owner, A) -> Void) { self.function = function }
+    }
+
+    @usableFromInline
+    struct Nonisolated2<Owner: AnyObject, A> {
+        @usableFromInline let function: @Sendable (Owner, A) -> Void
+    }
+
+    @usableFromInline
+    struct IsolatedN<each A> {
+        @usableFromInline let function: @isolated(any) @Sendable (repeat each A) -> Void
         @inlinable init(function: @escaping @isolated(any) @Sendable (repeat each A) -> Void) {
             self.function = function
         }
     }
 
     @usableFromInline
-    struct Nonisolated<each A> {
+    struct NonisolatedN<each A> {
         @usableFromInline let function: @Sendable (repeat each A) -> Void
     }
 }
