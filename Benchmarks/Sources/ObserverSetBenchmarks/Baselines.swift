@@ -46,7 +46,17 @@ final class ClosureLoop: @unchecked Sendable {
 
     /// Adds a closure that was formed with its isolation: the compiler gives it a box for its captures and a stub.
     func add(@_inheritActorContext _ call: @escaping @isolated(any) @Sendable (Int) -> Void) {
-        addNonisolated(unsafeBitCast(call, to: (@Sendable (Int) -> Void).self))
+        addNonisolated(unsafeBitCast(Isolated(function: call), to: Nonisolated.self).function)
+    }
+
+    // The functions are cast as parts of structs: cast by itself, a function is wrapped into another one, twice.
+
+    private struct Isolated {
+        let function: @isolated(any) @Sendable (Int) -> Void
+    }
+
+    private struct Nonisolated {
+        let function: @Sendable (Int) -> Void
     }
 
     @inline(never)
@@ -94,7 +104,15 @@ final class WeakLoop: @unchecked Sendable {
 
     /// Adds a closure that was formed with its isolation: the compiler gives it a box for its captures and a stub.
     func add(_ owner: Owner, @_inheritActorContext _ call: @escaping @isolated(any) @Sendable (Owner, Int) -> Void) {
-        addNonisolated(owner, unsafeBitCast(call, to: (@Sendable (Owner, Int) -> Void).self))
+        addNonisolated(owner, unsafeBitCast(Isolated(function: call), to: Nonisolated.self).function)
+    }
+
+    private struct Isolated {
+        let function: @isolated(any) @Sendable (Owner, Int) -> Void
+    }
+
+    private struct Nonisolated {
+        let function: @Sendable (Owner, Int) -> Void
     }
 
     @inline(never)

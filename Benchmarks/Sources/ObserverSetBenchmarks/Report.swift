@@ -47,12 +47,15 @@ struct Line: Encodable {
 
 extension Reach {
     var isOfThroughputs: Bool {
-        if case .throughput = self { true } else { false }
+        switch self {
+        case .throughput, .toldThroughput: true
+        case .time, .within, .figure, .told: false
+        }
     }
 
     var unit: String {
         switch self {
-        case .time, .throughput, .within: "ns"
+        case .time, .throughput, .toldThroughput, .within: "ns"
         case .figure(_, let unit), .told(let unit): unit
         }
     }
@@ -62,7 +65,7 @@ extension Reach {
         case .time(let limit), .figure(let limit, _): value <= limit
         case .throughput(let limit): value >= limit
         case .within(let limit): max(value, 1 / value) <= limit
-        case .told: nil
+        case .told, .toldThroughput: nil
         }
     }
 
@@ -72,7 +75,7 @@ extension Reach {
         case .throughput(let limit): "≥ \(limit) × throughput"
         case .within(let limit): "within \(limit) ×"
         case .figure(let limit, _): "≤ \(Int(limit))"
-        case .told: nil
+        case .told, .toldThroughput: nil
         }
     }
 }
