@@ -39,25 +39,30 @@
         private static func makeCounter() -> Counter { Counter() }
     }
 
-    // All constants, so that the compiler lays them out in the program: made at their first use they would allocate.
+    // All constants, so that the optimizer lays them out in the program. Without it they are made at their first use, which
+    // allocates: a debug build must not touch them while it does.
     private let isCounting = Atomic<Bool>(false)
     private let allocations = Atomic<Int>(0)
     private let bytes = Atomic<Int>(0)
 
     @inline(__always)
     private func allocated(_ block: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
-        if isCounting.load(ordering: .relaxed), let block {
-            allocations.wrappingAdd(1, ordering: .relaxed)
-            bytes.wrappingAdd(usableSize(block) + 8, ordering: .relaxed)
-        }
+        #if !DEBUG
+            if isCounting.load(ordering: .relaxed), let block {
+                allocations.wrappingAdd(1, ordering: .relaxed)
+                bytes.wrappingAdd(usableSize(block) + 8, ordering: .relaxed)
+            }
+        #endif
         return block
     }
 
     @inline(__always)
     private func freeing(_ block: UnsafeMutableRawPointer?) {
-        if isCounting.load(ordering: .relaxed), let block {
-            bytes.wrappingSubtract(usableSize(block) + 8, ordering: .relaxed)
-        }
+        #if !DEBUG
+            if isCounting.load(ordering: .relaxed), let block {
+                bytes.wrappingSubtract(usableSize(block) + 8, ordering: .relaxed)
+            }
+        #endif
     }
 
     // MARK: The program's own, public so that the dynamic linker sees them
