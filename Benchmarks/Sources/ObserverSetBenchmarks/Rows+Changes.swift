@@ -80,9 +80,7 @@ enum ChangeRows {
             switch order {
             case .firstIn: break
             case .lastIn: tokens.reverse()
-            case .random:
-                var generator = SystemRandomNumberGenerator()
-                tokens.shuffle(using: &generator)
+            case .random: tokens.shuffle()
             }
             let start = now()
             let removed = remove(tokens)
