@@ -1,0 +1,167 @@
+import Foundation
+import Synchronization
+
+/// What an observer adds to: its captures are this one object.
+///
+/// One thread at a time writes to it.
+final class Counter: @unchecked Sendable {
+    var value = 0
+}
+
+/// An owner with something to call.
+///
+/// One thread at a time calls it.
+final class Owner: @unchecked Sendable {
+    var value = 0
+
+    func receive(_ number: Int) {
+        value &+= number
+    }
+}
+
+/// The limit for closures: a loop that calls each through a pointer, and retains none.
+final class ClosureLoop: @unchecked Sendable {
+    private struct Line: ~Copyable {
+        let call: (Int) -> Void
+
+        @inline(__always)
+        borrowing func deliver(_ value: Int) { call(value) }
+    }
+
+    private let lines: UnsafeMutablePointer<Line>
+    private let capacity: Int
+    private var count = 0
+
+    init(capacity: Int) {
+        lines = .allocate(capacity: capacity)
+        self.capacity = capacity
+    }
+
+    /// Adds a closure as it is.
+    func addNonisolated(_ call: @escaping @Sendable (Int) -> Void) {
+        precondition(count < capacity)
+        (lines + count).initialize(to: Line(call: call))
+        count += 1
+    }
+
+    /// Adds a closure that was formed with its isolation: the compiler gives it a box for its captures and a stub.
+    func add(@_inheritActorContext _ call: @escaping @isolated(any) @Sendable (Int) -> Void) {
+        addNonisolated(unsafeBitCast(Isolated(function: call), to: Nonisolated.self).function)
+    }
+
+    // The functions are cast as parts of structs: cast by itself, a function is wrapped into another one, twice.
+
+    private struct Isolated {
+        let function: @isolated(any) @Sendable (Int) -> Void
+    }
+
+    private struct Nonisolated {
+        let function: @Sendable (Int) -> Void
+    }
+
+    @inline(never)
+    func notify(_ value: Int) {
+        for index in 0..<count { lines[index].deliver(value) }
+    }
+
+    deinit {
+        lines.deinitialize(count: count)
+        lines.deallocate()
+    }
+}
+
+/// The limit for weak owners: a loop that loads each, calls, and releases.
+final class WeakLoop: @unchecked Sendable {
+    private final class Entry {
+        weak let owner: Owner?
+        let call: (Owner, Int) -> Void
+
+        init(owner: Owner, call: @escaping (Owner, Int) -> Void) {
+            self.owner = owner
+            self.call = call
+        }
+
+        @inline(__always)
+        func deliver(_ value: Int) {
+            if let owner { call(owner, value) }
+        }
+    }
+
+    private let entries: UnsafeMutablePointer<Unmanaged<Entry>>
+    private let capacity: Int
+    private var count = 0
+
+    init(capacity: Int) {
+        entries = .allocate(capacity: capacity)
+        self.capacity = capacity
+    }
+
+    func addNonisolated(_ owner: Owner, _ call: @escaping @Sendable (Owner, Int) -> Void) {
+        precondition(count < capacity)
+        (entries + count).initialize(to: .passRetained(Entry(owner: owner, call: call)))
+        count += 1
+    }
+
+    /// Adds a closure that was formed with its isolation: the compiler gives it a box for its captures and a stub.
+    func add(_ owner: Owner, @_inheritActorContext _ call: @escaping @isolated(any) @Sendable (Owner, Int) -> Void) {
+        addNonisolated(owner, unsafeBitCast(Isolated(function: call), to: Nonisolated.self).function)
+    }
+
+    private struct Isolated {
+        let function: @isolated(any) @Sendable (Owner, Int) -> Void
+    }
+
+    private struct Nonisolated {
+        let function: @Sendable (Owner, Int) -> Void
+    }
+
+    @inline(never)
+    func notify(_ value: Int) {
+        for index in 0..<count { entries[index]._withUnsafeGuaranteedRef { $0.deliver(value) } }
+    }
+
+    deinit {
+        for index in 0..<count { entries[index].release() }
+        entries.deallocate()
+    }
+}
+
+/// What one writes without a library, for one thread.
+final class ClosureArray: @unchecked Sendable {
+    private var observers: [(Int) -> Void] = []
+
+    func add(_ observer: @escaping @Sendable (Int) -> Void) {
+        observers.append(observer)
+    }
+
+    @inline(never)
+    func notify(_ value: Int) {
+        for observer in observers { observer(value) }
+    }
+}
+
+/// The least that tells a writer that somebody reads: one atomic to come in, one to leave.
+final class TwoAtomics: Sendable {
+    private let readers = Atomic<Int>(0)
+
+    @inline(never)
+    func pass() {
+        readers.wrappingAdd(1, ordering: .sequentiallyConsistent)
+        readers.wrappingSubtract(1, ordering: .sequentiallyConsistent)
+    }
+}
+
+/// Foundation's own, with one notification that blocks observe.
+final class Center: @unchecked Sendable {
+    private let center = NotificationCenter()
+    private let name = Notification.Name("Benchmark")
+
+    @discardableResult
+    func add(_ observer: @escaping @Sendable (Notification) -> Void) -> any NSObjectProtocol {
+        center.addObserver(forName: name, object: nil, queue: nil, using: observer)
+    }
+
+    func remove(_ token: any NSObjectProtocol) {
+        center.removeObserver(token)
+    }
+}

@@ -1,0 +1,41 @@
+/// What was asked for on the command line.
+struct Options {
+    /// Print the report as JSON.
+    private(set) var json = false
+    /// Run only the rows whose name contains this text.
+    private(set) var filter: String?
+    /// Fail if a row misses its reach.
+    private(set) var check = false
+    /// Take few samples: enough to see that everything runs, not to judge a figure.
+    private(set) var quick = false
+
+    static let usage = """
+        usage: ObserverSetBenchmarks [--json] [--filter TEXT] [--check] [--quick]
+
+          --json         print the report as JSON
+          --filter TEXT  run only the rows whose name contains TEXT
+          --check        exit with 1 if a row misses its reach
+          --quick        take few samples, to see that everything runs
+        """
+
+    /// Reads arguments; nil if one is not understood.
+    init?(_ arguments: some Sequence<String>) {
+        var rest = arguments.makeIterator()
+        while let argument = rest.next() {
+            switch argument {
+            case "--json": json = true
+            case "--check": check = true
+            case "--quick": quick = true
+            case "--filter":
+                guard let text = rest.next() else { return nil }
+                filter = text
+            default: return nil
+            }
+        }
+    }
+
+    func includes(_ row: Row) -> Bool {
+        guard let filter else { return true }
+        return row.name.lowercased().contains(filter.lowercased())
+    }
+}

@@ -1,0 +1,62 @@
+import Dispatch
+import ObserverSet
+
+/// Notifying an observer that belongs to another actor, from one thread; from the first notification to the last delivery.
+enum HopRows {
+    static var all: [Row] {
+        [
+            .comparing(
+                "notify to another actor, 1 producer", to: "a Task { } for each value", reach: .time(atMost: 0.2)
+            ) { plan in
+                let count = Int(plan.sampleTime / 100)
+                return (posting(count), launching(count))
+            }
+        ]
+    }
+
+    /// The actor that receives.
+    private actor Sink {
+        private let expected: Int
+        private let done = DispatchSemaphore(value: 0)
+        private var received = 0
+
+        init(expecting count: Int) {
+            expected = count
+        }
+
+        func receive(_ value: Int) {
+            received += 1
+            guard received == expected else { return }
+            received = 0
+            done.signal()
+        }
+
+        /// Returns when as many values have been received as are expected.
+        nonisolated func wait() {
+            done.wait()
+        }
+    }
+
+    private static func posting(_ count: Int) -> Sampler {
+        let sink = Sink(expecting: count)
+        let set = ObserverSet<Int>()
+        set.add(sink) { sink, value in sink.receive(value) }
+        return timing(count, sink) { value in set.notify(value) }
+    }
+
+    private static func launching(_ count: Int) -> Sampler {
+        let sink = Sink(expecting: count)
+        return timing(count, sink) { value in
+            Task { await sink.receive(value) }
+        }
+    }
+
+    private static func timing(_ count: Int, _ sink: Sink, _ send: @escaping (Int) -> Void) -> Sampler {
+        {
+            let start = now()
+            for value in 0..<count { send(value) }
+            sink.wait()
+            return Double(now() - start) / Double(count)
+        }
+    }
+}

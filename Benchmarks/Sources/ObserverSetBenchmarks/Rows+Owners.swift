@@ -1,0 +1,55 @@
+import ObserverSet
+
+/// Notifying observers with weakly held owners, on one thread.
+enum OwnerRows {
+    static var all: [Row] {
+        let baseline = "loop of weak load, call, release"
+        return [
+            .comparing("notify, N = 100, weak owners, closure", to: baseline, reach: .time(atMost: 1.1)) { plan in
+                (closures(100, plan), closureLoop(100, plan))
+            },
+            .comparing("notify, N = 100, weak owners, method", to: baseline, reach: .time(atMost: 1.1)) { plan in
+                (methods(100, plan), methodLoop(100, plan))
+            },
+        ]
+    }
+
+    // Each sampler keeps the owners alive.
+
+    private static func closures(_ count: Int, _ plan: Plan) -> Sampler {
+        let set = ObserverSet<Int>()
+        let owners = (0..<count).map { _ in Owner() }
+        for owner in owners { set.add(owner) { owner, value in owner.value &+= value } }
+        return keeping(owners, NotifyRows.notifying(set, plan))
+    }
+
+    private static func methods(_ count: Int, _ plan: Plan) -> Sampler {
+        let set = ObserverSet<Int>()
+        let owners = (0..<count).map { _ in Owner() }
+        for owner in owners { set.add(owner, Owner.receive) }
+        return keeping(owners, NotifyRows.notifying(set, plan))
+    }
+
+    private static func closureLoop(_ count: Int, _ plan: Plan) -> Sampler {
+        let line = WeakLoop(capacity: count)
+        let owners = (0..<count).map { _ in Owner() }
+        for owner in owners { line.add(owner) { owner, value in owner.value &+= value } }
+        return keeping(owners, loop(plan) { repetitions in notify(line, repetitions) })
+    }
+
+    private static func methodLoop(_ count: Int, _ plan: Plan) -> Sampler {
+        let line = WeakLoop(capacity: count)
+        let owners = (0..<count).map { _ in Owner() }
+        for owner in owners { line.addNonisolated(owner) { owner, value in owner.receive(value) } }
+        return keeping(owners, loop(plan) { repetitions in notify(line, repetitions) })
+    }
+
+    private static func keeping(_ owners: [Owner], _ sampler: @escaping Sampler) -> Sampler {
+        { withExtendedLifetime(owners) { sampler() } }
+    }
+
+    @inline(never)
+    private static func notify(_ line: WeakLoop, _ repetitions: Int) {
+        for value in 0..<repetitions { line.notify(value) }
+    }
+}

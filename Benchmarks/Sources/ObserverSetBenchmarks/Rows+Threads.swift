@@ -1,0 +1,87 @@
+import ObserverSet
+import Synchronization
+
+/// Notifying one set on two threads, and while it is changed.
+///
+/// Each sample starts threads of its own; it is long against that.
+enum ThreadRows {
+    static var all: [Row] { twoThreads + [beingChanged] }
+
+    /// Passes of one sample and thread: a few milliseconds.
+    private static func passes(_ plan: Plan) -> Int { Int(plan.sampleTime) }
+
+    private static var twoThreads: [Row] {
+        [
+            .comparing("notify, N = 10, on 2 threads", to: "on 1 thread", reach: .throughput(atLeast: 1.8)) { plan in
+                let set = readingSet(10)
+                return (notifying([set, set], plan), notifying([readingSet(10)], plan))
+            },
+            // What the machine has to give.
+            .comparing("notify, N = 10, on 2 threads, a set each", to: "on 1 thread", reach: .toldThroughput) { plan in
+                (notifying([readingSet(10), readingSet(10)], plan), notifying([readingSet(10)], plan))
+            },
+        ]
+    }
+
+    private static var beingChanged: Row {
+        .comparing(
+            "notify, N = 10, while another adds + removes", to: "the notifier alone",
+            reach: .throughput(atLeast: 0.25)
+        ) { plan in
+            let passes = passes(plan)
+            let changed = readingSet(10)
+            return (
+                {
+                    let isDone = Flag()
+                    let notifier: @Sendable () -> Void = {
+                        notify(changed, passes)
+                        isDone.raise()
+                    }
+                    let time = together([notifier], beside: [{ change(changed, until: isDone) }])
+                    return Double(time) / Double(passes)
+                },
+                notifying([readingSet(10)], plan)
+            )
+        }
+    }
+
+    // MARK: What the threads do
+
+    private final class Flag: Sendable {
+        private let value = Atomic<Bool>(false)
+
+        var isRaised: Bool { value.load(ordering: .relaxed) }
+        func raise() { value.store(true, ordering: .relaxed) }
+    }
+
+    /// Its observers read what they share and never write it: else one would measure their quarrel about a cache line.
+    private static func readingSet(_ count: Int) -> ObserverSet<Int> {
+        let set = ObserverSet<Int>()
+        let counter = Counter()
+        for _ in 0..<count { set.addNonisolated { if $0 < counter.value { fatalError("no value is negative") } } }
+        return set
+    }
+
+    /// Notifies each on a thread of its own.
+    private static func notifying(_ sets: [ObserverSet<Int>], _ plan: Plan) -> Sampler {
+        let passes = passes(plan)
+        return {
+            let bodies = sets.map { set -> @Sendable () -> Void in { notify(set, passes) } }
+            return Double(together(bodies)) / Double(sets.count * passes)
+        }
+    }
+
+    @inline(never)
+    private static func notify(_ set: ObserverSet<Int>, _ passes: Int) {
+        for value in 0..<passes { set.notify(value) }
+    }
+
+    @inline(never)
+    private static func change(_ set: ObserverSet<Int>, until isDone: Flag) {
+        let counter = Counter()
+        repeat {
+            let token = set.addNonisolated { if $0 < counter.value { fatalError("no value is negative") } }
+            token.remove()
+        } while !isDone.isRaised
+    }
+}

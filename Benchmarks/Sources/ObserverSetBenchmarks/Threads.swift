@@ -1,0 +1,57 @@
+import Foundation
+import Synchronization
+
+/// Lets threads go all at once, so that they really meet.
+private final class Gate: Sendable {
+    private let missing: Atomic<Int>
+
+    init(_ count: Int) {
+        missing = Atomic(count)
+    }
+
+    /// Returns when as many threads have called it as the gate was made for.
+    func pass() {
+        missing.subtract(1, ordering: .acquiringAndReleasing)
+        while missing.load(ordering: .acquiring) > 0 { sched_yield() }
+    }
+}
+
+/// When the first of several threads began, and the last ended.
+private final class Span: Sendable {
+    private let bounds = Mutex<(first: UInt64, last: UInt64)>((.max, 0))
+
+    func include(_ start: UInt64, _ end: UInt64) {
+        bounds.withLock { $0 = (min($0.first, start), max($0.last, end)) }
+    }
+
+    var length: UInt64 {
+        bounds.withLock { $0.last - $0.first }
+    }
+}
+
+/// Runs each on a thread of its own, all let go at once, and returns when all have ended.
+///
+/// - Returns: The time in nanoseconds from when the first of `timed` began until when the last of them had ended.
+func together(_ timed: [@Sendable () -> Void], beside others: [@Sendable () -> Void] = []) -> UInt64 {
+    let gate = Gate(timed.count + others.count)
+    let span = Span()
+    let running = DispatchGroup()
+    func start(_ body: @escaping @Sendable () -> Void) {
+        running.enter()
+        Thread.detachNewThread {
+            gate.pass()
+            body()
+            running.leave()
+        }
+    }
+    for body in timed {
+        start {
+            let start = now()
+            body()
+            span.include(start, now())
+        }
+    }
+    others.forEach(start)
+    running.wait()
+    return span.length
+}
