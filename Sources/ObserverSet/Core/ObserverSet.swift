@@ -63,6 +63,8 @@ import Synchronization
 /// - After the last observer, a pass may take the lock for a moment if it is free, to release what was removed
 ///   meanwhile or to remove the entries of owners it found dead; and the first time two threads are seen to notify a
 ///   set at once, it allocates reader counts (promise 11).
+/// - A *method* as the observer is applied to its owner anew for each call, for which Swift allocates; a closure that calls
+///   the method does not (promise 11).
 /// - An observer is an ordinary call: deep recursion ends where the stack does.
 @safe public final class ObserverSet<Parameters: Sendable>: Sendable {
     /// The registry, retained; made when the first observer is added, since most sets of a model are never observed.
