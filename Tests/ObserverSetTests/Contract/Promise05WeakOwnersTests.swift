@@ -2,8 +2,9 @@ import Dispatch
 import ObserverSet
 import Testing
 
-/// Promise 5: owners are held weakly, and strongly only for their own call. An owner that is being deallocated is never
-/// called.
+/// Promise 5: owners are held weakly, and strongly only for their own call.
+///
+/// An owner that is being deallocated is never called.
 @Suite("Promise 5: owners are weak", .lifetimesChecked, .timeLimit(.minutes(2)))
 struct Promise05WeakOwnersTests {
     private let set = ObserverSet<Int>()
