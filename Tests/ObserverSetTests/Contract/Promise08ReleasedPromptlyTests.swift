@@ -24,7 +24,9 @@ struct Promise08ReleasedPromptlyTests {
         registration.end()
     }
 
-    @Test("What an observer captured is released before `remove` returns, after it was called", arguments: ObserverKind.held)
+    @Test(
+        "What an observer captured is released before `remove` returns, after it was called",
+        arguments: ObserverKind.held)
     func atRemoveAfterCalls(_ kind: ObserverKind) async {
         let registration = addCapture(kind)
         for value in 0..<10 { set.notify(value) }
@@ -112,7 +114,9 @@ struct Promise08ReleasedPromptlyTests {
 
     // MARK: Notifications in flight
 
-    @Test("What is removed during a notification is released when that ends, and not before", arguments: ObserverKind.held)
+    @Test(
+        "What is removed during a notification is released when that ends, and not before", arguments: ObserverKind.held
+    )
     func duringAPass(_ kind: ObserverKind) async {
         let registration = addCapture(kind)
         set.addOnce { _ in
@@ -153,7 +157,9 @@ struct Promise08ReleasedPromptlyTests {
         #expect(registration.capture == nil)
     }
 
-    @Test("Notifications by several threads that overlap without end do not keep what is removed meanwhile", arguments: [2, 3, 5])
+    @Test(
+        "Notifications by several threads that overlap without end do not keep what is removed meanwhile",
+        arguments: [2, 3, 5])
     func overlapping(_ count: Int) async {
         let inside = (0..<count).map { _ in Counter() }
         let isDone = Signal()
@@ -319,7 +325,7 @@ struct Promise08ReleasedPromptlyTests {
 
     /// How many places the current snapshot has handed out.
     private var storedSlots: Int {
-        self.set.registry?.read { snapshot in unsafe snapshot?.count ?? 0 } ?? 0
+        unsafe self.set.registry?.read { snapshot in unsafe snapshot?.count ?? 0 } ?? 0
     }
 
     private func addCapture(_ kind: ObserverKind) -> CapturingRegistration {

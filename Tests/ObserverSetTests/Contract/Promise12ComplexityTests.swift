@@ -57,13 +57,13 @@ struct Promise12ComplexityTests {
         for index in indices.prefix(100_000) { #expect(!tokens[index].remove()) }
     }
 
-    @Test("Removals inside an observer take no longer than outside")
+    @Test("Removals inside an observer take no longer than outside", .timeLimit(.minutes(1)))
     func removalsInsideAnObserver() {
         let tokens = Shared<[ObserverToken]>([])
         set.addOnce { _ in
             for token in tokens.exchange([]) { #expect(token.remove()) }
         }
-        tokens.value = (0..<200_000).map { _ in set.addNonisolated { [calls] _ in calls.increment() } }
+        tokens.value = (0..<25_000).map { _ in set.addNonisolated { [calls] _ in calls.increment() } }
 
         set.notify(1)
 
@@ -71,10 +71,11 @@ struct Promise12ComplexityTests {
         #expect(set.isEmpty)
     }
 
-    @Test("Additions and removals during a long notification take no longer than without one")
+    @Test(
+        "Additions and removals during a long notification take no longer than without one", .timeLimit(.minutes(1)))
     func churnDuringAPass() {
         set.addOnce { [set] _ in
-            for _ in 0..<200_000 { #expect(set.add { _ in }.remove()) }
+            for _ in 0..<25_000 { #expect(set.add { _ in }.remove()) }
         }
 
         set.notify(1)
