@@ -1,0 +1,344 @@
+import Testing
+
+@testable import ObserverSet
+
+/// Promise 1: no user code runs under the lock: no observer, no `deinit` of an owner, closure, capture or parameter, no
+/// continuation.
+///
+/// Each test lets user code use the set, on its own thread and on another one for which it waits: under the lock the first
+/// would stop the program, and the second would never end. Beyond that, checked builds assert before each call-out that no lock is
+/// held.
+@Suite("Promise 1: no user code under the lock", .lifetimesChecked, .timeLimit(.minutes(2)))
+struct Promise01NoUserCodeUnderTheLockTests {
+    private let set = ObserverSet<Int>()
+    private let ended = Counter()
+
+    // MARK: Observers
+
+    @Test(
+        "An observer of any kind may use the set, and wait for another thread that does",
+        arguments: ObserverKind.allCases)
+    func observer(_ kind: ObserverKind) async {
+        let registration = kind.add(to: set) { [set, ended] value in
+            guard value == 1 else { return }
+            useEverything(of: set)
+            ended.increment()
+        }
+
+        set.notify(1)
+        await set.settled()
+
+        #expect(ended.value == 1)
+        registration.end()
+    }
+
+    @Test("An observer may empty the set from another thread", arguments: ObserverKind.allCases)
+    func observerEmptiesTheSet(_ kind: ObserverKind) async {
+        let registration = kind.add(to: set) { [set, ended] _ in
+            join { set.removeAll() }
+            ended.increment()
+        }
+
+        set.notify(1)
+        await set.settled()
+
+        #expect(ended.value == 1)
+        #expect(set.isEmpty)
+        registration.end()
+    }
+
+    // MARK: Captures
+
+    @Test(
+        "What an observer captured may use the set in its deinit when its token is removed",
+        arguments: ObserverKind.held)
+    func captureAtRemove(_ kind: ObserverKind) {
+        let registration = addMeddler(kind)
+
+        #expect(registration.token.remove())
+
+        #expect(ended.value == 1)
+        registration.end()
+    }
+
+    @Test(
+        "What an observer captured may use the set in its deinit when the set removes it", arguments: ObserverKind.held)
+    func captureAtRemoveFromTheSet(_ kind: ObserverKind) {
+        let registration = addMeddler(kind)
+
+        #expect(set.remove(registration.token))
+
+        #expect(ended.value == 1)
+        registration.end()
+    }
+
+    @Test("What observers captured may use the set in their deinit when it is emptied", arguments: ObserverKind.held)
+    func captureAtRemoveAll(_ kind: ObserverKind) {
+        let registrations = (0..<3).map { _ in addMeddler(kind) }
+
+        set.removeAll()
+
+        #expect(ended.value == 3)
+        registrations.forEach { $0.end() }
+    }
+
+    @Test("What observers captured may use the set in their deinit when their owner is removed")
+    func captureAtRemoveAllOfAnOwner() {
+        let owner = Tracked()
+        for _ in 0..<3 {
+            let capture = meddler()
+            set.add(owner) { _, _ in _ = capture }
+        }
+
+        #expect(set.removeAll(ownedBy: owner) == 3)
+
+        #expect(ended.value == 3)
+    }
+
+    @Test(
+        "What an observer captured may use what is left in its deinit when the set dies", arguments: ObserverKind.held)
+    func captureAtTheSetsEnd(_ kind: ObserverKind) {
+        var dying: ObserverSet<Int>? = ObserverSet()
+        let neighbour = dying!.add { _ in }
+        let registration = addCapture(
+            to: dying!, kind,
+            Tracked { [set, ended, weak dying] in
+                #expect(dying == nil)
+                #expect(!neighbour.isActive)
+                #expect(!neighbour.remove())
+                useEverything(of: set)
+                ended.increment()
+            })
+
+        dying = nil
+
+        #expect(ended.value == 1)
+        registration.end()
+    }
+
+    @Test(
+        "What an observer captured may use the set in its deinit when it removes itself",
+        arguments: ObserverKind.lasting)
+    func captureAtSelfRemoval(_ kind: ObserverKind) async {
+        let token = Shared<ObserverToken?>(nil)
+        do {
+            let capture = meddler()
+            let registration = kind.add(to: set) { _ in
+                token.value?.remove()
+                _ = capture
+            }
+            token.value = registration.token
+            set.notify(1)
+            await set.settled()
+            registration.end()
+        }
+
+        await eventually { ended.value == 1 }
+        #expect(ended.value == 1)
+    }
+
+    @Test("What a one-time observer captured may use the set in its deinit when it has been called")
+    func captureOfOneTimeObserver() {
+        let capture = Shared<Tracked?>(meddler())
+        set.addOnce { [capture = capture.exchange(nil)] _ in _ = capture }
+
+        set.notify(1)
+
+        #expect(ended.value == 1)
+    }
+
+    @Test("What was removed during a notification may use the set in its deinit when the notification ends")
+    func captureAtTheEndOfThePass() {
+        let token = Shared<ObserverToken?>(nil)
+        set.add { [ended] _ in
+            token.value?.remove()
+            #expect(ended.value == 0)
+        }
+        token.value = addMeddler(.closure).token
+
+        set.notify(1)
+
+        #expect(ended.value == 1)
+    }
+
+    @Test("What was removed may use the set in its deinit while half of the set goes")
+    func captureAtCompaction() {
+        let tokens = (0..<200).map { _ in addMeddler(.closure).token }
+
+        for (index, token) in tokens.enumerated() {
+            #expect(token.remove())
+            #expect(ended.value == index + 1)
+        }
+    }
+
+    // MARK: Owners
+
+    @Test("What belonged to a dead owner may use the set in its deinit when others are added")
+    func captureAtPruningByAdd() {
+        addMeddlerOfADeadOwner()
+
+        for _ in 0..<200 {
+            let owner = Tracked()
+            set.add(owner) { _, _ in }
+        }
+
+        #expect(ended.value == 1)
+    }
+
+    @Test("What belonged to a dead owner may use the set in its deinit when a notification meets it")
+    func captureAtPruningByNotify() {
+        addMeddlerOfADeadOwner()
+
+        set.notify(1)
+
+        #expect(ended.value == 1)
+    }
+
+    @Test("An owner may use the set in its deinit, which an observer brings about")
+    func ownerInTheMiddleOfAPass() {
+        let owner = Shared<Tracked?>(meddler())
+        set.add(owner.value!) { [ended] _, _ in
+            owner.value = nil
+            // Held for its own call.
+            #expect(ended.value == 0)
+        }
+
+        set.notify(1)
+
+        #expect(ended.value == 1)
+    }
+
+    @Test("An owner that dies while the set counts, describes and examines it may use the set in its deinit")
+    func ownerWhileItIsLoaded() async {
+        for _ in 0..<200 {
+            let owner = Shared<Tracked?>(meddler())
+            let token = set.add(owner.value!) { _, _ in }
+            await race(times: 1) { _ in
+                owner.value = nil
+            } _: { [set] _ in
+                _ = (set.count, set.isEmpty, set.debugDescription, token.isActive, token.description)
+                set.notify(1)
+            }
+        }
+
+        #expect(ended.value == 200)
+    }
+
+    // MARK: Parameters
+
+    @Test("A parameter may use the set in its deinit at the end of its notification", arguments: ObserverKind.allCases)
+    func parameter(_ kind: ObserverKind) async {
+        let set = ObserverSet<Tracked>()
+        let registration = kind.add(to: set) { _ in }
+
+        set.notify(parameter(of: set))
+        await set.settled()
+
+        await eventually { ended.value == 1 }
+        #expect(ended.value == 1)
+        registration.end()
+    }
+
+    @Test(
+        "A parameter may use the set in its deinit when it is dropped from the queue", arguments: ObserverKind.hopping)
+    func droppedParameter(_ kind: ObserverKind) async {
+        let set = ObserverSet<Tracked>()
+        let registration = kind.add(to: set) { _ in }
+
+        for _ in 0..<10 { set.notify(parameter(of: set)) }
+        set.removeAll()
+
+        await eventually { ended.value == 10 }
+        #expect(ended.value == 10)
+        registration.end()
+    }
+
+    // MARK: Continuations
+
+    @Test("Who waits for the set to settle goes on under no lock", arguments: ObserverKind.hopping)
+    func settled(_ kind: ObserverKind) async {
+        let registration = kind.add(to: set) { _ in }
+
+        await withTaskGroup { group in
+            for _ in 0..<100 {
+                group.addTask { [set] in
+                    set.notify(1)
+                    await set.settled()
+                    useEverything(of: set)
+                }
+            }
+        }
+
+        #expect(set.count == (kind.isOnce ? 0 : 1))
+        registration.end()
+    }
+
+    // MARK: Positive controls
+
+    #if DEBUG || OBSERVERSET_TSAN
+        @Test("A call-out under a lock stops a checked build")
+        func control() async {
+            await #expect(processExitsWith: .failure) {
+                Lock(0).withLock { _ in CallOut.assertNoLockIsHeld() }
+            }
+            await #expect(processExitsWith: .failure) {
+                _ = Lock(0).withLockIfAvailable { _ in CallOut.assertNoLockIsHeld() }
+            }
+        }
+
+        @Test("A call-out before and after a lock, and beside one that another thread holds, does not")
+        func negativeControl() {
+            CallOut.assertNoLockIsHeld()
+            Lock(0).withLock { _ in join { CallOut.assertNoLockIsHeld() } }
+            CallOut.assertNoLockIsHeld()
+        }
+    #endif
+
+    // MARK: -
+
+    /// Does all that can be done with the set when it dies, and counts that it came to the end of that.
+    private func meddler() -> Tracked {
+        Tracked { [set, ended] in
+            useEverything(of: set)
+            ended.increment()
+        }
+    }
+
+    /// Adds an observer that is the last to hold a meddler.
+    private func addMeddler(_ kind: ObserverKind) -> Registration {
+        addCapture(to: set, kind, meddler())
+    }
+
+    private func addCapture(to set: ObserverSet<Int>, _ kind: ObserverKind, _ capture: Tracked) -> Registration {
+        kind.add(to: set) { _ in _ = capture }
+    }
+
+    private func addMeddlerOfADeadOwner() {
+        let owner = Tracked()
+        let capture = meddler()
+        set.add(owner) { _, _ in _ = capture }
+    }
+
+    private func parameter(of set: ObserverSet<Tracked>) -> Tracked {
+        Tracked { [ended] in
+            useEverything(of: set)
+            ended.increment()
+        }
+    }
+}
+
+/// Does everything that can be done with a set, here and on another thread; leaves its observers as they were.
+private func useEverything<Parameters>(of set: ObserverSet<Parameters>) {
+    useOnThisThread(set)
+    join { useOnThisThread(set) }
+}
+
+private func useOnThisThread<Parameters>(_ set: ObserverSet<Parameters>) {
+    let owner = Signal()
+    let token = set.add { _ in }
+    set.add(owner) { _, _ in }
+    _ = (set.count, set.isEmpty, set.description, set.debugDescription, token.isActive, token.description)
+    (set as? ObserverSet<Int>)?.notify(0)
+    _ = set.removeAll(ownedBy: owner)
+    _ = set.remove(token)
+}

@@ -1,0 +1,165 @@
+import ObserverSet
+import Testing
+
+/// Promise 3: an observer that is added during a notification is first called by the next one.
+@Suite("Promise 3: added during a notification", .lifetimesChecked, .timeLimit(.minutes(2)))
+struct Promise03AddedDuringNotificationTests {
+    private let set = ObserverSet<Int>()
+    private let log = Log<String>()
+
+    @Test("An observer of any kind is first called by the next notification", arguments: ObserverKind.allCases)
+    func everyKind(_ kind: ObserverKind) async {
+        let added = Log<Registration>()
+        set.addOnce { [set, log] _ in
+            added.append(kind.add(to: set) { log.append("added \($0)") })
+        }
+
+        set.notify(1)
+        await set.settled()
+        #expect(log.entries.isEmpty)
+
+        set.notify(2)
+        await set.settled()
+        #expect(log.entries == ["added 2"])
+    }
+
+    @Test("However many observers one adds, none is called by the notification under way")
+    func many() {
+        let calls = Counter()
+        set.addOnce { [set] _ in
+            for _ in 0..<1_000 { set.add { _ in calls.increment() } }
+        }
+
+        set.notify(1)
+        #expect(calls.value == 0)
+        #expect(set.count == 1_000)
+
+        set.notify(2)
+        #expect(calls.value == 1_000)
+    }
+
+    @Test("An observer that adds one each time is no endless loop")
+    func oneEachTime() {
+        let calls = Counter()
+        set.add { [set] _ in
+            calls.increment()
+            set.add { _ in calls.increment() }
+        }
+
+        for round in 1...100 {
+            let before = calls.value
+            set.notify(round)
+            #expect(calls.value - before == round)
+            #expect(set.count == 1 + round)
+        }
+        set.removeAll()
+    }
+
+    @Test("An observer that adds itself again at each call is called once by each notification")
+    func itselfAgain() {
+        let adder = Shared<(@Sendable () -> Void)?>(nil)
+        adder.value = { [set, log] in
+            set.addOnce { value in
+                log.append("\(value)")
+                adder.value?()
+            }
+        }
+        adder.value?()
+
+        for value in 1...5 { set.notify(value) }
+
+        #expect(log.entries == ["1", "2", "3", "4", "5"])
+        #expect(set.count == 1)
+        adder.value = nil
+    }
+
+    @Test("A nested notification calls it: it is the next one; the outer notification does not")
+    func nested() {
+        set.add { [set, log] value in
+            guard value == 1 else { return }
+            set.add { log.append("added \($0)") }
+            set.notify(2)
+            log.append("outer goes on")
+        }
+
+        set.notify(1)
+
+        #expect(log.entries == ["added 2", "outer goes on"])
+        set.removeAll()
+    }
+
+    @Test("What a nested notification's observer adds, neither of the two notifications calls")
+    func addedInNested() {
+        set.add { [set] value in if value == 1 { set.notify(2) } }
+        set.add { [set, log] value in
+            if value == 2 { set.add { log.append("added \($0)") } }
+        }
+
+        set.notify(1)
+        #expect(log.entries.isEmpty)
+
+        set.notify(3)
+        #expect(log.entries == ["added 3"])
+        set.removeAll()
+    }
+
+    @Test("An observer added to a set that was emptied during the notification is called by the next one")
+    func afterRemoveAll() {
+        set.addOnce { [set, log] _ in
+            set.removeAll()
+            set.add { log.append("added \($0)") }
+        }
+        set.add { [log] _ in log.append("removed") }
+
+        set.notify(1)
+        #expect(log.entries.isEmpty)
+
+        set.notify(2)
+        #expect(log.entries == ["added 2"])
+    }
+
+    @Test("What another thread adds while an observer waits for it, the notification under way does not call")
+    func fromAnotherThread() {
+        set.addOnce { [set, log] _ in
+            join {
+                for _ in 0..<100 { set.add { log.append("added \($0)") } }
+            }
+        }
+
+        set.notify(1)
+        #expect(log.entries.isEmpty)
+
+        set.notify(2)
+        #expect(log.count == 100)
+    }
+
+    @Test("What an observer removes and adds during the notification does not take a free place in it")
+    func placesAreNotUsedAgain() {
+        let token = Shared<ObserverToken?>(nil)
+        set.addOnce { [set, log] _ in
+            #expect(token.value?.remove() == true)
+            set.add { log.append("added \($0)") }
+        }
+        token.value = set.add { [log] _ in log.append("removed") }
+        set.add { [log] in log.append("last \($0)") }
+
+        set.notify(1)
+        #expect(log.entries == ["last 1"])
+
+        set.notify(2)
+        #expect(log.entries == ["last 1", "last 2", "added 2"])
+    }
+
+    @Test("A notification that begins after `add` has returned calls the observer, whatever other threads do")
+    func calledByTheNext() async {
+        await onThreads(4) { [set] _ in
+            for round in 0..<2_000 {
+                let called = Signal()
+                let token = set.add { _ in called.set() }
+                set.notify(round)
+                #expect(called.isSet)
+                token.remove()
+            }
+        }
+    }
+}

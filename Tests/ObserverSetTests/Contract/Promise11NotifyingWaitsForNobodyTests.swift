@@ -1,0 +1,251 @@
+import Foundation
+import Testing
+
+@testable import ObserverSet
+
+/// Promise 11: notifying takes no lock, allocates nothing and never waits for an observer being added or removed.
+///
+/// Each test has another thread hold the set's lock until the notification is over: were it waited for, neither would ever
+/// end.
+@Suite("Promise 11: notifying waits for nobody", .lifetimesChecked, .timeLimit(.minutes(1)))
+struct Promise11NotifyingWaitsForNobodyTests {
+    private let set = ObserverSet<Int>()
+    private let calls = Counter()
+
+    @Test("Observers of any kind are notified while another thread holds the lock", arguments: ObserverKind.lasting)
+    func everyKind(_ kind: ObserverKind) async {
+        let registration = add(kind)
+
+        await whileLocked { [set] in
+            for value in 0..<100 { set.notify(value) }
+        }
+        await set.settled()
+
+        #expect(calls.value == 100)
+        registration.end()
+    }
+
+    @Test("Several threads notify while another one holds the lock")
+    func severalThreads() async {
+        let registrations = ObserverKind.inPlace.filter { !$0.isOnce }.map(add)
+
+        await whileLocked { [set] in
+            join {
+                for value in 0..<100 { set.notify(value) }
+            }
+            for value in 0..<100 { set.notify(value) }
+        }
+
+        #expect(calls.value == 200 * registrations.count)
+        registrations.forEach { $0.end() }
+    }
+
+    @Test("On the main actor, its observers are called in place while another thread holds the lock")
+    @MainActor func onTheMainActor() {
+        let registrations = [ObserverKind.mainActor, .mainActorOwner, .mainActorMethod, .closure].map(add)
+
+        whileLockedHere { [set] in
+            // Not isolated as far as the compiler sees, and isolated.
+            set.notify(1)
+        }
+        #expect(calls.value == 4)
+        let held = hold()
+        set.notify(2)
+        held.release()
+
+        #expect(calls.value == 8)
+        registrations.forEach { $0.end() }
+    }
+
+    @Test("On the actor that owns it, an observer is called in place while another thread holds the lock")
+    func onAnActor() async {
+        let keeper = Keeper()
+        set.add(keeper) { [calls] (_: isolated Keeper, _) in calls.increment() }
+
+        await keeper.perform { _ in
+            let held = hold()
+            set.notify(1)
+            #expect(calls.value == 1)
+            held.release()
+        }
+    }
+
+    @Test("Nested notifications wait for nobody either")
+    func nested() async {
+        set.add { [set, calls] value in
+            calls.increment()
+            if value < 10 { set.notify(value + 1) }
+        }
+
+        await whileLocked { [set] in set.notify(1) }
+
+        #expect(calls.value == 10)
+        set.removeAll()
+    }
+
+    @Test("A notification that meets a dead owner does not wait to have it removed; a later one removes it")
+    func deadOwner() async {
+        set.add(Tracked()) { [calls] _, _ in calls.increment() }
+        set.add { [calls] _ in calls.increment() }
+
+        await whileLocked { [set] in set.notify(1) }
+        #expect(calls.value == 1)
+        #expect(set.registry?.living == 2)
+
+        set.notify(2)
+        #expect(calls.value == 2)
+        #expect(set.registry?.living == 1)
+    }
+
+    @Test("A notification that leaves something to release does not wait for the lock; a later one releases it")
+    func retired() async {
+        let isReleased = Signal()
+        let mayGoOn = Signal()
+        let isInside = Signal()
+        let lifetimes = Lifetimes.current
+        set.addOnce { _ in
+            isInside.set()
+            mayGoOn.wait()
+        }
+        let capture = Shared<Tracked?>(Tracked(in: lifetimes) { isReleased.set() })
+        let token = set.add { [capture = capture.exchange(nil)] _ in _ = capture }
+
+        await onThreads(2) { [set] thread in
+            if thread == 0 {
+                set.notify(1)
+                #expect(!isReleased.isSet)
+            } else {
+                isInside.wait()
+                token.remove()
+                let held = hold()
+                mayGoOn.set()
+                // Until the notification has left: nothing tells it but the count of readers.
+                while set.registry?.readers.isEmpty() == false { Thread.yield() }
+                held.release()
+            }
+        }
+        set.add { _ in }
+        set.notify(2)
+
+        #expect(isReleased.isSet)
+    }
+
+    @Test("A set with nobody to call notifies while another thread holds the lock")
+    func empty() async {
+        set.add { _ in }.remove()
+
+        await whileLocked { [set] in set.notify(1) }
+
+        #expect(calls.value == 0)
+    }
+
+    @Test("Counting, describing and asking a token wait for nobody either")
+    func questions() async {
+        let registration = add(.owner)
+
+        await whileLocked { [set] in
+            #expect(set.count == 1)
+            #expect(!set.isEmpty)
+            #expect(registration.token.isActive)
+            #expect(set.debugDescription.contains("Listener"))
+        }
+        registration.end()
+    }
+
+    @Test("A notification does not wait for a removal whose observer's captures take their time to go")
+    func slowDeinit() async {
+        let isEnding = Signal()
+        let mayEnd = Signal()
+        let lifetimes = Lifetimes.current
+        let capture = Shared<Tracked?>(
+            Tracked(in: lifetimes) {
+                isEnding.set()
+                mayEnd.wait()
+            })
+        let token = set.add { [capture = capture.exchange(nil)] _ in _ = capture }
+        set.add { [calls] _ in calls.increment() }
+
+        await onThreads(2) { [set, calls] thread in
+            if thread == 0 {
+                token.remove()
+            } else {
+                isEnding.wait()
+                for value in 0..<100 { set.notify(value) }
+                #expect(calls.value == 100)
+                set.add { _ in }
+                #expect(set.count == 2)
+                mayEnd.set()
+            }
+        }
+    }
+
+    @Test("Adding and removing do not wait for a notification")
+    func changesDoNotWait() async {
+        let isInside = Signal()
+        let mayGoOn = Signal()
+        set.add { _ in
+            isInside.set()
+            mayGoOn.wait()
+        }
+
+        await onThreads(2) { [set] thread in
+            if thread == 0 {
+                set.notify(1)
+            } else {
+                isInside.wait()
+                let tokens = (0..<1_000).map { _ in set.add { _ in } }
+                for token in tokens { #expect(token.remove()) }
+                set.removeAll()
+                mayGoOn.set()
+            }
+        }
+
+        #expect(set.isEmpty)
+    }
+
+    // MARK: -
+
+    private func add(_ kind: ObserverKind) -> Registration {
+        kind.add(to: set) { [calls] _ in calls.increment() }
+    }
+
+    /// Runs `body` on a thread of its own while another one holds the set's lock.
+    private func whileLocked(_ body: @escaping @Sendable () -> Void) async {
+        let held = hold()
+        await onThread(body)
+        held.release()
+    }
+
+    /// Runs `body` on this thread while another one holds the set's lock.
+    private func whileLockedHere(_ body: () -> Void) {
+        let held = hold()
+        body()
+        held.release()
+    }
+
+    /// Has another thread take the set's lock.
+    private func hold() -> HeldLock { HeldLock(set.registry!) }
+}
+
+/// A registry's lock, held by a thread that does nothing else.
+private final class HeldLock: Sendable {
+    private let mayLetGo = Signal()
+    private let hasLetGo = Signal()
+
+    init(_ registry: Registry) {
+        let isHeld = Signal()
+        Thread { [mayLetGo, hasLetGo] in
+            registry.lock.withLock { (_: inout Contents) in
+                isHeld.set()
+                mayLetGo.wait()
+            }
+            hasLetGo.set()
+        }.start()
+        isHeld.wait()
+    }
+
+    func release() {
+        mayLetGo.set()
+        hasLetGo.wait()
+    }
+}

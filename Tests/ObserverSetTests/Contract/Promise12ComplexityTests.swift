@@ -1,0 +1,120 @@
+import ObserverSet
+import Testing
+
+/// Promise 12: `add` and `remove` take amortised constant time plus at most a logarithmic search; `notify` is linear.
+///
+/// The sets are so large that a quadratic cost would exceed the time limit by far.
+@Suite("Promise 12: complexity", .lifetimesChecked, .timeLimit(.minutes(2)), .serialized)
+struct Promise12ComplexityTests {
+    private let set = ObserverSet<Int>()
+    private let calls = Counter()
+
+    @Test("A million observers are added, notified and removed all at once")
+    func million() {
+        for _ in 0..<1_000_000 { set.addNonisolated { [calls] _ in calls.increment() } }
+        #expect(set.count == 1_000_000)
+
+        set.notify(1)
+        #expect(calls.value == 1_000_000)
+
+        set.removeAll()
+        #expect(set.isEmpty)
+        set.notify(2)
+        #expect(calls.value == 1_000_000)
+    }
+
+    @Test("A set with a million observers dies without exhausting the stack")
+    func millionAtTheSetsEnd() {
+        let capture = Tracked()
+        let before = Lifetimes.current.count
+        do {
+            let set = ObserverSet<Int>()
+            for _ in 0..<1_000_000 { set.add { _ in _ = capture } }
+        }
+
+        #expect(Lifetimes.current.count == before)
+    }
+
+    enum Order: CaseIterable, Sendable { case firstIn, lastIn, random }
+
+    @Test("A hundred thousand removals, in any order, leave the right observers", arguments: Order.allCases)
+    func removals(_ order: Order) {
+        let log = Log<Int>()
+        let tokens = (0..<150_000).map { index in set.addNonisolated { _ in log.append(index) } }
+        var indices = Array(0..<150_000)
+        var generator = SeededGenerator(seed: 12)
+        switch order {
+        case .firstIn: break
+        case .lastIn: indices.reverse()
+        case .random: indices.shuffle(using: &generator)
+        }
+
+        for index in indices.prefix(100_000) { #expect(tokens[index].remove()) }
+
+        #expect(set.count == 50_000)
+        set.notify(1)
+        #expect(log.entries == indices.dropFirst(100_000).sorted())
+        for index in indices.prefix(100_000) { #expect(!tokens[index].remove()) }
+    }
+
+    @Test("Removals inside an observer take no longer than outside", .timeLimit(.minutes(1)))
+    func removalsInsideAnObserver() {
+        let tokens = Shared<[ObserverToken]>([])
+        set.addOnce { _ in
+            for token in tokens.exchange([]) { #expect(token.remove()) }
+        }
+        tokens.value = (0..<25_000).map { _ in set.addNonisolated { [calls] _ in calls.increment() } }
+
+        set.notify(1)
+
+        #expect(calls.value == 0)
+        #expect(set.isEmpty)
+    }
+
+    @Test(
+        "Additions and removals during a long notification take no longer than without one", .timeLimit(.minutes(1)))
+    func churnDuringAPass() {
+        set.addOnce { [set] _ in
+            for _ in 0..<25_000 { #expect(set.add { _ in }.remove()) }
+        }
+
+        set.notify(1)
+
+        #expect(set.isEmpty)
+    }
+
+    @Test("A few living observers do not pay for the many that were removed")
+    func manyRemoved() {
+        let tokens = (0..<100_000).map { _ in set.addNonisolated { _ in } }
+        set.addNonisolated { [calls] _ in calls.increment() }
+        for token in tokens { token.remove() }
+
+        // Linear in the one that is left; walking the others as well would take ten thousand million steps.
+        for value in 0..<100_000 { set.notify(value) }
+
+        #expect(calls.value == 100_000)
+    }
+
+    @Test("Adding owners looks for dead ones rarely enough")
+    func owners() {
+        let owners = (0..<100_000).map { Tracked($0) }
+        for owner in owners { set.add(owner) { [calls] _, _ in calls.increment() } }
+
+        set.notify(1)
+
+        #expect(calls.value == 100_000)
+        #expect(set.count == 100_000)
+        withExtendedLifetime(owners) {}
+    }
+
+    @Test("A long queue of values is delivered in linear time", arguments: ObserverKind.hopping.filter { !$0.isOnce })
+    func longQueue(_ kind: ObserverKind) async {
+        let registration = kind.add(to: set) { [calls] _ in calls.increment() }
+
+        for value in 0..<100_000 { set.notify(value) }
+        await set.settled()
+
+        #expect(calls.value == 100_000)
+        registration.end()
+    }
+}

@@ -1,0 +1,369 @@
+import Foundation
+import ObserverSet
+import Testing
+
+/// An observer runs where it belongs: in place where the notifier is already there, asynchronously otherwise.
+@Suite("Isolation", .lifetimesChecked, .timeLimit(.minutes(1)))
+struct IsolationTests {
+    private let set = ObserverSet<Int>()
+    private let log = Log<String>()
+
+    static let ofTheMainActor: [ObserverKind] = [.mainActor, .mainActorOwner, .mainActorMethod, .mainActorOnce]
+
+    // MARK: The main actor
+
+    @Test("On the main actor, its observers are called in place", arguments: ofTheMainActor)
+    @MainActor func inPlace(_ kind: ObserverKind) {
+        let registration = kind.add(to: set) { [log] in log.append("\($0)") }
+
+        set.notify(1)
+
+        #expect(log.entries == ["1"])
+        registration.end()
+    }
+
+    @Test(
+        "In nonisolated code that runs on the main actor, its observers are called in place", arguments: ofTheMainActor)
+    @MainActor func inPlaceFromNonisolatedCode(_ kind: ObserverKind) {
+        let registration = kind.add(to: set) { [log] in log.append("\($0)") }
+
+        notifyWithoutIsolation(1)
+
+        #expect(log.entries == ["1"])
+        registration.end()
+    }
+
+    @Test("A property observer of a class that belongs to no actor calls in place on the main actor")
+    @MainActor func inPlaceFromDidSet() {
+        final class Model {
+            let changed = ObserverSet<Int>()
+            var value = 0 { didSet { changed.notify(value) } }
+        }
+        let model = Model()
+        model.changed.add { [log] in log.append("\($0)") }
+
+        model.value = 1
+        model.value = 2
+
+        #expect(log.entries == ["1", "2"])
+    }
+
+    @Test("With its isolation kept back, a notification on the main actor still calls its observers in place")
+    @MainActor func isolationKeptBack() {
+        set.add { [log] in log.append("\($0)") }
+
+        set.notify(1, isolation: nil)
+
+        #expect(log.entries == ["1"])
+    }
+
+    @Test("After a suspension, the main actor's observers are called in place as before")
+    @MainActor func inPlaceAfterSuspension() async {
+        set.add { [log] in log.append("\($0)") }
+
+        for value in 0..<10 {
+            await Task.yield()
+            set.notify(value)
+            #expect(log.count == 2 * value + 1)
+            notifyWithoutIsolation(value)
+            #expect(log.count == 2 * value + 2)
+        }
+    }
+
+    @Test("From another thread, the main actor's observers are called asynchronously", arguments: ofTheMainActor)
+    @MainActor func asynchronously(_ kind: ObserverKind) async {
+        let registration = kind.add(to: set) { [log] in
+            MainActor.preconditionIsolated()
+            log.append("\($0)")
+        }
+
+        join { [set] in set.notify(1) }
+        #expect(log.entries.isEmpty)
+
+        await set.settled()
+        #expect(log.entries == ["1"])
+        registration.end()
+    }
+
+    @Test("From an actor of their own, the main actor's observers are called asynchronously", arguments: ofTheMainActor)
+    func fromAnActor(_ kind: ObserverKind) async {
+        let registration = kind.add(to: set) { [log] in
+            MainActor.preconditionIsolated()
+            log.append("\($0)")
+        }
+
+        await Keeper().perform { [set] _ in set.notify(1) }
+        await set.settled()
+
+        #expect(log.entries == ["1"])
+        registration.end()
+    }
+
+    @Test("A closure belongs to the actor on which it is formed")
+    @MainActor func closureInheritsIsolation() async {
+        var touched = 0
+        set.add { _ in touched += 1 }
+
+        set.notify(1)
+        #expect(touched == 1)
+
+        join { [set] in set.notify(2) }
+        #expect(touched == 1)
+        await set.settled()
+        #expect(touched == 2)
+    }
+
+    @Test("A closure with an owner, and a one-time one, belong to the actor on which they are formed")
+    @MainActor func otherFormsInheritIsolation() async {
+        let owner = Tracked()
+        var touched = 0
+        set.add(owner) { _, _ in touched += 1 }
+        set.addOnce { _ in touched += 10 }
+        set.addOnce(owner) { _, _ in touched += 100 }
+
+        join { [set] in set.notify(2) }
+        #expect(touched == 0)
+        await set.settled()
+        #expect(touched == 111)
+    }
+
+    @Test("A method belongs to the actor of its class, wherever it is added")
+    func methodKeepsIsolation() async {
+        let owner = MainActorListener<Int> { [log] in
+            MainActor.preconditionIsolated()
+            log.append("\($0)")
+        }
+        set.add(owner, MainActorListener.hear)
+
+        set.notify(1)
+        await set.settled()
+
+        #expect(log.entries == ["1"])
+    }
+
+    @Test("Methods of no parameter and of several belong to the actor of their class as well")
+    @MainActor func methodsOfAnyParameters() async {
+        @MainActor final class Listener {
+            var heard: [String] = []
+            func clear() { heard.append("clear") }
+            func move(_ from: Int, _ to: Int) { heard.append("\(from) to \(to)") }
+        }
+        let cleared = ObserverSet<Void>()
+        let moved = ObserverSet<(Int, Int)>()
+        let owner = Listener()
+        cleared.add(owner, Listener.clear)
+        moved.add(owner, Listener.move)
+
+        cleared.notify()
+        moved.notify(1, 2)
+        #expect(owner.heard == ["clear", "1 to 2"])
+
+        join {
+            cleared.notify()
+            moved.notify(3, 4)
+        }
+        #expect(owner.heard.count == 2)
+        await cleared.settled()
+        await moved.settled()
+        #expect(Set(owner.heard.dropFirst(2)) == ["clear", "3 to 4"])
+    }
+
+    // MARK: Observers of no actor
+
+    @Test("An observer that belongs to no actor runs on the notifying thread", arguments: ObserverKind.inPlace)
+    func nonisolated(_ kind: ObserverKind) async {
+        let threads = Log<ObjectIdentifier>()
+        let registration = kind.add(to: set) { _ in threads.append(ObjectIdentifier(Thread.current)) }
+
+        let notifier = await onThread { [set] in
+            set.notify(1)
+            return ObjectIdentifier(Thread.current)
+        }
+
+        #expect(threads.entries == [notifier])
+        registration.end()
+    }
+
+    @Test("A nonisolated observer runs on the notifying thread although it was formed on the main actor")
+    @MainActor func nonisolatedFormedOnTheMainActor() {
+        let owner = Tracked()
+        set.addNonisolated { [log] in log.append("closure \($0)") }
+        set.addNonisolated(owner) { [log] _, value in log.append("owner \(value)") }
+
+        join { [set] in set.notify(1) }
+
+        #expect(log.entries == ["closure 1", "owner 1"])
+    }
+
+    // MARK: Other actors
+
+    @Test("On the actor that owns it, an observer is called in place")
+    func inPlaceOnItsOwner() async {
+        let keeper = Keeper()
+        set.add(keeper) { [log] (keeper: isolated Keeper, value) in
+            keeper.preconditionIsolated()
+            log.append("\(value)")
+        }
+
+        await keeper.perform { [set, log] _ in
+            set.notify(1)
+            #expect(log.entries == ["1"])
+        }
+    }
+
+    @Test("From another thread, the observer of an actor is called asynchronously, on the actor")
+    func asynchronouslyOnItsOwner() async {
+        let keeper = Keeper()
+        set.add(keeper) { [log] (keeper: isolated Keeper, value) in
+            keeper.preconditionIsolated()
+            log.append("\(value)")
+        }
+
+        await keeper.perform { [set, log] _ in
+            join { set.notify(1) }
+            #expect(log.entries.isEmpty)
+        }
+        await set.settled()
+
+        #expect(log.entries == ["1"])
+    }
+
+    @Test("Another instance of an actor's type is another actor")
+    func anotherInstance() async {
+        let keeper = Keeper()
+        set.add(keeper) { [log] (keeper: isolated Keeper, value) in
+            keeper.preconditionIsolated()
+            log.append("\(value)")
+        }
+
+        await keeper.perform { [set, log] _ in
+            joinOnTask { await Keeper().perform { _ in set.notify(1) } }
+            #expect(log.entries.isEmpty)
+        }
+        await set.settled()
+
+        #expect(log.entries == ["1"])
+    }
+
+    @Test("On a global actor, its observers are called in place, and asynchronously from elsewhere")
+    @Elsewhere func globalActor() async {
+        set.add { [log] value in
+            Elsewhere.shared.preconditionIsolated()
+            log.append("\(value)")
+        }
+
+        set.notify(1)
+        #expect(log.entries == ["1"])
+
+        join { [set] in set.notify(2) }
+        #expect(log.entries == ["1"])
+        await set.settled()
+        #expect(log.entries == ["1", "2"])
+    }
+
+    @Test("An actor that observes reaches its own state without waiting")
+    func actorsOwnState() async {
+        actor Index {
+            var words: [Int] = []
+
+            func observe(_ set: ObserverSet<Int>) {
+                set.add(self) { index, word in index.words.append(word) }
+                set.add { self.words.append(-$0) }
+            }
+
+            func notify(_ set: ObserverSet<Int>) -> [Int] {
+                set.notify(1)
+                return words
+            }
+        }
+        let index = Index()
+        await index.observe(set)
+
+        #expect(await index.notify(set) == [1, -1])
+        await onThread { [set] in set.notify(2) }
+        await set.settled()
+
+        #expect(await index.words.sorted() == [-2, -1, 1, 2])
+        set.removeAll()
+    }
+
+    @Test("An observer may have an owner and belong to an actor that is another object")
+    func ownerAndActor() async {
+        actor Index {
+            var words: [Int] = []
+
+            func observe(_ set: ObserverSet<Int>, owner: Tracked) {
+                set.add(owner) { _, word in self.words.append(word) }
+            }
+        }
+        let index = Index()
+        var owner: Tracked? = Tracked()
+        await index.observe(set, owner: owner!)
+
+        set.notify(1)
+        await set.settled()
+        #expect(await index.words == [1])
+
+        owner = nil
+        set.notify(2)
+        await set.settled()
+        #expect(await index.words == [1])
+    }
+
+    @Test("An actor on whose observers values wait may be let go by everybody else")
+    func actorLetGo() async {
+        let calls = Counter()
+        for _ in 0..<100 {
+            let keeper = Keeper()
+            set.add(keeper) { (_: isolated Keeper, _) in calls.increment() }
+            set.notify(1)
+        }
+        await set.settled()
+
+        // The job that delivers holds the actor; an actor that was gone before has nothing to be told.
+        #expect(calls.value >= 100)
+        await eventually { set.isEmpty }
+        #expect(set.isEmpty)
+    }
+
+    // MARK: Adapted observers
+
+    @Test("An adapted observer runs where the one behind it does")
+    @MainActor func adapted() async {
+        struct Lengths: NotificationSource {
+            let words: ObserverSet<String>
+
+            func register(_ observer: Observer<Int>) -> ObserverToken {
+                words.register(observer.adapted { $0.isEmpty ? nil : $0.count })
+            }
+        }
+        let words = ObserverSet<String>()
+        let lengths = Lengths(words: words)
+        let log = Log<Int>()
+        lengths.add { log.append($0) }
+
+        words.notify("")
+        words.notify("one")
+        #expect(log.entries == [3])
+
+        join { words.notify("three") }
+        #expect(log.entries == [3])
+        await words.settled()
+        #expect(log.entries == [3, 5])
+    }
+
+    /// Notifies from where the compiler sees no isolation.
+    private nonisolated func notifyWithoutIsolation(_ value: Int) {
+        set.notify(value)
+    }
+}
+
+/// Runs `body` in a task, and blocks until it has ended.
+private func joinOnTask(_ body: @escaping @Sendable () async -> Void) {
+    let end = Signal()
+    Task {
+        await body()
+        end.set()
+    }
+    end.wait()
+}

@@ -1,0 +1,264 @@
+import Foundation
+import ObserverSet
+import Testing
+
+/// `settled()` returns when every value enqueued before the call has been delivered or dropped.
+@Suite("Settled", .lifetimesChecked, .timeLimit(.minutes(2)))
+struct SettledTests {
+    private let set = ObserverSet<Int>()
+    private let log = Log<Int>()
+
+    @Test("A set without observers is settled")
+    func empty() async {
+        await set.settled()
+        set.notify(1)
+        await set.settled()
+
+        #expect(set.isEmpty)
+    }
+
+    @Test("After synchronous observers there is nothing to wait for", arguments: ObserverKind.inPlace)
+    func synchronous(_ kind: ObserverKind) async {
+        let registration = kind.add(to: set) { [log] in log.append($0) }
+
+        set.notify(1)
+        #expect(log.entries == [1])
+        await set.settled()
+
+        #expect(log.entries == [1])
+        registration.end()
+    }
+
+    @Test("What was enqueued has been delivered", arguments: ObserverKind.hopping)
+    func delivered(_ kind: ObserverKind) async {
+        let registration = kind.add(to: set) { [log] in log.append($0) }
+
+        for round in 0..<200 {
+            set.notify(round)
+            await set.settled()
+            #expect(log.count == (kind.isOnce ? 1 : round + 1))
+        }
+        registration.end()
+    }
+
+    @Test("It waits for all observers")
+    func allObservers() async {
+        let registrations = ObserverKind.hopping.map { kind in kind.add(to: set) { [log] in log.append($0) } }
+
+        for value in 0..<100 { set.notify(value) }
+        await set.settled()
+
+        let repeating = ObserverKind.hopping.filter { !$0.isOnce }.count
+        #expect(log.count == 100 * repeating + (ObserverKind.hopping.count - repeating))
+        registrations.forEach { $0.end() }
+    }
+
+    @Test("It waits for the slowest observer, and not only for the first")
+    func slowest() async {
+        let mayGoOn = Signal()
+        let queue = DispatchQueue(label: "slow")
+        set.add(on: DispatchQueue(label: "fast")) { _ in }
+        set.add(on: queue) { [log] value in
+            mayGoOn.wait()
+            log.append(value)
+        }
+        set.notify(1)
+        let waiting = Task { [set, log] in
+            await set.settled()
+            return log.entries
+        }
+
+        await Task.yield()
+        #expect(log.entries.isEmpty)
+        mayGoOn.set()
+
+        #expect(await waiting.value == [1])
+    }
+
+    @Test("It does not wait for what is enqueued later")
+    func notForLaterValues() async {
+        let mayEnd = Signal()
+        let isCalled = Signal()
+        set.add(on: DispatchQueue(label: "serial")) { [log] value in
+            log.append(value)
+            guard value == 1 else { return mayEnd.wait() }
+            isCalled.wait()
+        }
+        set.notify(1)
+        let waiting = Task { [set] in await set.settled() }
+        // The task may come late: then there is nothing left to wait for but the second value, which it must not
+        // have to. So the second value goes in only when the first is still being delivered or after the task ended.
+        isCalled.set()
+        await waiting.value
+
+        set.notify(2)
+        #expect(log.entries.first == 1)
+        mayEnd.set()
+        await set.settled()
+        #expect(log.entries == [1, 2])
+    }
+
+    @Test("It waits for the call of an observer that was removed meanwhile", arguments: [false, true])
+    func removedDuringItsCall(_ all: Bool) async {
+        let isInside = Signal()
+        let mayEnd = Signal()
+        let token = set.add(on: DispatchQueue(label: "serial")) { [log] value in
+            isInside.set()
+            mayEnd.wait()
+            log.append(value)
+        }
+        set.notify(1)
+        set.notify(2)
+        await eventually { isInside.isSet }
+        if all { set.removeAll() } else { token.remove() }
+
+        let waiting = Task { [set, log] in
+            await set.settled()
+            return log.entries
+        }
+        await Task.yield()
+        mayEnd.set()
+
+        #expect(await waiting.value == [1])
+    }
+
+    @Test("It waits for the call of an observer that is removed while it looks for the observers")
+    func removedDuringTheLook() async {
+        for _ in 0..<200 {
+            let set = ObserverSet<Int>()
+            let isInside = Signal()
+            let mayEnd = Signal()
+            let hasEnded = Signal()
+            // They make the look take its time.
+            for _ in 0..<2_000 { set.add { _ in } }
+            let token = set.add(on: DispatchQueue(label: "serial")) { _ in
+                isInside.set()
+                mayEnd.wait()
+                hasEnded.set()
+            }
+            set.notify(1)
+            await eventually { isInside.isSet }
+            let gate = Gate(2)
+            let waiting = Task.detached {
+                gate.pass()
+                await set.settled()
+                return hasEnded.isSet
+            }
+
+            await onThread {
+                gate.pass()
+                token.remove()
+                for _ in 0..<100 { Thread.yield() }
+                mayEnd.set()
+            }
+
+            #expect(await waiting.value)
+        }
+    }
+
+    @Test("What was enqueued for a removed observer counts as dropped")
+    func dropped() async {
+        let mayGoOn = Signal()
+        let queue = DispatchQueue(label: "serial")
+        queue.async { mayGoOn.wait() }
+        let token = set.add(on: queue) { [log] in log.append($0) }
+        for value in 0..<100 { set.notify(value) }
+
+        token.remove()
+        mayGoOn.set()
+        await set.settled()
+
+        #expect(log.entries.isEmpty)
+    }
+
+    @Test(
+        "A task that an observer starts may wait: it waits for that call as for any other",
+        arguments: ObserverKind.hopping)
+    func fromAnObserver(_ kind: ObserverKind) async {
+        let hasSettled = Signal()
+        let registration = kind.add(to: set) { [set, log] value in
+            guard value == 1 else { return log.append(value) }
+            set.notify(2)
+            Task {
+                await set.settled()
+                log.append(10)
+                hasSettled.set()
+            }
+        }
+
+        set.notify(1)
+        await eventually { hasSettled.isSet }
+
+        #expect(hasSettled.isSet)
+        #expect(log.entries == (kind.isOnce ? [10] : [2, 10]))
+        registration.end()
+        set.removeAll()
+    }
+
+    @Test("Waiting on the main actor lets its observers run")
+    @MainActor func onTheMainActor() async {
+        set.add { [log] in log.append($0) }
+
+        join { [set] in for value in 0..<5_000 { set.notify(value) } }
+        await set.settled()
+
+        #expect(log.entries == Array(0..<5_000))
+    }
+
+    @Test("Waiting on an actor lets its observers run")
+    func onAnActor() async {
+        actor Index {
+            var heard = 0
+
+            func run(_ set: ObserverSet<Int>) async -> Int {
+                set.add(self) { (index: isolated Index, _) in index.heard += 1 }
+                join { for value in 0..<5_000 { set.notify(value) } }
+                await set.settled()
+                return heard
+            }
+        }
+
+        #expect(await Index().run(set) == 5_000)
+    }
+
+    @Test("A cancelled task waits as well")
+    func cancelled() async {
+        let mayGoOn = Signal()
+        set.add(on: DispatchQueue(label: "serial")) { [log] in
+            mayGoOn.wait()
+            log.append($0)
+        }
+        set.notify(1)
+        let waiting = Task { [set, log] in
+            await set.settled()
+            return log.entries
+        }
+
+        waiting.cancel()
+        mayGoOn.set()
+
+        #expect(await waiting.value == [1])
+    }
+
+    @Test("Many tasks may wait while many threads notify", arguments: ObserverKind.hopping.filter { !$0.isOnce })
+    func manyTasks(_ kind: ObserverKind) async {
+        let delivered = Counter()
+        let registration = kind.add(to: set) { _ in delivered.increment() }
+
+        await withTaskGroup { group in
+            for _ in 0..<8 {
+                group.addTask { [set] in
+                    for value in 0..<200 {
+                        let before = delivered.value
+                        set.notify(value)
+                        await set.settled()
+                        #expect(delivered.value > before)
+                    }
+                }
+            }
+        }
+
+        #expect(delivered.value == 1_600)
+        registration.end()
+    }
+}

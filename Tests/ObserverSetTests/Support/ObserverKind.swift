@@ -1,0 +1,128 @@
+import Dispatch
+import ObserverSet
+import Testing
+
+/// Every way in which an observer can be added.
+enum ObserverKind: CaseIterable, Sendable {
+    case closure, nonisolated, once
+    case owner, ownerMethod, ownerNonisolated, ownerOnce
+    case mainActor, mainActorOwner, mainActorMethod, mainActorOnce
+    case actor, actorOwner
+    case queue, queueOwner
+
+    /// Called by the notifying thread, whatever it is.
+    static let inPlace = allCases.filter(\.isInPlace)
+    /// Called elsewhere, unless the notifier is there already.
+    static let hopping = allCases.filter { !$0.isInPlace }
+    /// Called again and again.
+    static let lasting = allCases.filter { !$0.isOnce }
+    /// Gone when their owner is.
+    static let owned = allCases.filter(\.hasOwner)
+    /// Held by nobody but the set. (A method is held by its owner.)
+    static let held = allCases.filter { $0 != .ownerMethod && $0 != .mainActorMethod }
+
+    var isInPlace: Bool {
+        switch self {
+        case .closure, .nonisolated, .once, .owner, .ownerMethod, .ownerNonisolated, .ownerOnce: true
+        default: false
+        }
+    }
+
+    var isOnce: Bool {
+        switch self {
+        case .once, .ownerOnce, .mainActorOnce: true
+        default: false
+        }
+    }
+
+    var hasOwner: Bool {
+        switch self {
+        case .owner, .ownerMethod, .ownerNonisolated, .ownerOnce: true
+        case .mainActorOwner, .mainActorMethod, .actorOwner, .queueOwner: true
+        default: false
+        }
+    }
+
+    /// Adds an observer of this kind that calls `call`.
+    func add<Parameters>(
+        to set: ObserverSet<Parameters>, _ call: @escaping @Sendable (Parameters) -> Void
+    ) -> Registration {
+        let listener = Listener(self == .ownerMethod ? call : { _ in })
+        let onMain = MainActorListener(call)
+        let keeper = Keeper()
+        return switch self {
+        case .closure: Registration(set.add { call($0) })
+        case .nonisolated: Registration(set.addNonisolated { call($0) })
+        case .once: Registration(set.addOnce { call($0) })
+        case .owner: Registration(set.add(listener) { _, value in call(value) }, listener)
+        case .ownerMethod: Registration(set.add(listener, Listener.hear), listener)
+        case .ownerNonisolated: Registration(set.addNonisolated(listener) { _, value in call(value) }, listener)
+        case .ownerOnce: Registration(set.addOnce(listener) { _, value in call(value) }, listener)
+        case .mainActor: Registration(set.add { @MainActor in call($0) })
+        case .mainActorOwner: Registration(set.add(listener) { @MainActor _, value in call(value) }, listener)
+        case .mainActorMethod: Registration(set.add(onMain, MainActorListener.hear), onMain)
+        case .mainActorOnce: Registration(set.addOnce { @MainActor in call($0) })
+        case .actor: Registration(set.add { @Elsewhere in call($0) })
+        case .actorOwner:
+            Registration(set.add(keeper) { (_: isolated Keeper, value) in call(value) }, keeper)
+        case .queue: Registration(set.add(on: DispatchQueue(label: "observer")) { call($0) })
+        case .queueOwner:
+            Registration(set.add(on: DispatchQueue(label: "observer"), listener) { _, value in call(value) }, listener)
+        }
+    }
+}
+
+/// What a test must keep of an observer: the owner, as long as it is to live, and the token.
+struct Registration: Sendable {
+    let token: ObserverToken
+    let owner: (any AnyObject & Sendable)?
+
+    init(_ token: ObserverToken, _ owner: (any AnyObject & Sendable)? = nil) {
+        self.token = token
+        self.owner = owner
+    }
+
+    /// Keeps the owner alive until here.
+    func end() {
+        withExtendedLifetime(owner) {}
+    }
+}
+
+/// An actor that is not the main one.
+@globalActor actor Elsewhere {
+    static let shared = Elsewhere()
+}
+
+/// An actor that owns observers.
+actor Keeper {
+    private let life = Tracked()
+
+    /// Runs `body` on the actor.
+    func perform<Result: Sendable>(_ body: @Sendable (isolated Keeper) -> Result) -> Result {
+        body(self)
+    }
+}
+
+/// An owner that belongs to no actor.
+final class Listener<Parameters: Sendable>: Sendable {
+    private let life = Tracked()
+    private let call: @Sendable (Parameters) -> Void
+
+    init(_ call: @escaping @Sendable (Parameters) -> Void) {
+        self.call = call
+    }
+
+    func hear(_ parameters: Parameters) { call(parameters) }
+}
+
+/// An owner that belongs to the main actor.
+@MainActor final class MainActorListener<Parameters: Sendable> {
+    private let life = Tracked()
+    private let call: @Sendable (Parameters) -> Void
+
+    nonisolated init(_ call: @escaping @Sendable (Parameters) -> Void) {
+        self.call = call
+    }
+
+    func hear(_ parameters: Parameters) { call(parameters) }
+}
