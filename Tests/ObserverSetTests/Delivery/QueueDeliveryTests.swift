@@ -256,7 +256,7 @@ struct QueueDeliveryTests {
     /// Source: as before.
     @Test("Values that wait for an actor are dropped when it is gone", .timeLimit(.minutes(1)))
     func actorDiesWhileQueued() async {
-        for _ in 0..<100 {
+        for _ in 0..<30 {
             var listener: Listener? = Listener(log)
             weak let weakListener = listener
             set.add(listener!) { listener, value in listener.hear(value) }
@@ -271,7 +271,7 @@ struct QueueDeliveryTests {
         }
 
         #expect(set.isEmpty)
-        #expect(log.count <= 100)
+        #expect(log.count <= 30)
     }
 
     /// Runs `body` on the queue, behind what is there.
