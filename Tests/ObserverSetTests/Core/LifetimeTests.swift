@@ -497,7 +497,9 @@ struct LifetimeTests {
                 await churn(set, count, lifetimes)
             }
 
-            #expect(growth < 1 << 20)
+            // A thread that is stopped inside a pass keeps what the other removes meanwhile, and the allocator does not give
+            // that back. A leak of one entry in two would exceed the bound by far.
+            #expect(growth < 4 << 20)
             #expect(set.isEmpty)
             set.removeAll()
             #expect(lifetimes.count == 0)
