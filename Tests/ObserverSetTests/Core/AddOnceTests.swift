@@ -10,8 +10,8 @@ struct AddOnceTests {
 
     @Test("It is called by the first notification, and then no more")
     func once() {
-        let token = set.addOnce { log.append("once \($0)") }
-        set.add { log.append("always \($0)") }
+        let token = set.addOnce { [log] in log.append("once \($0)") }
+        set.add { [log] in log.append("always \($0)") }
         #expect(token.isActive)
         #expect(set.count == 2)
 
@@ -27,7 +27,7 @@ struct AddOnceTests {
     @Test("Inside its call it is no longer counted, and its token is inactive")
     func removedBeforeItsCall() {
         let token = Shared<ObserverToken?>(nil)
-        token.value = set.addOnce { [set] _ in
+        token.value = set.addOnce { [log, set] _ in
             log.append("\(set.count) \(token.value?.isActive ?? true) \(token.value?.remove() ?? true)")
         }
 
@@ -51,7 +51,7 @@ struct AddOnceTests {
 
     @Test("Several are each called once, in order")
     func several() {
-        for index in 0..<5 { set.addOnce { log.append("\(index) \($0)") } }
+        for index in 0..<5 { set.addOnce { [log] in log.append("\(index) \($0)") } }
 
         set.notify(1)
         set.notify(2)
@@ -75,8 +75,8 @@ struct AddOnceTests {
     @Test("Removed by an earlier observer of the same notification, it is not called")
     func removedByAnother() {
         let token = Shared<ObserverToken?>(nil)
-        set.add { _ in log.append("\(token.value?.remove() ?? false)") }
-        token.value = set.addOnce { _ in log.append("called") }
+        set.add { [log] _ in log.append("\(token.value?.remove() ?? false)") }
+        token.value = set.addOnce { [log] _ in log.append("called") }
 
         set.notify(1)
 
@@ -129,7 +129,7 @@ struct AddOnceTests {
     @Test("An owner's are removed by its name before they are called")
     func removedByOwner() {
         let owner = Tracked()
-        set.addOnce(owner) { _, _ in log.append("called") }
+        set.addOnce(owner) { [log] _, _ in log.append("called") }
 
         #expect(set.removeAll(ownedBy: owner) == 1)
         set.notify(1)
@@ -141,11 +141,11 @@ struct AddOnceTests {
 
     @Test("A notification nested in its call does not call it again")
     func nested() {
-        set.addOnce { [weak set] value in
+        set.addOnce { [log, weak set] value in
             log.append("once \(value)")
             set?.notify(value + 1)
         }
-        set.add { log.append("always \($0)") }
+        set.add { [log] in log.append("always \($0)") }
 
         set.notify(1)
 
@@ -154,11 +154,11 @@ struct AddOnceTests {
 
     @Test("A notification nested in an earlier observer's call calls it, the outer one does not")
     func nestedBefore() {
-        set.add { [weak set] value in
+        set.add { [log, weak set] value in
             log.append("first \(value)")
             if value == 1 { set?.notify(2) }
         }
-        set.addOnce { log.append("once \($0)") }
+        set.addOnce { [log] in log.append("once \($0)") }
 
         set.notify(1)
 
@@ -167,9 +167,9 @@ struct AddOnceTests {
 
     @Test("One that adds another in its call is followed by it at the next notification")
     func chained() {
-        set.addOnce { [weak set] value in
+        set.addOnce { [log, weak set] value in
             log.append("first \(value)")
-            set?.addOnce { log.append("second \($0)") }
+            set?.addOnce { [log] in log.append("second \($0)") }
         }
 
         for value in 1...3 { set.notify(value) }

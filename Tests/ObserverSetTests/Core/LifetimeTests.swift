@@ -609,11 +609,12 @@ private func churn(_ set: ObserverSet<Int>, _ count: Int, _ lifetimes: Lifetimes
     await onThreads(2) { thread in
         var random = SeededGenerator(seed: UInt64(thread))
         var tokens: [ObserverToken] = []
+        let owner = Tracked(in: lifetimes)
         for index in 0..<count / 2 {
             switch random.next() % 4 {
             case 0: tokens.append(set.add { [capture = Tracked(in: lifetimes)] _ in _ = capture })
             case 1: set.add(Tracked(in: lifetimes)) { _, _ in }
-            case 2: tokens.append(set.addNonisolated(lifetimes) { _, _ in })
+            case 2: tokens.append(set.addNonisolated(owner) { _, _ in })
             default: if index % 16 == 0 { set.notify(index) }
             }
             if tokens.count > 50 { tokens.remove(at: Int(random.next() % 50)).remove() }

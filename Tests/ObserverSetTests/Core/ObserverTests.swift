@@ -16,12 +16,12 @@ struct ObserverTests {
         let source = Forwarding(source: set)
         let owner = Owner(log)
         let actor = Listener(log)
-        source.add { log.append("closure \($0)") }
+        source.add { [log] in log.append("closure \($0)") }
         source.add(owner) { owner, value in owner.note("owner \(value)") }
         source.add(owner, Owner.hear)
-        source.addOnce { log.append("once \($0)") }
+        source.addOnce { [log] in log.append("once \($0)") }
         source.addOnce(owner) { owner, value in owner.note("owner once \(value)") }
-        source.addNonisolated { log.append("nonisolated \($0)") }
+        source.addNonisolated { [log] in log.append("nonisolated \($0)") }
         source.addNonisolated(owner) { owner, value in owner.note("nonisolated owner \(value)") }
         #expect(set.count == 7)
         let inPlace = [
@@ -35,7 +35,7 @@ struct ObserverTests {
         source.add(actor) { actor, value in actor.hear(value) }
         await set.notifyAndSettle(2)
         #expect(log.entries.last == "actor 2")
-        source.add(on: DispatchQueue(label: "Q")) { log.append("queue \($0)") }
+        source.add(on: DispatchQueue(label: "Q")) { [log] in log.append("queue \($0)") }
         source.add(on: DispatchQueue(label: "R"), owner) { owner, value in owner.note("owner's queue \(value)") }
         await set.notifyAndSettle(3)
 
@@ -45,7 +45,7 @@ struct ObserverTests {
 
     @Test("A token from a source of one's own ends the registration behind it")
     func tokenOfForwarding() {
-        let token = Forwarding(source: set).add { log.append("\($0)") }
+        let token = Forwarding(source: set).add { [log] in log.append("\($0)") }
 
         #expect(token.isActive)
         #expect(set.remove(token))
@@ -57,9 +57,9 @@ struct ObserverTests {
     @Test("An existential source and an opaque one register like the set itself")
     func readOnlySide() {
         let model = Model()
-        model.changed.add { log.append("opaque \($0)") }
+        model.changed.add { [log] in log.append("opaque \($0)") }
         let anySource: any NotificationSource<Int> = model.changed
-        anySource.add { log.append("any \($0)") }
+        anySource.add { [log] in log.append("any \($0)") }
 
         model.change(to: 1)
 
@@ -71,7 +71,7 @@ struct ObserverTests {
     @Test("An adapted observer is told what the transform makes of the value")
     func adapted() {
         let strings = Mapped(source: set) { (value: Int) in "<\(value)>" }
-        strings.add { log.append($0) }
+        strings.add { [log] in log.append($0) }
 
         set.notify(1)
         set.notify(2)
@@ -82,8 +82,8 @@ struct ObserverTests {
     @Test("A value for which the transform returns nil is skipped")
     func adaptedToNil() {
         let evens = Mapped(source: set) { (value: Int) in value.isMultiple(of: 2) ? value : nil }
-        evens.add { log.append("\($0)") }
-        set.add { log.append("all \($0)") }
+        evens.add { [log] in log.append("\($0)") }
+        set.add { [log] in log.append("all \($0)") }
 
         for value in 1...4 { set.notify(value) }
 
@@ -96,7 +96,7 @@ struct ObserverTests {
             if value < 0 { return .none }
             return .some(value == 0 ? nil : value)
         }
-        source.add { log.append($0.map(String.init) ?? "nil") }
+        source.add { [log] in log.append($0.map(String.init) ?? "nil") }
 
         for value in [-1, 0, 1] { set.notify(value) }
 
@@ -108,7 +108,7 @@ struct ObserverTests {
         let doubled = Mapped(source: set) { (value: Int) in value * 2 }
         let described = Mapped(source: doubled) { (value: Int) in value > 2 ? "\(value)" : nil }
         let counted = Mapped(source: described) { (text: String) in text.count }
-        counted.add { log.append("\($0) digits") }
+        counted.add { [log] in log.append("\($0) digits") }
 
         for value in [1, 2, 50] { set.notify(value) }
 
@@ -185,7 +185,7 @@ struct ObserverTests {
     @Test("An adapted observer that is called once waits for the first value that is not skipped")
     func adaptedOnce() {
         let large = Mapped(source: set) { (value: Int) in value > 2 ? value : nil }
-        let token = large.addOnce { log.append("\($0)") }
+        let token = large.addOnce { [log] in log.append("\($0)") }
 
         for value in 1...5 { set.notify(value) }
 
@@ -226,7 +226,7 @@ struct ObserverTests {
     func adaptedQueue() async {
         let queue = DispatchQueue(label: "Q")
         let strings = Mapped(source: set) { (value: Int) in "\(value)" }
-        strings.add(on: queue) { text in
+        strings.add(on: queue) { [log] text in
             dispatchPrecondition(condition: .onQueue(queue))
             log.append(text)
         }
@@ -242,7 +242,7 @@ struct ObserverTests {
         let token = Shared<ObserverToken?>(nil)
         let queue = DispatchQueue(label: "Q")
         let strings = Mapped(source: set) { (value: Int) in "\(value)" }
-        token.value = strings.add(on: queue) { text in
+        token.value = strings.add(on: queue) { [log] text in
             log.append(text)
             if text == "2" { token.value?.remove() }
         }
@@ -282,7 +282,7 @@ struct ObserverTests {
     func oneTokenForTwo() async {
         let (left, right) = (ObserverSet<Int>(), ObserverSet<String>())
         let queue = DispatchQueue(label: "Q")
-        let token = Either(left: left, right: right).add(on: queue) { log.append($0) }
+        let token = Either(left: left, right: right).add(on: queue) { [log] in log.append($0) }
         #expect(left.count == 1 && right.count == 1)
 
         queue.suspend()
@@ -302,7 +302,7 @@ struct ObserverTests {
     func oneOfTwoRemoved() async {
         let (left, right) = (ObserverSet<Int>(), ObserverSet<String>())
         let queue = DispatchQueue(label: "Q")
-        let token = Either(left: left, right: right).add(on: queue) { log.append($0) }
+        let token = Either(left: left, right: right).add(on: queue) { [log] in log.append($0) }
 
         queue.suspend()
         left.notify(1)
@@ -341,7 +341,7 @@ enum Hop: CaseIterable, Sendable {
 
     fileprivate func add(to source: Either, actor: Listener, log: Log<String>) {
         switch self {
-        case .queue: source.add(on: DispatchQueue(label: "Q")) { log.append($0) }
+        case .queue: source.add(on: DispatchQueue(label: "Q")) { [log] in log.append($0) }
         case .actor: source.add(actor) { actor, text in actor.note(text) }
         case .mainActor: source.add { @MainActor text in log.append(text) }
         }

@@ -16,7 +16,7 @@ struct QueueDeliveryTests {
     /// Source: swift-corelibs-foundation#128, ETBinding#14, wire-ios-transport#168 (a deadlock in `main.sync`).
     @Test("Notified on its own queue, an observer is called after the block that notifies", .timeLimit(.minutes(1)))
     func notifiedOnItsQueue() async {
-        set.add(on: queue) { log.append($0) }
+        set.add(on: queue) { [log] in log.append($0) }
 
         await withCheckedContinuation { continuation in
             queue.async {
@@ -36,7 +36,7 @@ struct QueueDeliveryTests {
     /// Source: as before.
     @Test("An observer on a queue that notifies its own set is called after it has returned", .timeLimit(.minutes(1)))
     func notifiesItself() async {
-        set.add(on: queue) { [weak set] value in
+        set.add(on: queue) { [log, weak set] value in
             if value < 3 { set?.notify(value + 1) }
             log.append(value)
         }
@@ -91,7 +91,7 @@ struct QueueDeliveryTests {
         arguments: Removal.allCases)
     func removedOnItsQueue(removal: Removal) async {
         let owner = Tracked()
-        let token = set.add(on: queue, owner) { _, value in log.append(value) }
+        let token = set.add(on: queue, owner) { [log] _, value in log.append(value) }
         let removed = Shared(false)
 
         queue.suspend()
@@ -114,7 +114,7 @@ struct QueueDeliveryTests {
     func removesItselfOnItsQueue(removal: Removal) async {
         let owner = Tracked()
         let token = Shared<ObserverToken?>(nil)
-        token.value = set.add(on: queue, owner) { [weak set] owner, value in
+        token.value = set.add(on: queue, owner) { [log, weak set] owner, value in
             log.append(value)
             guard value == 2, let set, let token = token.value else { return }
             #expect(removal.perform(on: set, token: token, owner: owner))
@@ -138,7 +138,7 @@ struct QueueDeliveryTests {
         let owner = Tracked()
         let isInside = DispatchSemaphore(value: 0)
         let mayLeave = DispatchSemaphore(value: 0)
-        let token = set.add(on: queue, owner) { _, value in
+        let token = set.add(on: queue, owner) { [log] _, value in
             log.append(value)
             isInside.signal()
             mayLeave.wait()
