@@ -1,0 +1,216 @@
+import Dispatch
+import ObserverSet
+import Testing
+
+/// What a set shows of itself: who observes it, where each runs, and who registered it.
+@Suite("Descriptions", .lifetimesChecked)
+struct DescriptionTests {
+    private let set = ObserverSet<Int>()
+    private let file = "ObserverSetTests/DescriptionTests.swift"
+
+    @Test("The description names the parameters and counts the observers", arguments: [0, 2, 100])
+    func description(count: Int) {
+        for _ in 0..<count { set.add { _ in } }
+
+        #expect(set.description == "ObserverSet<Int>(\(count) observers)")
+        #expect("\(set)" == set.description)
+    }
+
+    @Test("The description names parameters of every kind")
+    func parameters() {
+        #expect(ObserverSet<Void>().description.hasPrefix("ObserverSet<()>"))
+        #expect(ObserverSet<(name: String, index: Int)>().description.contains("name: String, index: Int"))
+        #expect(ObserverSet<[String: Int]?>().description.contains("Optional<Dictionary<String, Int>>"))
+    }
+
+    @Test("The description counts only the living")
+    func livingOnly() {
+        let owner = Tracked()
+        set.add(owner) { _, _ in }
+        set.add(owner) { _, _ in }
+        do { set.add(Tracked()) { _, _ in } }
+
+        #expect(set.description.contains("(2 observers)"))
+        #expect(Mirror(reflecting: set).children.count == 2)
+    }
+
+    @Test("The debug description has the description, and a line for each observer, in order")
+    func debugDescription() {
+        let owner = Tracked()
+        let line = #line + 1
+        set.add { _ in }
+        set.add(owner) { _, _ in }
+
+        #expect(
+            set.debugDescription.split(separator: "\n").map(String.init) == [
+                set.description,
+                "  closure, nonisolated, registered at \(file):\(line)",
+                "  Tracked, nonisolated, registered at \(file):\(line + 1)",
+            ])
+    }
+
+    @Test("The mirror has a child for each observer: the lines of the debug description")
+    func mirror() {
+        let owner = Tracked()
+        set.add { _ in }
+        set.add(owner) { _, _ in }
+        set.add(on: .main) { _ in }
+
+        let mirror = Mirror(reflecting: set)
+        let children = mirror.children.map { "\($0.value)" }
+
+        #expect(mirror.displayStyle == .collection)
+        #expect(ObjectIdentifier(mirror.subjectType) == ObjectIdentifier(ObserverSet<Int>.self))
+        #expect(children.map { "  " + $0 } == set.debugDescription.split(separator: "\n").dropFirst().map(String.init))
+        #expect(children.count == 3)
+        #expect(mirror.children.allSatisfy { $0.label == nil })
+    }
+
+    @Test("Each form of `add` tells the line that it stands in")
+    func sites() {
+        let owner = Owner()
+        let line = #line + 1
+        set.add { _ in }
+        set.add(owner) { _, _ in }
+        set.add(owner, Owner.hear)
+        set.addOnce { _ in }
+        set.addOnce(owner) { _, _ in }
+        set.addNonisolated { _ in }
+        set.addNonisolated(owner) { _, _ in }
+        set.add(on: .main) { _ in }
+        set.add(on: .main, owner) { _, _ in }
+
+        let ends = lines.map { $0.split(separator: " ").last.map(String.init) }
+        #expect(ends == (0..<9).map { "\(file):\(line + $0)" })
+    }
+
+    @Test("The form for methods of several parameters tells its line too")
+    func siteOfAMethodOfTwo() {
+        let pairs = ObserverSet<(Int, Int)>()
+        let owner = Owner()
+        let line = #line + 1
+        pairs.add(owner, Owner.hearTwo)
+
+        #expect(pairs.debugDescription.hasSuffix("  Owner, nonisolated, registered at \(file):\(line)"))
+    }
+
+    @Test("A given place of registration is shown instead of the caller's own")
+    func givenSite() {
+        set.add({ _ in }, fileID: "Player/View.swift", line: 12)
+
+        #expect(lines == ["closure, nonisolated, registered at Player/View.swift:12"])
+    }
+
+    @Test("An observer on a queue shows the queue's label")
+    func queue() {
+        let owner = Owner()
+        set.add(on: DispatchQueue(label: "com.example.work")) { _ in }
+        set.add(on: DispatchQueue(label: "com.example.work"), owner) { _, _ in }
+
+        #expect(lines[0].hasPrefix("closure, on queue com.example.work, registered at "))
+        #expect(lines[1].hasPrefix("Owner, on queue com.example.work, registered at "))
+    }
+
+    @Test("An observer of an actor shows the actor")
+    func actor() async {
+        let actor = Listener()
+        set.add(actor) { _, _ in }
+        await actor.observe(set)
+
+        #expect(lines[0].hasPrefix("Listener, on its owner, registered at "))
+        #expect(lines[1].hasPrefix("closure, on Listener, registered at "))
+        #expect(lines[2].hasPrefix("Owner, on Listener, registered at "))
+    }
+
+    @Test("An observer of the main actor shows it, but for one that is nonisolated on purpose")
+    @MainActor
+    func mainActor() {
+        let owner = Owner()
+        set.add { _ in }
+        set.add(owner) { _, _ in }
+        set.addOnce { _ in }
+        set.addNonisolated { _ in }
+
+        #expect(lines[0].hasPrefix("closure, on MainActor, registered at "))
+        #expect(lines[1].hasPrefix("Owner, on MainActor, registered at "))
+        #expect(lines[2].hasPrefix("closure, on MainActor, registered at "))
+        #expect(lines[3].hasPrefix("closure, nonisolated, registered at "))
+    }
+
+    @Test("An adapted observer shows its own owner, isolation and place")
+    func adapted() {
+        let lengths = Lengths(lines: ObserverSet<String>())
+        let owner = Owner()
+        let line = #line + 1
+        lengths.add(on: DispatchQueue(label: "Q"), owner) { _, _ in }
+
+        #expect(
+            lengths.lines.debugDescription.hasSuffix("  Owner, on queue Q, registered at \(file):\(line)"))
+    }
+
+    @Test("A token shows the line that its set shows")
+    func token() {
+        let token = set.add { _ in }
+
+        #expect(token.description.hasSuffix(", \(lines[0]))"))
+    }
+
+    @Test("A set may be described by its own observers")
+    func describedInside() {
+        let log = Log<String>()
+        set.add { [weak set] _ in log.append(set?.debugDescription ?? "") }
+
+        set.notify(1)
+
+        #expect(log.entries == [set.debugDescription])
+    }
+
+    @Test("A set may be described while others change it", .timeLimit(.minutes(1)))
+    func describedDuringChanges() async {
+        let isDone = Shared(false)
+        let odd = Log<String>()
+
+        await onThreads(2) { thread in
+            if thread == 0 {
+                for _ in 0..<2_000 { set.add { _ in }.remove() }
+                isDone.value = true
+            } else {
+                while !isDone.value {
+                    let lines = set.debugDescription.split(separator: "\n")
+                    if !lines.dropFirst().allSatisfy({ $0.hasPrefix("  closure, nonisolated, registered at ") }) {
+                        odd.append(set.debugDescription)
+                    }
+                }
+            }
+        }
+
+        #expect(odd.entries == [])
+    }
+
+    private var lines: [String] { Mirror(reflecting: set).children.map { "\($0.value)" } }
+}
+
+private final class Owner: Sendable {
+    func hear(_ value: Int) {}
+    func hearTwo(_ first: Int, _ second: Int) {}
+}
+
+private actor Listener {
+    private let owner = Owner()
+
+    /// Adds closures that belong to this actor because they are formed in it.
+    func observe(_ set: ObserverSet<Int>) {
+        set.add { _ in self.hear() }
+        set.add(owner) { _, _ in self.hear() }
+    }
+
+    private func hear() {}
+}
+
+private struct Lengths: NotificationSource {
+    let lines: ObserverSet<String>
+
+    func register(_ observer: Observer<Int>) -> ObserverToken {
+        lines.register(observer.adapted { line in line.count })
+    }
+}

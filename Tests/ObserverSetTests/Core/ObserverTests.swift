@@ -1,0 +1,423 @@
+import Dispatch
+import Foundation
+import ObserverSet
+import Testing
+
+/// What an observer is on its way into a source, and what a source of one's own may do with it.
+@Suite("Observers and sources of one's own", .lifetimesChecked)
+struct ObserverTests {
+    private let set = ObserverSet<Int>()
+    private let log = Log<String>()
+
+    // MARK: A source that passes observers on
+
+    @Test("A source of one's own has the whole `add` family", .timeLimit(.minutes(1)))
+    func wholeFamily() async {
+        let source = Forwarding(source: set)
+        let owner = Owner(log)
+        let actor = Listener(log)
+        source.add { [log] in log.append("closure \($0)") }
+        source.add(owner) { owner, value in owner.note("owner \(value)") }
+        source.add(owner, Owner.hear)
+        source.addOnce { [log] in log.append("once \($0)") }
+        source.addOnce(owner) { owner, value in owner.note("owner once \(value)") }
+        source.addNonisolated { [log] in log.append("nonisolated \($0)") }
+        source.addNonisolated(owner) { owner, value in owner.note("nonisolated owner \(value)") }
+        #expect(set.count == 7)
+        let inPlace = [
+            "closure 1", "owner 1", "hear 1", "once 1", "owner once 1", "nonisolated 1", "nonisolated owner 1",
+        ]
+
+        set.notify(1)
+        #expect(log.entries == inPlace)
+        #expect(set.count == 5)
+
+        source.add(actor) { actor, value in actor.hear(value) }
+        await set.notifyAndSettle(2)
+        #expect(log.entries.last == "actor 2")
+        source.add(on: DispatchQueue(label: "Q")) { [log] in log.append("queue \($0)") }
+        source.add(on: DispatchQueue(label: "R"), owner) { owner, value in owner.note("owner's queue \(value)") }
+        await set.notifyAndSettle(3)
+
+        let last = Set(log.entries.suffix(3))
+        #expect(last == ["actor 3", "queue 3", "owner's queue 3"])
+    }
+
+    @Test("A token from a source of one's own ends the registration behind it")
+    func tokenOfForwarding() {
+        let token = Forwarding(source: set).add { [log] in log.append("\($0)") }
+
+        #expect(token.isActive)
+        #expect(set.remove(token))
+        set.notify(1)
+
+        #expect(log.entries == [])
+    }
+
+    @Test("An existential source and an opaque one register like the set itself")
+    func readOnlySide() {
+        let model = Model()
+        model.changed.add { [log] in log.append("opaque \($0)") }
+        let anySource: any NotificationSource<Int> = model.changed
+        anySource.add { [log] in log.append("any \($0)") }
+
+        model.change(to: 1)
+
+        #expect(log.entries == ["opaque 1", "any 1"])
+    }
+
+    // MARK: Adapting
+
+    @Test("An adapted observer is told what the transform makes of the value")
+    func adapted() {
+        let strings = Mapped(source: set) { (value: Int) in "<\(value)>" }
+        strings.add { [log] in log.append($0) }
+
+        set.notify(1)
+        set.notify(2)
+
+        #expect(log.entries == ["<1>", "<2>"])
+    }
+
+    @Test("A value for which the transform returns nil is skipped")
+    func adaptedToNil() {
+        let evens = Mapped(source: set) { (value: Int) in value.isMultiple(of: 2) ? value : nil }
+        evens.add { [log] in log.append("\($0)") }
+        set.add { [log] in log.append("all \($0)") }
+
+        for value in 1...4 { set.notify(value) }
+
+        #expect(log.entries == ["all 1", "2", "all 2", "all 3", "4", "all 4"])
+    }
+
+    @Test("An optional nil is a value, not a skip, where the parameters are optional")
+    func adaptedToOptional() {
+        let source = Mapped(source: set) { (value: Int) -> Int?? in
+            if value < 0 { return .none }
+            return .some(value == 0 ? nil : value)
+        }
+        source.add { [log] in log.append($0.map(String.init) ?? "nil") }
+
+        for value in [-1, 0, 1] { set.notify(value) }
+
+        #expect(log.entries == ["nil", "1"])
+    }
+
+    @Test("An observer may be adapted again and again")
+    func adaptedTwice() {
+        let doubled = Mapped(source: set) { (value: Int) in value * 2 }
+        let described = Mapped(source: doubled) { (value: Int) in value > 2 ? "\(value)" : nil }
+        let counted = Mapped(source: described) { (text: String) in text.count }
+        counted.add { [log] in log.append("\($0) digits") }
+
+        for value in [1, 2, 50] { set.notify(value) }
+
+        #expect(log.entries == ["1 digits", "3 digits"])
+    }
+
+    @Test("The transform runs on the notifying thread, before any hop", .timeLimit(.minutes(1)))
+    func transformThread() async {
+        let threads = Log<ObjectIdentifier>()
+        let source = Mapped(source: set) { (value: Int) in
+            threads.append(ObjectIdentifier(Thread.current))
+            return value
+        }
+        source.add(on: DispatchQueue(label: "Q")) { _ in }
+
+        let notifier = await onThread {
+            set.notify(1)
+            #expect(threads.count == 1, "already done")
+            return ObjectIdentifier(Thread.current)
+        }
+        await set.settled()
+
+        #expect(threads.entries == [notifier])
+    }
+
+    @Test("What the transform holds is released with the registration")
+    func transformCaptures() {
+        func register() -> ObserverToken {
+            Mapped(source: set) { [capture = Tracked()] (value: Int) in value + capture.value }.add { _ in }
+        }
+        let token = register()
+        #expect(Lifetimes.current.count == 1)
+
+        #expect(token.remove())
+
+        #expect(Lifetimes.current.count == 0)
+    }
+
+    // MARK: Adapting each kind
+
+    @Test("An adapted observer with an owner goes with its owner")
+    func adaptedOwner() {
+        let strings = Mapped(source: set) { (value: Int) in "\(value)" }
+        var owner: Owner? = Owner(log)
+        let tokens = [
+            strings.add(owner!) { owner, text in owner.note("closure " + text) },
+            strings.add(owner!, Owner.note),
+            strings.addNonisolated(owner!) { owner, text in owner.note("nonisolated " + text) },
+        ]
+
+        set.notify(1)
+        #expect(log.entries == ["closure 1", "1", "nonisolated 1"])
+        #expect(set.removeAll(ownedBy: Owner(log)) == 0)
+        owner = nil
+        set.notify(2)
+
+        #expect(owner == nil)
+        #expect(log.count == 3)
+        #expect(tokens.allSatisfy { !$0.isActive })
+        #expect(set.isEmpty)
+    }
+
+    @Test("All adapted observers of an owner are removed by its name")
+    func adaptedRemovedByOwner() {
+        let owner = Owner(log)
+        Mapped(source: set) { (value: Int) in "\(value)" }.add(owner, Owner.note)
+        set.add(owner, Owner.hear)
+
+        #expect(set.removeAll(ownedBy: owner) == 2)
+
+        #expect(set.isEmpty)
+    }
+
+    @Test("An adapted observer that is called once waits for the first value that is not skipped")
+    func adaptedOnce() {
+        let large = Mapped(source: set) { (value: Int) in value > 2 ? value : nil }
+        let token = large.addOnce { [log] in log.append("\($0)") }
+
+        for value in 1...5 { set.notify(value) }
+
+        #expect(log.entries == ["3"])
+        #expect(!token.isActive)
+        #expect(set.isEmpty)
+    }
+
+    @Test("An adapted observer of an actor is called on it, in order", .timeLimit(.minutes(1)))
+    func adaptedActor() async {
+        let actor = Listener(log)
+        let evens = Mapped(source: set) { (value: Int) in value.isMultiple(of: 2) ? value : nil }
+        evens.add(actor) { actor, value in actor.hear(value) }
+
+        for value in 0..<200 { set.notify(value) }
+        await set.settled()
+
+        #expect(log.entries == stride(from: 0, to: 200, by: 2).map { "actor \($0)" })
+    }
+
+    @Test("An adapted observer of the main actor is called in place there", .timeLimit(.minutes(1)))
+    @MainActor
+    func adaptedMainActor() async {
+        Mapped(source: set) { (value: Int) in "\(value)" }.add { [log] text in
+            MainActor.assertIsolated()
+            log.append(text)
+        }
+
+        set.notify(1)
+        #expect(log.entries == ["1"])
+        await onThread { [set] in set.notify(2) }
+        await set.settled()
+
+        #expect(log.entries == ["1", "2"])
+    }
+
+    @Test("An adapted observer on a queue is called on it, in order", .timeLimit(.minutes(1)))
+    func adaptedQueue() async {
+        let queue = DispatchQueue(label: "Q")
+        let strings = Mapped(source: set) { (value: Int) in "\(value)" }
+        strings.add(on: queue) { [log] text in
+            dispatchPrecondition(condition: .onQueue(queue))
+            log.append(text)
+        }
+
+        for value in 0..<200 { set.notify(value) }
+        await set.settled()
+
+        #expect(log.entries == (0..<200).map(String.init))
+    }
+
+    @Test("An adapted observer that is removed on its queue is not called again", .timeLimit(.minutes(1)))
+    func adaptedRemovedOnItsQueue() async {
+        let token = Shared<ObserverToken?>(nil)
+        let queue = DispatchQueue(label: "Q")
+        let strings = Mapped(source: set) { (value: Int) in "\(value)" }
+        token.value = strings.add(on: queue) { [log] text in
+            log.append(text)
+            if text == "2" { token.value?.remove() }
+        }
+
+        queue.suspend()
+        for value in 0..<100 { set.notify(value) }
+        queue.resume()
+        await set.settled()
+
+        #expect(log.entries == ["0", "1", "2"])
+    }
+
+    // MARK: One observer in several sets
+
+    @Test(
+        "An observer registered in two sets sees both in the order of the notifications", .timeLimit(.minutes(1)),
+        arguments: Hop.allCases)
+    func oneMailbox(hop: Hop) async {
+        let (left, right) = (ObserverSet<Int>(), ObserverSet<String>())
+        let both = Either(left: left, right: right)
+        let actor = Listener(log)
+        hop.add(to: both, actor: actor, log: log)
+
+        await onThread {
+            for value in 0..<500 {
+                left.notify(value)
+                right.notify("\(value)")
+            }
+        }
+        await left.settled()
+        await right.settled()
+
+        #expect(log.entries == (0..<500).flatMap { ["left \($0)", "right \($0)"] })
+    }
+
+    @Test("The token of an observer in two sets ends both, and what waits", .timeLimit(.minutes(1)))
+    func oneTokenForTwo() async {
+        let (left, right) = (ObserverSet<Int>(), ObserverSet<String>())
+        let queue = DispatchQueue(label: "Q")
+        let token = Either(left: left, right: right).add(on: queue) { [log] in log.append($0) }
+        #expect(left.count == 1 && right.count == 1)
+
+        queue.suspend()
+        left.notify(1)
+        right.notify("1")
+        #expect(token.remove())
+        queue.resume()
+        await left.settled()
+        await right.settled()
+
+        #expect(log.entries == [])
+        #expect(!token.isActive)
+        #expect(left.isEmpty && right.isEmpty)
+    }
+
+    @Test("When one of two sets lets an observer go, what waits from the other is delivered", .timeLimit(.minutes(1)))
+    func oneOfTwoRemoved() async {
+        let (left, right) = (ObserverSet<Int>(), ObserverSet<String>())
+        let queue = DispatchQueue(label: "Q")
+        let token = Either(left: left, right: right).add(on: queue) { [log] in log.append($0) }
+
+        queue.suspend()
+        left.notify(1)
+        right.notify("1")
+        left.removeAll()
+        queue.resume()
+        await right.settled()
+        right.notify("2")
+        await right.settled()
+
+        #expect(log.entries == ["right 1", "right 2"])
+        #expect(token.isActive)
+    }
+
+    @Test("An observer in two sets that is called once is called once in all", .timeLimit(.minutes(1)))
+    func onceInTwo() async {
+        for _ in 0..<200 {
+            let (left, right) = (ObserverSet<Int>(), ObserverSet<String>())
+            let calls = Log<String>()
+            let token = Either(left: left, right: right).addOnce { calls.append($0) }
+
+            await onThreads(2) { thread in
+                if thread == 0 { left.notify(1) } else { right.notify("1") }
+            }
+
+            #expect(calls.count == 1)
+            #expect(!token.isActive)
+            #expect(left.isEmpty && right.isEmpty)
+        }
+    }
+}
+
+/// The kinds of observers that have a mailbox.
+enum Hop: CaseIterable, Sendable {
+    case queue, actor, mainActor
+
+    fileprivate func add(to source: Either, actor: Listener, log: Log<String>) {
+        switch self {
+        case .queue: source.add(on: DispatchQueue(label: "Q")) { [log] in log.append($0) }
+        case .actor: source.add(actor) { actor, text in actor.note(text) }
+        case .mainActor: source.add { @MainActor text in log.append(text) }
+        }
+    }
+}
+
+/// Passes observers on as they are.
+private struct Forwarding<Parameters: Sendable>: NotificationSource {
+    let source: any NotificationSource<Parameters>
+
+    func register(_ observer: Observer<Parameters>) -> ObserverToken {
+        source.register(observer)
+    }
+}
+
+/// Passes observers on, adapted.
+private struct Mapped<Input: Sendable, Parameters: Sendable>: NotificationSource {
+    let source: any NotificationSource<Input>
+    let transform: @Sendable (Input) -> Parameters?
+
+    init(source: any NotificationSource<Input>, _ transform: @escaping @Sendable (Input) -> Parameters?) {
+        self.source = source
+        self.transform = transform
+    }
+
+    func register(_ observer: Observer<Parameters>) -> ObserverToken {
+        source.register(observer.adapted(transform))
+    }
+}
+
+/// Tells what either of two sets tells.
+private struct Either: NotificationSource {
+    let left: ObserverSet<Int>
+    let right: ObserverSet<String>
+
+    func register(_ observer: Observer<String>) -> ObserverToken {
+        ObserverToken([
+            left.register(observer.adapted { "left \($0)" }),
+            right.register(observer.adapted { "right \($0)" }),
+        ])
+    }
+}
+
+/// A model that keeps `notify` to itself.
+private final class Model: Sendable {
+    private let observers = ObserverSet<Int>()
+    var changed: some NotificationSource<Int> { observers }
+
+    func change(to value: Int) { observers.notify(value) }
+}
+
+private final class Owner: Sendable {
+    private let log: Log<String>
+
+    init(_ log: Log<String>) {
+        self.log = log
+    }
+
+    func note(_ text: String) { log.append(text) }
+    func hear(_ value: Int) { log.append("hear \(value)") }
+}
+
+private actor Listener {
+    private let log: Log<String>
+
+    init(_ log: Log<String>) {
+        self.log = log
+    }
+
+    func note(_ text: String) { log.append(text) }
+    func hear(_ value: Int) { log.append("actor \(value)") }
+}
+
+extension ObserverSet {
+    fileprivate func notifyAndSettle(_ parameters: Parameters) async {
+        notify(parameters)
+        await settled()
+    }
+}

@@ -1,0 +1,314 @@
+import ObserverSet
+import Testing
+
+/// What a token is: a name for a registration, and nothing that keeps anything alive.
+@Suite("Tokens", .lifetimesChecked)
+struct ObserverTokenTests {
+    private let set = ObserverSet<Int>()
+
+    // MARK: Identity
+
+    @Test("A token equals its copies and no other token")
+    func equality() {
+        let first = set.add { _ in }
+        let second = set.add { _ in }
+        let copy = first
+
+        #expect(first == copy)
+        #expect(first.hashValue == copy.hashValue)
+        #expect(first != second)
+        #expect(ObserverSet<Int>().add { _ in } != first)
+    }
+
+    @Test("Removing a registration changes nothing about its tokens' identity")
+    func equalityAfterRemoval() {
+        let token = set.add { _ in }
+        let copy = token
+        let hash = token.hashValue
+
+        #expect(copy.remove())
+
+        #expect(token == copy)
+        #expect(token.hashValue == hash)
+        #expect(!token.isActive)
+    }
+
+    @Test("Tokens of ten thousand registrations, of several sets, are all different")
+    func uniqueness() {
+        let sets = (0..<10).map { _ in ObserverSet<Int>() }
+        var tokens: Set<ObserverToken> = []
+
+        for _ in 0..<1_000 {
+            for set in sets {
+                let token = set.add { _ in }
+                tokens.insert(token)
+                token.remove()
+            }
+        }
+
+        #expect(tokens.count == 10_000)
+    }
+
+    @Test("Tokens made by many threads at once are all different", .timeLimit(.minutes(1)))
+    func uniquenessAcrossThreads() async {
+        let tokens = Log<ObserverToken>()
+
+        await onThreads(8) { _ in
+            for _ in 0..<500 { tokens.append(set.add { _ in }) }
+        }
+
+        #expect(Set(tokens.entries).count == 4_000)
+        #expect(set.count == 4_000)
+    }
+
+    @Test("A token is found in a set and as a key, and taken out by a copy")
+    func inCollections() {
+        let token = set.add { _ in }
+        let other = set.add { _ in }
+        var tokens: Set = [token, other, token]
+        let names = [token: "token", other: "other"]
+
+        #expect(tokens.count == 2)
+        #expect(names[token] == "token")
+        #expect(tokens.remove(token) == token)
+        #expect(tokens == [other])
+    }
+
+    // MARK: Activity
+
+    @Test("A token is active until it is removed", arguments: InPlaceForm.allCases)
+    func activeUntilRemoved(form: InPlaceForm) {
+        let owner = Tracked()
+        let token = form.add(to: set, owner: owner) { _ in }
+        #expect(token.isActive)
+
+        #expect(token.remove())
+
+        #expect(!token.isActive)
+    }
+
+    @Test("A token is active until its owner dies")
+    func activeUntilTheOwnerDies() {
+        var owner: Tracked? = Tracked()
+        let token = set.add(owner!) { _, _ in }
+        #expect(token.isActive)
+
+        owner = nil
+
+        #expect(owner == nil)
+        #expect(!token.isActive)
+    }
+
+    @Test("A token is active until its set dies")
+    func activeUntilTheSetDies() {
+        var set: ObserverSet<Int>? = ObserverSet()
+        let token = set!.add { _ in }
+        #expect(token.isActive)
+
+        set = nil
+
+        #expect(set == nil)
+        #expect(!token.isActive)
+    }
+
+    @Test("Dropping a token removes nothing")
+    func inert() {
+        let log = Log<Int>()
+        do { _ = set.add { log.append($0) } }
+
+        set.notify(1)
+
+        #expect(log.entries == [1])
+    }
+
+    @Test("A token removes its observer and no other, wherever it stands", arguments: [1, 2, 31, 32, 33, 1_000])
+    func removesItsOwn(count: Int) {
+        var random = SeededGenerator(seed: UInt64(count))
+        let log = Log<Int>()
+        var tokens = (0..<count).map { index in (index: index, token: set.add { _ in log.append(index) }) }
+
+        while !tokens.isEmpty {
+            let gone = tokens.remove(at: Int.random(in: tokens.indices, using: &random))
+            #expect(gone.token.remove())
+            guard tokens.count % 50 == 0 || count < 50 else { continue }
+            log.removeAll()
+            set.notify(0)
+            #expect(log.entries == tokens.map(\.index))
+            #expect(tokens.allSatisfy { $0.token.isActive })
+        }
+
+        #expect(set.isEmpty)
+    }
+
+    // MARK: Descriptions
+
+    @Test("A token's description names it and its registration")
+    func description() {
+        let owner = Tracked()
+        let line = #line + 1
+        let token = set.add(owner) { _, _ in }
+
+        #expect(token.description.hasPrefix("ObserverToken(#"))
+        #expect(token.description.contains("Tracked"))
+        #expect(token.description.contains("ObserverSetTests/ObserverTokenTests.swift:\(line)"))
+        #expect(!token.description.contains("inactive"))
+    }
+
+    @Test("An inactive token's description says so, and still names it")
+    func descriptionWhenInactive() {
+        let token = set.add { _ in }
+        let name = token.description.prefix { $0 != "," }
+
+        token.remove()
+
+        #expect(token.description == "\(name), inactive)")
+    }
+
+    @Test("The descriptions of two tokens differ")
+    func descriptionsDiffer() {
+        let tokens = (0..<2).map { _ in set.add { _ in } }
+
+        #expect(tokens[0].description != tokens[1].description)
+    }
+
+    // MARK: Keeping nothing alive
+
+    @Test("A token keeps neither the set nor the owner nor the closure alive")
+    func keepsNothing() {
+        weak var weakSet: ObserverSet<Int>?
+        weak var weakOwner: Tracked?
+        weak var weakCapture: Tracked?
+        let token: ObserverToken
+        do {
+            let (set, owner, capture) = (ObserverSet<Int>(), Tracked(), Tracked())
+            (weakSet, weakOwner, weakCapture) = (set, owner, capture)
+            token = set.add(owner) { [capture] _, _ in _ = capture }
+            #expect(token.isActive)
+        }
+
+        #expect(weakSet == nil)
+        #expect(weakOwner == nil)
+        #expect(weakCapture == nil)
+        #expect(!token.isActive)
+    }
+
+    @Test("A token that was removed keeps no closure alive, though its set lives on")
+    func keepsNoClosure() {
+        let token = set.add { [capture = Tracked()] _ in _ = capture }
+        #expect(Lifetimes.current.count == 1)
+
+        token.remove()
+
+        #expect(Lifetimes.current.count == 0)
+        #expect(!token.isActive)
+    }
+
+    @Test("A closure may hold its own token, and goes with its set all the same")
+    func closureHoldsItsToken() {
+        do {
+            let set = ObserverSet<Int>()
+            let token = Shared<ObserverToken?>(nil)
+            token.value = set.add { [capture = Tracked()] _ in _ = (capture, token.value?.isActive) }
+            set.notify(1)
+            #expect(Lifetimes.current.count == 1)
+        }
+
+        #expect(Lifetimes.current.count == 0)
+    }
+
+    @Test("A token may be used on another thread than the one that made it", .timeLimit(.minutes(1)))
+    func acrossThreads() async {
+        let token = await onThread { set.add { _ in } }
+
+        let wasActive = await Task.detached { token.isActive }.value
+        let wasRemoved = await onThread { token.remove() }
+
+        #expect(wasActive)
+        #expect(wasRemoved)
+        #expect(!token.isActive)
+        #expect(set.isEmpty)
+    }
+
+    // MARK: Several in one
+
+    @Test("A token of several is active while any of them is")
+    func combinedIsActive() {
+        let parts = [set.add { _ in }, set.add { _ in }]
+        let token = ObserverToken(parts)
+        #expect(token.isActive)
+
+        parts[0].remove()
+        #expect(token.isActive)
+
+        parts[1].remove()
+        #expect(!token.isActive)
+        #expect(!token.remove())
+    }
+
+    @Test("A token of several removes all of them, once")
+    func combinedRemovesAll() {
+        let other = ObserverSet<String>()
+        let parts = [set.add { _ in }, other.add { _ in }, set.add { _ in }]
+        let token = ObserverToken(parts)
+
+        #expect(token.remove())
+        #expect(!token.remove())
+
+        #expect(parts.allSatisfy { !$0.isActive })
+        #expect(set.isEmpty && other.isEmpty)
+    }
+
+    @Test("A token of several says that it removed something if any part still was")
+    func combinedRemovesTheRest() {
+        let parts = [set.add { _ in }, set.add { _ in }]
+        let token = ObserverToken(parts)
+        parts[0].remove()
+
+        #expect(token.remove())
+
+        #expect(!parts[1].isActive)
+    }
+
+    @Test("A token of none is inactive")
+    func combinedOfNone() {
+        let token = ObserverToken([])
+
+        #expect(!token.isActive)
+        #expect(!token.remove())
+        #expect(token.description.hasSuffix(", inactive)"))
+        #expect(token != ObserverToken([]))
+    }
+
+    @Test("A token of several is a name of its own, and describes its parts")
+    func combinedIdentity() {
+        let parts = [set.add { _ in }, set.add(self.set) { _, _ in }]
+        let token = ObserverToken(parts)
+
+        #expect(!parts.contains(token))
+        #expect(token != ObserverToken(parts))
+        #expect(token.description.contains("closure"))
+        #expect(token.description.contains("ObserverSet<Int>"))
+    }
+
+    @Test("Tokens of several may be nested")
+    func combinedNested() {
+        let parts = (0..<4).map { _ in set.add { _ in } }
+        let token = ObserverToken([ObserverToken(Array(parts[..<2])), parts[2], ObserverToken([parts[3]])])
+        #expect(token.isActive)
+
+        #expect(token.remove())
+
+        #expect(set.isEmpty)
+        #expect(!token.isActive)
+    }
+
+    @Test("A token that names one registration twice removes it once")
+    func combinedTwice() {
+        let part = set.add { _ in }
+        let token = ObserverToken([part, part])
+
+        #expect(token.remove())
+        #expect(!token.remove())
+        #expect(!part.isActive)
+    }
+}

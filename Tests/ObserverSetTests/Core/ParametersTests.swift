@@ -1,0 +1,298 @@
+import ObserverSet
+import Testing
+
+/// Everything that a notification may tell, in the spellings that fit it.
+@Suite("Parameters", .lifetimesChecked)
+struct ParametersTests {
+    private let log = Log<String>()
+    private let listener: Listener
+
+    init() {
+        listener = Listener(log)
+    }
+
+    @Test("Void: `notify()`, a closure without parameters, a method of none")
+    func void() {
+        let set = ObserverSet<Void>()
+        set.add { log.append("closure") }
+        set.add(listener) { listener, _ in listener.note("owner") }
+        set.add(listener, Listener.nothing)
+        set.addNonisolated { log.append("nonisolated") }
+        set.addOnce { log.append("once") }
+
+        set.notify()
+        #expect(log.entries == ["closure", "owner", "nothing", "nonisolated", "once"])
+        set.notify(())
+
+        #expect(log.entries.dropFirst(5) == ["closure", "owner", "nothing", "nonisolated"])
+    }
+
+    @Test("A single value: closures and a method of one parameter")
+    func single() {
+        let set = ObserverSet<Int>()
+        set.add { log.append("closure \($0)") }
+        set.add(listener) { listener, value in listener.note("owner \(value)") }
+        set.add(listener, Listener.one)
+        set.add(listener, Listener.generic)
+
+        set.notify(1)
+
+        #expect(log.entries == ["closure 1", "owner 1", "one 1", "generic 1"])
+    }
+
+    @Test("An unlabelled tuple: `notify(a, b)`, `notify((a, b))`, and a method of as many parameters")
+    func unlabelledTuple() {
+        let set = ObserverSet<(Int, String)>()
+        set.add { log.append("closure \($0) \($1)") }
+        set.add { pair in log.append("pair \(pair.0) \(pair.1)") }
+        set.add(listener) { listener, pair in listener.note("owner \(pair.0) \(pair.1)") }
+        set.add(listener, Listener.two)
+
+        set.notify(1, "a")
+        set.notify((2, "b"))
+
+        #expect(
+            log.entries == [
+                "closure 1 a", "pair 1 a", "owner 1 a", "two 1 a",
+                "closure 2 b", "pair 2 b", "owner 2 b", "two 2 b",
+            ])
+    }
+
+    @Test("A labelled tuple: closures see its labels")
+    func labelledTuple() {
+        let set = ObserverSet<(name: String, index: Int)>()
+        set.add { item in log.append("closure \(item.name) \(item.index)") }
+        set.add { name, index in log.append("apart \(name) \(index)") }
+        set.add(listener) { listener, item in listener.note("owner \(item.name) \(item.index)") }
+        set.add(listener, Listener.item)
+
+        set.notify((name: "a", index: 1))
+        set.notify(("b", 2))
+
+        #expect(
+            log.entries == [
+                "closure a 1", "apart a 1", "owner a 1", "item a 1",
+                "closure b 2", "apart b 2", "owner b 2", "item b 2",
+            ])
+    }
+
+    @Test("A tuple of six: apart, together, and a method of six parameters")
+    func six() {
+        let set = ObserverSet<(Int, Int, Int, Int, Int, String)>()
+        set.add { log.append("closure \($0 + $1 + $2 + $3 + $4)\($5)") }
+        set.add(listener) { listener, all in listener.note("owner \(all.0 + all.4)\(all.5)") }
+        set.add(listener, Listener.six)
+
+        set.notify(1, 2, 3, 4, 5, "!")
+        set.notify((5, 4, 3, 2, 1, "?"))
+
+        #expect(
+            log.entries == [
+                "closure 15!", "owner 6!", "six 15!",
+                "closure 15?", "owner 6?", "six 15?",
+            ])
+    }
+
+    @Test("Never?: only nil can be told")
+    func neverOptional() {
+        let set = ObserverSet<Never?>()
+        set.add { log.append("closure \($0 == nil)") }
+        set.add(listener) { listener, value in listener.note("owner \(value == nil)") }
+        set.add(listener, Listener.never)
+
+        set.notify(nil)
+
+        #expect(log.entries == ["closure true", "owner true", "never true"])
+    }
+
+    @Test("An optional: a value, nil, and an optional in an optional")
+    func optional() {
+        let set = ObserverSet<Int?>()
+        set.add { log.append("closure \($0.map(String.init) ?? "nil")") }
+        set.add(listener, Listener.optional)
+        let doubled = ObserverSet<Int??>()
+        doubled.add { log.append("doubled \($0 == nil) \($0 == .some(nil))") }
+
+        set.notify(1)
+        set.notify(nil)
+        doubled.notify(nil)
+        doubled.notify(.some(nil))
+
+        #expect(
+            log.entries == [
+                "closure 1", "optional true", "closure nil", "optional false",
+                "doubled true false", "doubled false true",
+            ])
+    }
+
+    @Test("A class: the same instance, and nobody keeps it")
+    func classInstance() {
+        let set = ObserverSet<Tracked>()
+        let instances = Log<ObjectIdentifier>()
+        set.add { instances.append(ObjectIdentifier($0)) }
+        set.add(listener) { _, value in instances.append(ObjectIdentifier(value)) }
+        set.add(listener, Listener.tracked)
+
+        do {
+            let value = Tracked(3)
+            set.notify(value)
+            #expect(instances.entries == [ObjectIdentifier(value), ObjectIdentifier(value)])
+        }
+
+        #expect(log.entries == ["tracked 3"])
+        #expect(Lifetimes.current.count == 0)
+    }
+
+    @Test("An existential: the dynamic type survives")
+    func existential() {
+        let set = ObserverSet<any Sendable>()
+        set.add { log.append("closure \(type(of: $0))") }
+        set.add(listener, Listener.anything)
+
+        set.notify(1)
+        set.notify("text")
+        set.notify(Int?.none)
+
+        #expect(
+            log.entries == [
+                "closure Int", "anything Int", "closure String", "anything String",
+                "closure Optional<Int>", "anything Optional<Int>",
+            ])
+    }
+
+    @Test("A generic value, in code that does not know its type")
+    func generic() {
+        told(7)
+        told("text")
+        told([1, 2])
+        told((1, "pair"))
+        told(Tracked(5).value)
+
+        #expect(log.entries == ["told 7", "told text", "told [1, 2]", "told (1, \"pair\")", "told 5"])
+    }
+
+    @Test("A closure as the parameter: observers may call it")
+    func closureParameter() {
+        let set = ObserverSet<@Sendable (String) -> Void>()
+        set.add { reply in reply("closure") }
+        set.add(listener) { listener, reply in reply("owner of \(type(of: listener))") }
+        set.add(listener, Listener.reply)
+
+        set.notify { [log] in log.append($0) }
+
+        #expect(log.entries == ["closure", "owner of Listener", "reply"])
+    }
+
+    @Test("Local, private, nested and generic types: each set tells its own")
+    func oddTypes() {
+        struct Local: Sendable { let value: Int }
+        let local = ObserverSet<Local>()
+        let hidden = ObserverSet<Hidden>()
+        let box = ObserverSet<Box<Box<Int>>>()
+        local.add { log.append("local \($0.value)") }
+        hidden.add { log.append("hidden \($0)") }
+        box.add { log.append("box \($0.content.content)") }
+
+        local.notify(Local(value: 1))
+        hidden.notify(.one)
+        hidden.notify(.two(2))
+        box.notify(Box(content: Box(content: 3)))
+
+        #expect(log.entries == ["local 1", "hidden one", "hidden two(2)", "box 3"])
+    }
+
+    @Test("A large value arrives whole, in place and in an actor", .timeLimit(.minutes(1)))
+    func largeValue() async {
+        let set = ObserverSet<Large>()
+        let collector = Collector()
+        set.add { log.append("in place \($0.sum)") }
+        set.add(collector) { collector, large in collector.sums.append(large.sum) }
+
+        set.notify(Large())
+        await set.settled()
+
+        #expect(log.entries == ["in place 36"])
+        #expect(await collector.sums == [36])
+    }
+
+    @Test("Each kind is told on the main actor too, with methods that belong to it")
+    @MainActor
+    func onTheMainActor() {
+        let view = View()
+        let cleared = ObserverSet<Void>()
+        let titled = ObserverSet<String>()
+        let moved = ObserverSet<(Int, Int)>()
+        let inserted = ObserverSet<(name: String, index: Int)>()
+        cleared.add(view, View.clear)
+        titled.add(view, View.setTitle)
+        moved.add(view, View.move)
+        inserted.add(view) { view, item in view.calls.append("insert \(item.name) at \(item.index)") }
+
+        cleared.notify()
+        titled.notify("T")
+        moved.notify(1, 2)
+        inserted.notify((name: "a", index: 3))
+
+        #expect(view.calls == ["clear", "title T", "move 1 to 2", "insert a at 3"])
+    }
+
+    private func told<Value: Sendable>(_ value: Value) {
+        let set = ObserverSet<Value>()
+        set.add { log.append("told \($0)") }
+        set.notify(value)
+    }
+}
+
+/// An owner with a method for each kind of parameter.
+private final class Listener: Sendable {
+    private let log: Log<String>
+
+    init(_ log: Log<String>) {
+        self.log = log
+    }
+
+    func note(_ entry: String) { log.append(entry) }
+
+    func nothing() { note("nothing") }
+    func one(_ value: Int) { note("one \(value)") }
+    func generic<Value: Sendable>(_ value: Value) { note("generic \(value)") }
+    func two(_ number: Int, _ text: String) { note("two \(number) \(text)") }
+    func item(_ item: (name: String, index: Int)) { note("item \(item.name) \(item.index)") }
+    func never(_ value: Never?) { note("never \(value == nil)") }
+    func optional(_ value: Int?) { note("optional \(value != nil)") }
+    func tracked(_ value: Tracked) { note("tracked \(value.value)") }
+    func anything(_ value: any Sendable) { note("anything \(type(of: value))") }
+    func reply(_ reply: @Sendable (String) -> Void) { reply("reply") }
+
+    func six(_ a: Int, _ b: Int, _ c: Int, _ d: Int, _ e: Int, _ text: String) {
+        note("six \(a + b + c + d + e)\(text)")
+    }
+}
+
+private enum Hidden: Sendable {
+    case one
+    case two(Int)
+}
+
+private struct Box<Content: Sendable>: Sendable {
+    let content: Content
+}
+
+private struct Large: Sendable {
+    let first = (1, 2, 3, 4)
+    let second = (5, 6, 7, 8)
+
+    var sum: Int { first.0 + first.1 + first.2 + first.3 + second.0 + second.1 + second.2 + second.3 }
+}
+
+private actor Collector {
+    var sums: [Int] = []
+}
+
+@MainActor private final class View {
+    var calls: [String] = []
+
+    func clear() { calls.append("clear") }
+    func setTitle(_ title: String) { calls.append("title \(title)") }
+    func move(_ from: Int, _ to: Int) { calls.append("move \(from) to \(to)") }
+}
