@@ -1,5 +1,7 @@
-/// The contract as a sequential program: sets are plain arrays of entries. Runs after the tested world, and follows what that
-/// has told; what the contract leaves open (the order of releases, when an unnoticed dead entry goes) it takes from there.
+/// The contract as a sequential program, in which a set is a plain array of entries.
+///
+/// Runs after the tested world, and follows what that has told. What the contract leaves open it takes from there: the
+/// order of releases, and when the entry of a dead owner goes that no pass has met.
 final class ModelWorld: World {
     /// A deliberate mistake, to prove that the comparison notices one.
     enum Fault: CaseIterable {

@@ -1,4 +1,6 @@
-/// One step of a random program. Numbers are resolved when it runs, by both worlds in the same way.
+/// One step of a random program.
+///
+/// Its numbers are resolved when it runs, by both worlds in the same way.
 struct Operation: CustomStringConvertible {
     enum Verb: CaseIterable {
         case add, removeByToken, removeBySet, removeByForeignSet, removeAll, removeAllOwned
@@ -43,7 +45,7 @@ struct Operation: CustomStringConvertible {
     }
 }
 
-/// What both worlds tell of a run, to be compared. Packed, since a run makes many millions.
+/// What both worlds tell of a run, to be compared; packed, since a run makes many millions.
 struct Event: Equatable, CustomStringConvertible {
     enum Tag: UInt64 {
         case called, methodCalled, captureDied, ownerDied, removed, removedOwned, counted, isEmpty, isActive
@@ -71,7 +73,7 @@ struct Event: Equatable, CustomStringConvertible {
 struct OperationGenerator {
     static let setCount = 2
     static let ownerCount = 4
-    /// The number of programs in a round. The first is empty.
+    /// The number of programs in a round, of which the first is empty.
     static let programCount = 16
 
     private var generator: SeededGenerator
@@ -80,7 +82,7 @@ struct OperationGenerator {
         generator = SeededGenerator(seed: seed)
     }
 
-    /// A number below the bound. A bias that small does no harm here, and it is fast without optimisation.
+    /// A number below the bound; its bias is too small to do harm, and it is fast without optimisation.
     mutating func below(_ bound: Int) -> Int {
         Int(truncatingIfNeeded: generator.next() >> 33) % bound
     }

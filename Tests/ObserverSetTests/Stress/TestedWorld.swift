@@ -1,8 +1,9 @@
 import ObserverSet
 
-/// The world of real sets. Tells what happens in `events`.
+/// The world of real sets, which tells what happens in `events`.
 ///
-/// Used on one thread only. What could run a `deinit` that comes back here is never released inside an access to a property.
+/// Used on one thread only. What could run a `deinit` that comes back here is never released inside an access to a
+/// property.
 final class TestedWorld: World, @unchecked Sendable {
     var events: [Event] = []
 
