@@ -1,7 +1,7 @@
 /// Random operations on the tested world and on its model, compared after each.
 ///
-/// A run is made of rounds, each in a fresh pair of worlds and with a seed of its own; so a divergence late in a long run
-/// is replayed at once by the seed of its round.
+/// A run is made of rounds, each in a fresh pair of worlds and with a seed of its own; so a divergence late in a long
+/// run is replayed at once by the seed of its round.
 struct ModelRun {
     private static let operationsPerRound = 250
 
@@ -66,7 +66,7 @@ struct ModelRound {
         return divergenceAtTheEnd().map(report)
     }
 
-    /// A last look: a notification has the entries of dead owners removed, so that exactly the living captures are left;
+    /// A last look: a notification has the entries of dead owners removed, so that only the living captures are left;
     /// and none when the sets and the owners are gone.
     private func divergenceAtTheEnd() -> String? {
         for set in 0..<OperationGenerator.setCount { compare { $0.notify(set: set, 0) } }
