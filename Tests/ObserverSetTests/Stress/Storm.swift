@@ -99,8 +99,11 @@ final class Storm: Sendable {
         Tracked(in: lifetimes) { [weak calm] in _ = calm?.isEmpty }
     }
 
+    /// A capture whose end takes the set's lock. (The set owns none of its observers.)
     private func capture(of set: ObserverSet<Int>) -> Tracked {
-        Tracked(in: lifetimes) { [weak set] in _ = set?.count }
+        Tracked(in: lifetimes) { [weak set] in
+            if let set { set.removeAll(ownedBy: set) }
+        }
     }
 
     private func called(_ record: Record, _ capture: Tracked, _ begin: Int) {
@@ -139,6 +142,21 @@ final class Registration: Sendable {
     init(_ record: Record, _ token: ObserverToken) {
         self.record = record
         self.token = token
+    }
+}
+
+/// Removes its observer between the pass's decision to call it and the call.
+struct LateRemoval: NotificationSource {
+    let set = ObserverSet<Int>()
+    let token = Shared<ObserverToken?>(nil)
+    let isRemoved = Shared(false)
+
+    func register(_ observer: Observer<Int>) -> ObserverToken {
+        set.register(
+            observer.adapted { [token, isRemoved] value in
+                isRemoved.value = token.value?.remove() ?? false
+                return value
+            })
     }
 }
 
