@@ -87,6 +87,33 @@ struct StressTests {
         #expect(record.calls.load(ordering: .relaxed) == 0)
     }
 
+    @Test("A thread that only notifies sees whole what another adds and removes", .timeLimit(.minutes(minutes)))
+    func publication() async {
+        let lifetimes = Lifetimes.current
+        let rounds = (0..<Self.deliveries / 200).map { _ in ObserverSet<Int>() }
+        let mistakes = Mistakes()
+        // Relaxed, so that it orders nothing: only the set does.
+        let roundsDone = Atomic<Int>(0)
+
+        await race(times: rounds.count) { round in
+            var last: ObserverToken?
+            for value in 1...40 {
+                let capture = Tracked(value, in: lifetimes)
+                let token = rounds[round].addNonisolated { _ in
+                    mistakes.note(unless: capture.value == value && capture.isIntact)
+                }
+                if value % 3 == 0 { last?.remove() }
+                last = token
+            }
+            roundsDone.store(round + 1, ordering: .relaxed)
+        } _: { round in
+            repeat { rounds[round].notify(round) } while roundsDone.load(ordering: .relaxed) <= round
+        }
+
+        #expect(mistakes.count == 0)
+        #expect(rounds.allSatisfy { $0.count == 27 })
+    }
+
     // MARK: Observers elsewhere
 
     @Test(
