@@ -1,0 +1,38 @@
+import Foundation
+import Testing
+
+/// The whole synchronous behaviour, against a model that is too simple to be wrong.
+@Suite("A sequential model")
+struct ModelTests {
+    /// OBSERVERSET_MODEL_OPERATIONS asks for more, OBSERVERSET_SEED for the same again.
+    private static let operations = number("OBSERVERSET_MODEL_OPERATIONS").map(Int.init(clamping:)) ?? usualOperations
+    #if OBSERVERSET_TSAN
+        // The thread sanitizer has little to see on one thread.
+        private static let usualOperations = 50_000
+    #else
+        private static let usualOperations = 1_000_000
+    #endif
+    private static let seed = number("OBSERVERSET_SEED") ?? .random(in: 0...UInt64.max)
+
+    private static func number(_ variable: String) -> UInt64? {
+        ProcessInfo.processInfo.environment[variable].flatMap(UInt64.init)
+    }
+
+    @Test(
+        "Random operations do what the contract says, nested ones and those in `deinit` too",
+        .timeLimit(.minutes(5 + operations / 1_000_000)))
+    func operationsAgree() {
+        print("The model runs \(Self.operations) operations with OBSERVERSET_SEED=\(Self.seed)")
+
+        if let divergence = ModelRun(seed: Self.seed, operations: Self.operations).firstDivergence() {
+            Issue.record("OBSERVERSET_SEED=\(divergence)")
+        }
+    }
+
+    @Test("A mistake in the model is noticed", .timeLimit(.minutes(1)), arguments: ModelWorld.Fault.allCases)
+    func faultIsNoticed(_ fault: ModelWorld.Fault) {
+        let divergence = ModelRun(seed: Self.seed, operations: 50_000, fault: fault).firstDivergence()
+
+        #expect(divergence != nil, "\(fault) went unnoticed with OBSERVERSET_SEED=\(Self.seed)")
+    }
+}

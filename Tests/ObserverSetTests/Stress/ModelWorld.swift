@@ -1,0 +1,314 @@
+/// The contract as a sequential program, in which a set is a plain array of entries.
+///
+/// Runs after the tested world, and follows what that has told. What the contract leaves open it takes from there: the
+/// order of releases, and when the entry of a dead owner goes that no pass has met.
+final class ModelWorld: World {
+    /// A deliberate mistake, to prove that the comparison notices one.
+    enum Fault: CaseIterable {
+        case callsAddedDuringThePass, callsRemoved, callsDeadOwners, callsOnceTwice, callsInReverse
+        case removesTwice, removesForeign, releasesDuringThePass, countsDead, finishesNoPassOfADeadSet
+    }
+
+    private final class Owner {
+        let id: Int
+        let program: Int
+        let farewell: Int
+        /// The world's own reference, and one for each call that is under way.
+        var holds = 1
+
+        init(id: Int, program: Int, farewell: Int) {
+            self.id = id
+            self.program = program
+            self.farewell = farewell
+        }
+    }
+
+    private final class Entry {
+        let id: Int
+        let operation: Operation
+        let owner: Owner?
+        var isRemoved = false
+
+        init(id: Int, operation: Operation, owner: Owner?) {
+            self.id = id
+            self.operation = operation
+            self.owner = owner
+        }
+
+        var isAlive: Bool { owner == nil || owner!.holds > 0 }
+        var isLiving: Bool { !isRemoved && isAlive }
+    }
+
+    private final class Model {
+        var entries: [Entry] = []
+        var passes = 0
+        /// The world's own reference, and one for each call of the set that is under way.
+        var holds = 1
+        /// Removed while a pass was in flight.
+        var retired: [Entry] = []
+    }
+
+    private let fault: Fault?
+    private var sets: [Model] = []
+    private var owners: [Owner?]
+    private var ownersMade = 0
+    private var ownersAlive = 0
+    private var registrations: [(entry: Entry, set: Model)] = []
+
+    private var told: [Event] = []
+    private var position = 0
+    /// The first difference: what the contract says, and what was told instead.
+    private(set) var divergence: String?
+
+    init(programs: [[Operation]], fault: Fault?) {
+        self.fault = fault
+        owners = Array(repeating: nil, count: OperationGenerator.ownerCount)
+        for _ in 0..<OperationGenerator.setCount { sets.append(Model()) }
+        super.init(programs: programs)
+    }
+
+    /// Follows what the tested world told of one operation.
+    func follow(_ events: [Event], _ body: () -> Void) {
+        told = events
+        position = 0
+        body()
+        if divergence == nil, position < told.count { diverge("nothing more") }
+        told = []
+    }
+
+    override var registrationCount: Int { registrations.count }
+
+    // MARK: Changes
+
+    override func add(_ operation: Operation) {
+        let owner = operation.kind.hasOwner ? owners[operation.owner] ?? makeOwner(in: operation.owner) : nil
+        let entry = Entry(id: registrations.count, operation: operation, owner: owner)
+        let set = sets[operation.set]
+        set.entries.append(entry)
+        registrations.append((entry, set))
+    }
+
+    override func remove(_ registration: Int, by way: RemovalWay) {
+        let (entry, itsSet) = registrations[registration]
+        let place = entry.operation.set
+        let isAddressed =
+            switch way {
+            case .token: true
+            case .itsSet: sets[place] === itsSet
+            case .anotherSet: fault == .removesForeign
+            }
+        let caller = way == .token ? nil : sets[way == .itsSet ? place : 1 - place]
+        caller?.holds += 1
+        var isRemoved = isAddressed && (!entry.isRemoved || fault == .removesTwice)
+        if isAddressed, !entry.isRemoved {
+            entry.isRemoved = true
+            retire([entry], from: itsSet)
+            // The entry of a dead owner may have gone before: that is the set's to decide, but only once.
+            if !entry.isAlive { isRemoved = next == Event(.removed, registration, true) }
+        }
+        if let caller { release(caller) }
+        expect(Event(.removed, registration, isRemoved))
+    }
+
+    override func removeAll(set: Int) {
+        let set = sets[set]
+        set.holds += 1
+        removeAll(from: set)
+        release(set)
+    }
+
+    override func removeAll(set: Int, owner: Int) {
+        guard let owner = owners[owner] else { return }
+        let set = sets[set]
+        let owned = set.entries.filter { $0.owner === owner && !$0.isRemoved }
+        for entry in owned { entry.isRemoved = true }
+        retire(owned, from: set)
+        expect(Event(.removedOwned, owner.id, owned.count))
+    }
+
+    private func removeAll(from set: Model) {
+        let all = set.entries.filter { !$0.isRemoved }
+        for entry in all { entry.isRemoved = true }
+        retire(all, from: set)
+    }
+
+    // MARK: Lives
+
+    override func replaceOwner(_ owner: Int, program: Int, farewell: Int) {
+        let old = owners[owner]
+        owners[owner] = newOwner(program: program, farewell: farewell)
+        if let old { release(old) }
+    }
+
+    override func dropOwner(_ owner: Int) {
+        let old = owners[owner]
+        owners[owner] = nil
+        if let old { release(old) }
+    }
+
+    override func replaceSet(_ set: Int) {
+        let old = sets[set]
+        sets[set] = Model()
+        release(old)
+    }
+
+    override func close() {
+        for set in 0..<sets.count { replaceSet(set) }
+        for owner in 0..<owners.count { dropOwner(owner) }
+    }
+
+    private func makeOwner(in place: Int) -> Owner {
+        let owner = newOwner(program: 0, farewell: 0)
+        owners[place] = owner
+        return owner
+    }
+
+    private func newOwner(program: Int, farewell: Int) -> Owner {
+        ownersMade += 1
+        ownersAlive += 1
+        return Owner(id: ownersMade, program: program, farewell: farewell)
+    }
+
+    private func release(_ owner: Owner) {
+        owner.holds -= 1
+        guard owner.holds == 0 else { return }
+        ownersAlive -= 1
+        expect(Event(.ownerDied, owner.id, 0))
+        run(owner.farewell)
+    }
+
+    private func release(_ set: Model) {
+        set.holds -= 1
+        if set.holds == 0 { removeAll(from: set) }
+    }
+
+    /// Lets go of entries at once, or when the passes in flight have ended.
+    private func retire(_ entries: [Entry], from set: Model) {
+        if set.passes == 0 { set.entries.removeAll { $0.isRemoved } }
+        if set.passes == 0 || fault == .releasesDuringThePass {
+            release(entries)
+        } else {
+            set.retired += entries
+        }
+    }
+
+    /// Captures die one after the other, in an order that the contract leaves open.
+    private func release(_ entries: [Entry]) {
+        // Those with an owner do not tell.
+        var waiting = entries.filter { $0.owner == nil }
+        while !waiting.isEmpty, divergence == nil {
+            guard let index = waiting.firstIndex(where: { next == Event(.captureDied, $0.id, 0) }) else {
+                diverge("the end of the captures \(waiting.map(\.id)), in any order")
+                return
+            }
+            position += 1
+            run(waiting.remove(at: index).operation.farewell)
+        }
+    }
+
+    // MARK: Passes
+
+    override func notify(set: Int, _ value: Int) {
+        let place = set
+        let set = sets[place]
+        var met: [Entry] = []
+        set.holds += 1
+        set.passes += 1
+        // What is added meanwhile stands behind this.
+        let end = set.entries.count
+        var index = 0
+        while index < (fault == .callsAddedDuringThePass ? set.entries.count : end), divergence == nil {
+            let entry = set.entries[fault == .callsInReverse ? end - 1 - index : index]
+            index += 1
+            if fault == .finishesNoPassOfADeadSet, sets[place] !== set { break }
+            if entry.isRemoved, fault != .callsRemoved { continue }
+            if entry.isAlive || fault == .callsDeadOwners { call(entry, in: set, value) } else { met.append(entry) }
+        }
+        set.passes -= 1
+        if set.passes == 0 {
+            set.entries.removeAll { $0.isRemoved }
+            let retired = set.retired
+            set.retired = []
+            release(retired)
+        }
+        // A pass has the entries of dead owners that it met removed.
+        for entry in met where !entry.isRemoved {
+            entry.isRemoved = true
+            retire([entry], from: set)
+        }
+        release(set)
+    }
+
+    private func call(_ entry: Entry, in set: Model, _ value: Int) {
+        let kind = entry.operation.kind
+        entry.owner?.holds += 1
+        if kind.isOnce, fault != .callsOnceTwice {
+            // Removed before it is called.
+            entry.isRemoved = true
+            retire([entry], from: set)
+        }
+        if kind == .method, let owner = entry.owner {
+            expect(Event(.methodCalled, owner.id, value))
+            run(owner.program)
+        } else {
+            expect(Event(.called, entry.id, value))
+            run(entry.operation.program)
+        }
+        if let owner = entry.owner { release(owner) }
+    }
+
+    // MARK: Questions
+
+    override func count(set: Int) {
+        expect(Event(.counted, set, livingCount(set: set)))
+    }
+
+    override func isEmpty(set: Int) {
+        expect(Event(.isEmpty, set, livingCount(set: set) == 0))
+    }
+
+    override func isActive(_ registration: Int) {
+        expect(Event(.isActive, registration, registrations[registration].entry.isLiving))
+    }
+
+    /// How many tracked objects are alive: captures of living observers, and owners; at most, those of dead owners too.
+    var trackedObjects: ClosedRange<Int> {
+        var least = ownersAlive
+        var most = ownersAlive
+        for set in sets {
+            for entry in set.entries where !entry.isRemoved && entry.operation.kind != .method {
+                most += 1
+                if entry.isAlive { least += 1 }
+            }
+        }
+        return least...most
+    }
+
+    /// How many observers the set has whose owner, if they have one, is alive.
+    func livingCount(set: Int) -> Int {
+        var count = 0
+        for entry in sets[set].entries where !entry.isRemoved && (entry.isAlive || fault == .countsDead) { count += 1 }
+        return count
+    }
+
+    // MARK: Comparing
+
+    private var next: Event? { position < told.count ? told[position] : nil }
+
+    private func expect(_ event: Event) {
+        guard divergence == nil else { return }
+        guard next == event else { return diverge("\(event)") }
+        position += 1
+    }
+
+    private func diverge(_ expected: String) {
+        guard divergence == nil else { return }
+        let before = told[..<position].suffix(12).map { "  \($0)" }.joined(separator: "\n")
+        divergence = """
+            told, as the contract says:
+            \(before)
+            then the contract says: \(expected)
+            but the set told: \(next.map { "\($0)" } ?? "nothing more")
+            """
+    }
+}

@@ -1,0 +1,187 @@
+import ObserverSet
+
+/// The world of real sets, which tells what happens in `events`.
+///
+/// Used on one thread only. What could run a `deinit` that comes back here is never released inside an access to a
+/// property.
+final class TestedWorld: World, @unchecked Sendable {
+    var events: [Event] = []
+
+    private let lifetimes: Lifetimes
+    private var sets: [ObserverSet<Int>] = []
+    private var owners: [WorldOwner?]
+    private var ownersMade = 0
+    private var tokens: [ObserverToken] = []
+    /// Which of the sets issued each token, or one that stood in its place before.
+    private var setOfToken: [Int] = []
+
+    init(programs: [[Operation]], lifetimes: Lifetimes) {
+        self.lifetimes = lifetimes
+        owners = Array(repeating: nil, count: OperationGenerator.ownerCount)
+        for _ in 0..<OperationGenerator.setCount { sets.append(ObserverSet<Int>()) }
+        super.init(programs: programs)
+    }
+
+    override var registrationCount: Int { tokens.count }
+
+    override func add(_ operation: Operation) {
+        let set = sets[operation.set]
+        let id = tokens.count
+        let token =
+            if operation.kind.hasOwner {
+                addOwned(operation, id, to: set, owners[operation.owner] ?? makeOwner(in: operation.owner))
+            } else {
+                addUnowned(operation, id, to: set)
+            }
+        tokens.append(token)
+        setOfToken.append(operation.set)
+    }
+
+    private func addUnowned(_ operation: Operation, _ id: Int, to set: ObserverSet<Int>) -> ObserverToken {
+        let farewell = operation.farewell
+        let capture = Tracked(id, in: lifetimes) { [self] in
+            tell(Event(.captureDied, id, 0))
+            run(farewell)
+        }
+        let program = operation.program
+        return switch operation.kind {
+        case .once: set.addOnce { [self] in called(capture, $0, program) }
+        case .nonisolated: set.addNonisolated { [self] in called(capture, $0, program) }
+        default: set.add { [self] in called(capture, $0, program) }
+        }
+    }
+
+    private func addOwned(
+        _ operation: Operation, _ id: Int, to set: ObserverSet<Int>, _ owner: WorldOwner
+    ) -> ObserverToken {
+        if operation.kind == .method { return set.add(owner, WorldOwner.receive) }
+        // When the entry of a dead owner goes is not promised to the operation: so nobody is told.
+        let capture = Tracked(id, in: lifetimes)
+        let program = operation.program
+        return switch operation.kind {
+        case .onceOwner: set.addOnce(owner) { [self] owner, value in called(capture, owner, value, program) }
+        case .nonisolatedOwner:
+            set.addNonisolated(owner) { [self] owner, value in called(capture, owner, value, program) }
+        default: set.add(owner) { [self] owner, value in called(capture, owner, value, program) }
+        }
+    }
+
+    private func called(_ capture: Tracked, _ value: Int, _ program: Int) {
+        tell(Event(.called, capture.isIntact ? capture.value : -1, value))
+        run(program)
+    }
+
+    private func called(_ capture: Tracked, _ owner: WorldOwner, _ value: Int, _ program: Int) {
+        called(capture, owner.isIntact ? value : -1, program)
+    }
+
+    override func remove(_ registration: Int, by way: RemovalWay) {
+        let token = tokens[registration]
+        let itsSet = setOfToken[registration]
+        let isRemoved =
+            switch way {
+            case .token: token.remove()
+            case .itsSet: withSet(itsSet) { $0.remove(token) }
+            case .anotherSet: withSet(1 - itsSet) { $0.remove(token) }
+            }
+        tell(Event(.removed, registration, isRemoved))
+    }
+
+    override func removeAll(set: Int) {
+        withSet(set) { $0.removeAll() }
+    }
+
+    override func removeAll(set: Int, owner: Int) {
+        guard let loaded = owners[owner] else { return }
+        tell(Event(.removedOwned, loaded.id, withSet(set) { $0.removeAll(ownedBy: loaded) }))
+    }
+
+    override func replaceOwner(_ owner: Int, program: Int, farewell: Int) {
+        let old = exchangeOwner(owner, with: newOwner(program: program, farewell: farewell))
+        withExtendedLifetime(old) {}
+    }
+
+    override func dropOwner(_ owner: Int) {
+        let old = exchangeOwner(owner, with: nil)
+        withExtendedLifetime(old) {}
+    }
+
+    /// Returns the old one, so that it dies where nothing holds the new one but the array.
+    private func exchangeOwner(_ owner: Int, with fresh: WorldOwner?) -> WorldOwner? {
+        let old = owners[owner]
+        owners[owner] = fresh
+        return old
+    }
+
+    private func makeOwner(in place: Int) -> WorldOwner {
+        let owner = newOwner(program: 0, farewell: 0)
+        owners[place] = owner
+        return owner
+    }
+
+    private func newOwner(program: Int, farewell: Int) -> WorldOwner {
+        ownersMade += 1
+        return WorldOwner(id: ownersMade, program: program, farewell: farewell, world: self, lifetimes: lifetimes)
+    }
+
+    override func replaceSet(_ set: Int) {
+        let old = sets[set]
+        withExtendedLifetime(old) { sets[set] = ObserverSet<Int>() }
+    }
+
+    override func notify(set: Int, _ value: Int) {
+        withSet(set) { $0.notify(value) }
+    }
+
+    override func count(set: Int) {
+        tell(Event(.counted, set, sets[set].count))
+    }
+
+    override func isEmpty(set: Int) {
+        tell(Event(.isEmpty, set, sets[set].isEmpty))
+    }
+
+    override func isActive(_ registration: Int) {
+        tell(Event(.isActive, registration, tokens[registration].isActive))
+    }
+
+    /// Keeps the set alive for the length of the call, and no longer, whatever the build.
+    private func withSet<Result>(_ set: Int, _ body: (ObserverSet<Int>) -> Result) -> Result {
+        let set = sets[set]
+        return withExtendedLifetime(set) { body(set) }
+    }
+
+    override func close() {
+        for set in 0..<sets.count { replaceSet(set) }
+        for owner in 0..<owners.count { dropOwner(owner) }
+    }
+
+    func tell(_ event: Event) {
+        events.append(event)
+    }
+}
+
+/// An owner, with a method that observes.
+final class WorldOwner: Sendable {
+    let id: Int
+    private let program: Int
+    private let world: TestedWorld
+    private let body: Tracked
+
+    init(id: Int, program: Int, farewell: Int, world: TestedWorld, lifetimes: Lifetimes) {
+        self.id = id
+        self.program = program
+        self.world = world
+        body = Tracked(id, in: lifetimes) {
+            world.tell(Event(.ownerDied, id, 0))
+            world.run(farewell)
+        }
+    }
+
+    var isIntact: Bool { body.isIntact }
+
+    func receive(_ value: Int) {
+        world.tell(Event(.methodCalled, isIntact ? id : -1, value))
+        world.run(program)
+    }
+}
