@@ -305,11 +305,11 @@ struct Promise01NoUserCodeUnderTheLockTests {
     }
 
     /// Adds an observer that is the last to hold a meddler.
-    private func addMeddler(_ kind: ObserverKind) -> Registration {
+    private func addMeddler(_ kind: ObserverKind) -> KeptRegistration {
         addCapture(to: set, kind, meddler())
     }
 
-    private func addCapture(to set: ObserverSet<Int>, _ kind: ObserverKind, _ capture: Tracked) -> Registration {
+    private func addCapture(to set: ObserverSet<Int>, _ kind: ObserverKind, _ capture: Tracked) -> KeptRegistration {
         kind.add(to: set) { _ in _ = capture }
     }
 

@@ -9,7 +9,7 @@ struct Promise03AddedDuringNotificationTests {
 
     @Test("An observer of any kind is first called by the next notification", arguments: ObserverKind.allCases)
     func everyKind(_ kind: ObserverKind) async {
-        let added = Log<Registration>()
+        let added = Log<KeptRegistration>()
         set.addOnce { [set, log] _ in
             added.append(kind.add(to: set) { log.append("added \($0)") })
         }

@@ -66,7 +66,7 @@ struct Promise08ReleasedPromptlyTests {
     @Test("What an observer captured is released when the set dies", arguments: ObserverKind.held)
     func atTheSetsEnd(_ kind: ObserverKind) {
         weak var weakCapture: Tracked?
-        let registration: Registration
+        let registration: KeptRegistration
         do {
             let dying = ObserverSet<Int>()
             let capture = Tracked()
@@ -336,10 +336,10 @@ struct Promise08ReleasedPromptlyTests {
 
 /// A registration, and a look at what its observer captured.
 private final class CapturingRegistration: Sendable {
-    private let registration: Registration
+    private let registration: KeptRegistration
     weak let capture: Tracked?
 
-    init(registration: Registration, capture: Tracked) {
+    init(registration: KeptRegistration, capture: Tracked) {
         self.registration = registration
         self.capture = capture
     }

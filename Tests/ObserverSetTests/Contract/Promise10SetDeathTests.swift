@@ -120,7 +120,7 @@ struct Promise10SetDeathTests {
         "What was enqueued when the set died is still delivered", arguments: ObserverKind.hopping.filter { !$0.isOnce })
     func enqueued(_ kind: ObserverKind) async {
         let log = Log<Int>()
-        let registration: Registration
+        let registration: KeptRegistration
         do {
             let set = ObserverSet<Int>()
             registration = kind.add(to: set) { log.append($0) }

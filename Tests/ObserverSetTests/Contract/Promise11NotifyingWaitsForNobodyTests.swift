@@ -147,7 +147,7 @@ struct Promise11NotifyingWaitsForNobodyTests {
             #expect(set.count == 1)
             #expect(!set.isEmpty)
             #expect(registration.token.isActive)
-            #expect(set.debugDescription.contains("Listener"))
+            #expect(set.debugDescription.contains("PlainListener"))
         }
         registration.end()
     }
@@ -205,7 +205,7 @@ struct Promise11NotifyingWaitsForNobodyTests {
 
     // MARK: -
 
-    private func add(_ kind: ObserverKind) -> Registration {
+    private func add(_ kind: ObserverKind) -> KeptRegistration {
         kind.add(to: set) { [calls] _ in calls.increment() }
     }
 

@@ -206,7 +206,7 @@ struct AddOnceTests {
             log.append("\(value)")
         }
 
-        waitForAnotherThread { [set] in
+        join { [set] in
             for value in 1...100 { set.notify(value) }
         }
         #expect(log.entries == [])
@@ -222,7 +222,7 @@ struct AddOnceTests {
     func removedWhileAValueWaits() async {
         let token = set.addOnce { [log, capture = Tracked()] value in log.append("\(value + capture.value)") }
 
-        waitForAnotherThread { [set] in set.notify(1) }
+        join { [set] in set.notify(1) }
         #expect(token.remove())
         await set.settled()
 

@@ -11,9 +11,9 @@ struct DuplicateTests {
     @Test("The same owner and method added twice are two registrations, and removing one leaves the other")
     func sameOwnerTwice() {
         let set = ObserverSet<Int>()
-        let counter = Counter()
-        let first = set.add(counter, Counter.count)
-        let second = set.add(counter, Counter.count)
+        let counter = Summer()
+        let first = set.add(counter, Summer.count)
+        let second = set.add(counter, Summer.count)
 
         set.notify(1)
         #expect(counter.sum.value == 2)
@@ -56,7 +56,7 @@ struct DuplicateTests {
 }
 
 /// An owner with a method that counts.
-private final class Counter: Sendable {
+private final class Summer: Sendable {
     let sum = Shared(0)
 
     func count(_ value: Int) { sum.value += value }

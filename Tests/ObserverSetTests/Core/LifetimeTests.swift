@@ -567,7 +567,7 @@ private final class Bomb: Sendable {
             defer { ends.append(true) }
             guard let set else { return }
             Self.use(set)
-            waitForAnotherThread { Self.use(set) }
+            join { Self.use(set) }
         }
     }
 

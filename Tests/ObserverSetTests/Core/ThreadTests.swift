@@ -58,7 +58,7 @@ struct ThreadTests {
         let queue = DispatchQueue(label: "Q")
         form.add(to: set, owner: owner) { [weak set] depth in
             guard depth == 0, let set else { return }
-            waitForAnotherThread {
+            join {
                 useInEveryWay(set)
                 log.append("thread")
             }
@@ -81,7 +81,7 @@ struct ThreadTests {
         let token = Shared<ObserverToken?>(nil)
         let answers = Log<Bool>()
         token.value = set.add { [capture = Tracked()] in
-            waitForAnotherThread { answers.append(token.value?.remove() ?? false) }
+            join { answers.append(token.value?.remove() ?? false) }
             answers.append(capture.isIntact)
         }
 
@@ -97,7 +97,7 @@ struct ThreadTests {
         let set = ObserverSet<Void>()
         let log = Log<Int>()
         set.add { [weak set, capture = Tracked(1)] in
-            waitForAnotherThread { [set] in set?.removeAll() }
+            join { [set] in set?.removeAll() }
             log.append(capture.value)
         }
         set.add { log.append(2) }
@@ -135,7 +135,7 @@ struct ThreadTests {
         let set = ObserverSet<Int>()
         let log = Log<Int>()
         set.add(on: DispatchQueue(label: "Q")) { [weak set] value in
-            if value == 0 { waitForAnotherThread { [set] in set?.notify(1) } }
+            if value == 0 { join { [set] in set?.notify(1) } }
             log.append(value)
         }
 
@@ -213,7 +213,7 @@ struct ThreadTests {
 /// An end that waits for another thread to have used the set.
 private func slowEnd(using set: ObserverSet<Int>, then hasEnded: Shared<Bool>) -> @Sendable () -> Void {
     { [unowned set] in
-        waitForAnotherThread { useInEveryWay(set) }
+        join { useInEveryWay(set) }
         hasEnded.value = true
     }
 }

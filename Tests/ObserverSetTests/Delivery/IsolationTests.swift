@@ -143,16 +143,16 @@ struct IsolationTests {
 
     @Test("Methods of no parameter and of several belong to the actor of their class as well")
     @MainActor func methodsOfAnyParameters() async {
-        @MainActor final class Listener {
+        @MainActor final class PlainListener {
             var heard: [String] = []
             func clear() { heard.append("clear") }
             func move(_ from: Int, _ to: Int) { heard.append("\(from) to \(to)") }
         }
         let cleared = ObserverSet<Void>()
         let moved = ObserverSet<(Int, Int)>()
-        let owner = Listener()
-        cleared.add(owner, Listener.clear)
-        moved.add(owner, Listener.move)
+        let owner = PlainListener()
+        cleared.add(owner, PlainListener.clear)
+        moved.add(owner, PlainListener.move)
 
         cleared.notify()
         moved.notify(1, 2)

@@ -111,7 +111,7 @@ struct OrderTests {
 
         set.notify(1)
         #expect(log.entries == [1])
-        waitForAnotherThread {
+        join {
             set.notify(2)
             set.notify(3)
         }
@@ -154,7 +154,7 @@ private actor Recorder {
     /// when that call returned.
     func notify(_ set: ObserverSet<Int>, afterAnotherThreadNotified waiting: ClosedRange<Int>, then value: Int) -> [Int]
     {
-        waitForAnotherThread {
+        join {
             for value in waiting { set.notify(value) }
         }
         set.notify(value)

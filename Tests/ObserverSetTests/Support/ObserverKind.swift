@@ -46,34 +46,34 @@ enum ObserverKind: CaseIterable, Sendable {
     /// Adds an observer of this kind that calls `call`.
     func add<Parameters>(
         to set: ObserverSet<Parameters>, _ call: @escaping @Sendable (Parameters) -> Void
-    ) -> Registration {
-        let listener = Listener(self == .ownerMethod ? call : { _ in })
+    ) -> KeptRegistration {
+        let listener = PlainListener(self == .ownerMethod ? call : { _ in })
         let onMain = MainActorListener(call)
         let keeper = Keeper()
         return switch self {
-        case .closure: Registration(set.add { call($0) })
-        case .nonisolated: Registration(set.addNonisolated { call($0) })
-        case .once: Registration(set.addOnce { call($0) })
-        case .owner: Registration(set.add(listener) { _, value in call(value) }, listener)
-        case .ownerMethod: Registration(set.add(listener, Listener.hear), listener)
-        case .ownerNonisolated: Registration(set.addNonisolated(listener) { _, value in call(value) }, listener)
-        case .ownerOnce: Registration(set.addOnce(listener) { _, value in call(value) }, listener)
-        case .mainActor: Registration(set.add { @MainActor in call($0) })
-        case .mainActorOwner: Registration(set.add(listener) { @MainActor _, value in call(value) }, listener)
-        case .mainActorMethod: Registration(set.add(onMain, MainActorListener.hear), onMain)
-        case .mainActorOnce: Registration(set.addOnce { @MainActor in call($0) })
-        case .actor: Registration(set.add { @Elsewhere in call($0) })
+        case .closure: KeptRegistration(set.add { call($0) })
+        case .nonisolated: KeptRegistration(set.addNonisolated { call($0) })
+        case .once: KeptRegistration(set.addOnce { call($0) })
+        case .owner: KeptRegistration(set.add(listener) { _, value in call(value) }, listener)
+        case .ownerMethod: KeptRegistration(set.add(listener, PlainListener.hear), listener)
+        case .ownerNonisolated: KeptRegistration(set.addNonisolated(listener) { _, value in call(value) }, listener)
+        case .ownerOnce: KeptRegistration(set.addOnce(listener) { _, value in call(value) }, listener)
+        case .mainActor: KeptRegistration(set.add { @MainActor in call($0) })
+        case .mainActorOwner: KeptRegistration(set.add(listener) { @MainActor _, value in call(value) }, listener)
+        case .mainActorMethod: KeptRegistration(set.add(onMain, MainActorListener.hear), onMain)
+        case .mainActorOnce: KeptRegistration(set.addOnce { @MainActor in call($0) })
+        case .actor: KeptRegistration(set.add { @Elsewhere in call($0) })
         case .actorOwner:
-            Registration(set.add(keeper) { (_: isolated Keeper, value) in call(value) }, keeper)
-        case .queue: Registration(set.add(on: DispatchQueue(label: "observer")) { call($0) })
+            KeptRegistration(set.add(keeper) { (_: isolated Keeper, value) in call(value) }, keeper)
+        case .queue: KeptRegistration(set.add(on: DispatchQueue(label: "observer")) { call($0) })
         case .queueOwner:
-            Registration(set.add(on: DispatchQueue(label: "observer"), listener) { _, value in call(value) }, listener)
+            KeptRegistration(set.add(on: DispatchQueue(label: "observer"), listener) { _, value in call(value) }, listener)
         }
     }
 }
 
 /// What a test must keep of an observer: the owner, as long as it is to live, and the token.
-struct Registration: Sendable {
+struct KeptRegistration: Sendable {
     let token: ObserverToken
     let owner: (any AnyObject & Sendable)?
 
@@ -104,7 +104,7 @@ actor Keeper {
 }
 
 /// An owner that belongs to no actor.
-final class Listener<Parameters: Sendable>: Sendable {
+final class PlainListener<Parameters: Sendable>: Sendable {
     private let life = Tracked()
     private let call: @Sendable (Parameters) -> Void
 
