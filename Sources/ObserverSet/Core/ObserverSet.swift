@@ -111,7 +111,18 @@ extension ObserverSet {
     ///   - isolation: The caller's own, filled in by the compiler.
     /// - Complexity: O(*n*). No lock and no allocation, but for values that have to be enqueued.
     public func notify(_ parameters: Parameters, isolation: isolated (any Actor)? = #isolation) {
-        notify(parameters, from: Isolation.identity(of: isolation))
+        // Acquiring: the registry must be seen initialised. Not retained: the caller holds the set, and the set holds it.
+        guard let registry = unsafe lazyRegistry.load(ordering: .acquiring) else { return }
+        guard unsafe registry._withUnsafeGuaranteedRef({ $0.living }) != 0 else { return }
+        let here = Isolation.identity(of: isolation)
+        var metDeadOwner = false
+        var pass = unsafe Pass(registry)
+        while let slot = unsafe pass.next() {
+            CallOut.assertNoLockIsHeld()
+            if unsafe !BorrowedPayload.at(slot).pointee.deliver(parameters, from: here) { metDeadOwner = true }
+        }
+        pass.end()
+        if metDeadOwner { unsafe registry._withUnsafeGuaranteedRef { $0.removeDead() } }
     }
 
     /// Tells every observer of a `Void` notification, or of one with an unlabelled tuple, without a second pair of
@@ -129,7 +140,7 @@ extension ObserverSet {
     @_disfavoredOverload
     public func notify<each P>(_ parameters: repeat each P, isolation: isolated (any Actor)? = #isolation)
     where Parameters == (repeat each P) {
-        notify((repeat each parameters), from: Isolation.identity(of: isolation))
+        notify((repeat each parameters), isolation: isolation)
     }
 
     /// Waits until every value that was enqueued before the call has been delivered or dropped.
@@ -145,14 +156,6 @@ extension ObserverSet {
     /// ever if a queue with an observer's values in it stays suspended.
     public func settled() async {
         for mailbox in registry?.mailboxes() ?? [] { await mailbox.settled() }
-    }
-
-    @inline(__always)
-    private func notify(_ parameters: Parameters, from here: UInt) {
-        // Acquiring: the registry must be seen initialised. Not retained: the caller holds the set, and the set holds
-        // it.
-        guard let registry = unsafe lazyRegistry.load(ordering: .acquiring) else { return }
-        unsafe registry._withUnsafeGuaranteedRef { registry in registry.notify(parameters, from: here) }
     }
 }
 

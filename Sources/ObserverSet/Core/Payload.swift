@@ -73,6 +73,12 @@ struct AnyPayload: @unchecked Sendable {
 ///
 /// Nothing is retained but what the call itself retains.
 @unsafe struct BorrowedPayload<Parameters: Sendable>: ~Copyable {
+    /// The payload in a slot.
+    @inline(__always)
+    static func at(_ slot: UnsafeMutablePointer<Slot>) -> UnsafeMutablePointer<BorrowedPayload> {
+        unsafe UnsafeMutableRawPointer(slot).assumingMemoryBound(to: BorrowedPayload.self)
+    }
+
     private let call: @Sendable (Parameters) -> Void
     private let entry: Unmanaged<AnyEntry>?
     private let isolation: UInt
@@ -80,21 +86,26 @@ struct AnyPayload: @unchecked Sendable {
     /// Calls the observer, or enqueues the call; false if its owner is dead.
     @inline(__always)
     borrowing func deliver(_ parameters: Parameters, from here: UInt) -> Bool {
-        if let entry = unsafe entry {
-            let mayCall =
-                unsafe isolation != 0 && isolation == here
-                && entry._withUnsafeGuaranteedRef {
-                    // Only an observer that hops has an isolation.
-                    unsafe unsafeDowncast($0, to: HopEntry<Parameters>.self).isIdle
-                }
-            guard mayCall else {
-                return unsafe entry._withUnsafeGuaranteedRef {
-                    unsafe unsafeDowncast($0, to: Entry<Parameters>.self).deliver(parameters, from: here)
-                }
-            }
-        }
+        guard unsafe entry == nil || mayCall(from: here) else { return unsafe deliverByEntry(parameters, from: here) }
         unsafe call(parameters)
         return true
+    }
+
+    /// Whether the function belongs where the notifier is, and a call in place would overtake nothing.
+    @inline(__always)
+    private borrowing func mayCall(from here: UInt) -> Bool {
+        // Only an observer that hops has an isolation.
+        unsafe isolation != 0 && isolation == here
+            && entry.unsafelyUnwrapped._withUnsafeGuaranteedRef {
+                unsafe unsafeDowncast($0, to: HopEntry<Parameters>.self).isIdle
+            }
+    }
+
+    @inline(__always)
+    private borrowing func deliverByEntry(_ parameters: Parameters, from here: UInt) -> Bool {
+        unsafe entry.unsafelyUnwrapped._withUnsafeGuaranteedRef {
+            unsafe unsafeDowncast($0, to: Entry<Parameters>.self).deliver(parameters, from: here)
+        }
     }
 }
 

@@ -9,12 +9,11 @@ extension Registry {
 
     /// Whether there is no living observer.
     var isEmpty: Bool {
-        unsafe read { snapshot in
-            guard let snapshot = unsafe snapshot else { return true }
-            return unsafe !(0..<snapshot.count).contains { index in
-                unsafe snapshot.slots[index].isLiving && snapshot.slots[index].isAlive
-            }
-        }
+        var pass = unsafe Pass(.passUnretained(self))
+        var isEmpty = true
+        while isEmpty, let slot = unsafe pass.next() { isEmpty = unsafe !slot.pointee.isAlive }
+        pass.end()
+        return isEmpty
     }
 
     func isRegistered(_ id: UInt64) -> Bool {
@@ -50,20 +49,20 @@ extension Registry {
         }
     }
 
-    /// Runs `body` on the living slot with that id.
+    /// Runs `body` on the living slot with that id, in a pass.
     private func inspect<Result>(_ id: UInt64, _ body: (borrowing Slot) -> Result) -> Result? {
-        unsafe read { snapshot in
-            guard let snapshot = unsafe snapshot, let index = unsafe snapshot.index(of: id) else { return nil }
-            guard unsafe snapshot.slots[index].isLiving else { return nil }
-            return unsafe body(snapshot.slots[index])
-        }
+        let pass = unsafe Pass(.passUnretained(self))
+        let slot = unsafe pass.slot(of: id)
+        let result = unsafe slot.map { unsafe body($0.pointee) }
+        pass.end()
+        return result
     }
 }
 
 extension Slot {
     fileprivate var isAlive: Bool { payload.entry?.isAlive ?? true }
 
-    /// For example `View on MainActor, registered at Player/View.swift:12`.
+    /// For example `View, on MainActor, registered at Player/View.swift:12`.
     fileprivate var description: String {
         let entry = payload.entry
         let owner = entry?.ownerType.map { "\($0)" } ?? "closure"

@@ -33,35 +33,6 @@ import Synchronization
         set { livingCount.store(newValue, ordering: .relaxed) }
     }
 
-    /// Runs `body` as a pass: what it reaches through the snapshot stays alive until it returns, whatever is removed.
-    @inline(__always)
-    func read<Result>(_ body: (Snapshot?) -> Result) -> Result {
-        let ticket = readers.enter()
-        // Sequentially consistent: see "Why nothing is released too early".
-        let memory = unsafe head.load(ordering: .sequentiallyConsistent)
-        let result = if let memory = unsafe memory { unsafe body(Snapshot(memory)) } else { body(nil) }
-        leave(ticket)
-        return result
-    }
-
-    /// Ends a pass.
-    ///
-    /// What is retired may be what it was the last to hold.
-    @inline(__always)
-    func leave(_ ticket: Readers.Ticket) {
-        if readers.leave(ticket), hasRetired.load(ordering: .sequentiallyConsistent) { reclaimAfterLeaving() }
-    }
-
-    /// Runs `body` as a pass, for every living slot, in order.
-    func forEachLiving(_ body: (borrowing Slot) -> Void) {
-        unsafe read { snapshot in
-            guard let snapshot = unsafe snapshot else { return }
-            for index in 0..<(unsafe snapshot.count) where unsafe snapshot.slots[index].isLiving {
-                unsafe body(snapshot.slots[index])
-            }
-        }
-    }
-
     override func remove(_ id: UInt64) -> Bool { remove(CollectionOfOne(id)) == 1 }
     override func isActive(_ id: UInt64) -> Bool { isRegistered(id) }
     override func describe(_ id: UInt64) -> String? { description(of: id) }

@@ -132,14 +132,6 @@ struct Slot: ~Copyable {
         return unsafe UnsafeMutableRawPointer(slots + index).assumingMemoryBound(to: AnyPayload.self).move()
     }
 
-    /// The payload in a slot, for a pass that knows the parameters' type.
-    @inline(__always)
-    func payload<Parameters: Sendable>(
-        at index: Int, of type: Parameters.Type
-    ) -> UnsafeMutablePointer<BorrowedPayload<Parameters>> {
-        unsafe UnsafeMutableRawPointer(slots + index).assumingMemoryBound(to: BorrowedPayload<Parameters>.self)
-    }
-
     /// Marks the slot with that id removed; false if there is none.
     func markRemoved(_ id: UInt64) -> Bool {
         guard let index = unsafe index(of: id) else { return false }

@@ -180,7 +180,7 @@ struct AddOnceTests {
 
     // MARK: Actors
 
-    @Test("On the main actor it is called in place, once", .timeLimit(.minutes(1)))
+    @Test("On the main actor it is called in place, once", .timeLimit(.minutes(5)))
     @MainActor
     func mainActorInPlace() {
         set.addOnce { [log] value in
@@ -198,7 +198,7 @@ struct AddOnceTests {
 
     @Test(
         "Notified from elsewhere again and again, it is called on the main actor with the first value",
-        .timeLimit(.minutes(1)))
+        .timeLimit(.minutes(5)))
     @MainActor
     func mainActorFromElsewhere() async {
         let token = set.addOnce { [log] value in
@@ -217,7 +217,7 @@ struct AddOnceTests {
         #expect(!token.isActive)
     }
 
-    @Test("Removed on its actor while a value waits, it is not called, and its captures go", .timeLimit(.minutes(1)))
+    @Test("Removed on its actor while a value waits, it is not called, and its captures go", .timeLimit(.minutes(5)))
     @MainActor
     func removedWhileAValueWaits() async {
         let token = set.addOnce { [log, capture = Tracked()] value in log.append("\(value + capture.value)") }
@@ -229,7 +229,7 @@ struct AddOnceTests {
         #expect(log.entries == [])
     }
 
-    @Test("An actor that adds one for itself is called in its isolation, once", .timeLimit(.minutes(1)))
+    @Test("An actor that adds one for itself is called in its isolation, once", .timeLimit(.minutes(5)))
     func actor() async {
         let actor = Listener()
         await actor.observeOnce(set)
@@ -245,7 +245,7 @@ struct AddOnceTests {
 
     // MARK: Threads
 
-    @Test("Of many threads' notifications, exactly one calls it", .timeLimit(.minutes(1)))
+    @Test("Of many threads' notifications, exactly one calls it", .timeLimit(.minutes(5)))
     func manyThreads() async {
         let owner = Tracked()
         for _ in 0..<100 {
@@ -264,7 +264,7 @@ struct AddOnceTests {
         }
     }
 
-    @Test("Either it is called or one removal says that it removed it, never both", .timeLimit(.minutes(2)))
+    @Test("Either it is called or one removal says that it removed it, never both", .timeLimit(.minutes(5)))
     func calledOrRemoved() async {
         let rounds = (0..<2_000).map { _ in OnceRound() }
 
@@ -280,7 +280,7 @@ struct AddOnceTests {
 
     @Test(
         "Notified while it is being added, it is called at most once, and its token tells whether it was",
-        .timeLimit(.minutes(2)))
+        .timeLimit(.minutes(5)))
     func notifiedWhileAdded() async {
         let rounds = (0..<2_000).map { _ in OnceRound(isEmpty: true) }
 

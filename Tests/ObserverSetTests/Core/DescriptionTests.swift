@@ -165,7 +165,7 @@ struct DescriptionTests {
         #expect(log.entries == [set.debugDescription])
     }
 
-    @Test("A set may be described while others change it", .timeLimit(.minutes(1)))
+    @Test("A set may be described while others change it", .timeLimit(.minutes(5)))
     func describedDuringChanges() async {
         let isDone = Shared(false)
         let odd = Log<String>()

@@ -201,7 +201,7 @@ struct ParametersTests {
         #expect(log.entries == ["local 1", "hidden one", "hidden two(2)", "box 3"])
     }
 
-    @Test("A large value arrives whole, in place and in an actor", .timeLimit(.minutes(1)))
+    @Test("A large value arrives whole, in place and in an actor", .timeLimit(.minutes(5)))
     func largeValue() async {
         let set = ObserverSet<Large>()
         let collector = Collector()
