@@ -67,7 +67,8 @@ enum ObserverKind: CaseIterable, Sendable {
             KeptRegistration(set.add(keeper) { (_: isolated Keeper, value) in call(value) }, keeper)
         case .queue: KeptRegistration(set.add(on: DispatchQueue(label: "observer")) { call($0) })
         case .queueOwner:
-            KeptRegistration(set.add(on: DispatchQueue(label: "observer"), listener) { _, value in call(value) }, listener)
+            KeptRegistration(
+                set.add(on: DispatchQueue(label: "observer"), listener) { _, value in call(value) }, listener)
         }
     }
 }
