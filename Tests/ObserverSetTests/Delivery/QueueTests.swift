@@ -86,24 +86,6 @@ struct QueueTests {
         }
     }
 
-    @Test("On a concurrent queue, several observers may run at once")
-    func severalOnAConcurrentQueue() async {
-        let queue = DispatchQueue(label: "concurrent", attributes: .concurrent)
-        let gate = Gate(2)
-        for _ in 0..<2 {
-            // Neither would return if they came one after the other.
-            set.add(on: queue) { [log] value in
-                gate.pass()
-                log.append(value)
-            }
-        }
-
-        set.notify(1)
-        await set.settled()
-
-        #expect(log.entries == [1, 1])
-    }
-
     @Test("Many observers on one queue each hear everything in order")
     func manyOnOneQueue() async {
         let logs = (0..<50).map { _ in Log<Int>() }
