@@ -87,7 +87,7 @@ struct StressTests {
         #expect(record.calls.load(ordering: .relaxed) == 0)
     }
 
-    @Test("A thread that only notifies sees whole what another adds and removes", .timeLimit(.minutes(minutes)))
+    @Test("A thread that only notifies sees whole what another adds", .timeLimit(.minutes(minutes)))
     func publication() async {
         let lifetimes = Lifetimes.current
         let rounds = (0..<Self.deliveries / 200).map { _ in ObserverSet<Int>() }
@@ -102,7 +102,8 @@ struct StressTests {
                 let token = rounds[round].addNonisolated { _ in
                     mistakes.note(unless: capture.value == value && capture.isIntact)
                 }
-                if value % 3 == 0 { last?.remove() }
+                // Not in all rounds: the release that follows a removal orders the two as well.
+                if round % 2 == 1, value % 3 == 0 { last?.remove() }
                 last = token
             }
             roundsDone.store(round + 1, ordering: .relaxed)
@@ -111,7 +112,7 @@ struct StressTests {
         }
 
         #expect(mistakes.count == 0)
-        #expect(rounds.allSatisfy { $0.count == 27 })
+        #expect(rounds.enumerated().allSatisfy { round, set in set.count == (round % 2 == 1 ? 27 : 40) })
     }
 
     // MARK: Observers elsewhere
