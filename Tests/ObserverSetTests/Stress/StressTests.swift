@@ -57,7 +57,7 @@ struct StressTests {
     func onceOrRemoved(threads: Int) async {
         let lifetimes = Lifetimes.current
         let storm = Storm(goal: .max, lifetimes: lifetimes)
-        let rounds = (0..<Self.deliveries / 80).map { _ in
+        let rounds = (0..<Self.deliveries / 400).map { _ in
             let set = ObserverSet<Int>()
             return (gate: Gate(threads), set: set, those: (0..<8).map { _ in storm.add(to: set, isOnce: true) })
         }
@@ -90,7 +90,7 @@ struct StressTests {
     @Test("A thread that only notifies sees whole what another adds", .timeLimit(.minutes(minutes)))
     func publication() async {
         let lifetimes = Lifetimes.current
-        let rounds = (0..<Self.deliveries / 200).map { _ in ObserverSet<Int>() }
+        let rounds = (0..<Self.deliveries / 800).map { _ in ObserverSet<Int>() }
         let mistakes = Mistakes()
         // Relaxed, so that it orders nothing: only the set does.
         let roundsDone = Atomic<Int>(0)
