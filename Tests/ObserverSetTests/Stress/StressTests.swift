@@ -57,7 +57,7 @@ struct StressTests {
     func onceOrRemoved(threads: Int) async {
         let lifetimes = Lifetimes.current
         let storm = Storm(goal: .max, lifetimes: lifetimes)
-        let rounds = (0..<Self.deliveries / 80).map { _ in
+        let rounds = (0..<Self.deliveries / 400).map { _ in
             let set = ObserverSet<Int>()
             return (gate: Gate(threads), set: set, those: (0..<8).map { _ in storm.add(to: set, isOnce: true) })
         }
@@ -87,10 +87,10 @@ struct StressTests {
         #expect(record.calls.load(ordering: .relaxed) == 0)
     }
 
-    @Test("A thread that only notifies sees whole what another adds and removes", .timeLimit(.minutes(minutes)))
+    @Test("A thread that only notifies sees whole what another adds", .timeLimit(.minutes(minutes)))
     func publication() async {
         let lifetimes = Lifetimes.current
-        let rounds = (0..<Self.deliveries / 200).map { _ in ObserverSet<Int>() }
+        let rounds = (0..<Self.deliveries / 800).map { _ in ObserverSet<Int>() }
         let mistakes = Mistakes()
         // Relaxed, so that it orders nothing: only the set does.
         let roundsDone = Atomic<Int>(0)
@@ -102,7 +102,8 @@ struct StressTests {
                 let token = rounds[round].addNonisolated { _ in
                     mistakes.note(unless: capture.value == value && capture.isIntact)
                 }
-                if value % 3 == 0 { last?.remove() }
+                // Not in all rounds: the release that follows a removal orders the two as well.
+                if round % 2 == 1, value % 3 == 0 { last?.remove() }
                 last = token
             }
             roundsDone.store(round + 1, ordering: .relaxed)
@@ -111,7 +112,7 @@ struct StressTests {
         }
 
         #expect(mistakes.count == 0)
-        #expect(rounds.allSatisfy { $0.count == 27 })
+        #expect(rounds.enumerated().allSatisfy { round, set in set.count == (round % 2 == 1 ? 27 : 40) })
     }
 
     // MARK: Observers elsewhere
