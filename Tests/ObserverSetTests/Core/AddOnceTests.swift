@@ -98,6 +98,24 @@ struct AddOnceTests {
 
     // MARK: Owners
 
+    @Test("A value that waits for its actor is delivered, though the set has died", .timeLimit(.minutes(5)))
+    @MainActor func deliveredAfterTheSetsDeath() async {
+        var set: ObserverSet<Int>? = ObserverSet()
+        let calls = Shared(0)
+        let token = set?.addOnce { value in calls.value += value }
+
+        await onThread { [set = set!] in
+            set.notify(1)
+            set.notify(2)
+        }
+        set = nil
+        #expect(token?.isActive == false)
+        await eventually { calls.value > 0 }
+
+        #expect(calls.value == 1)
+        #expect(token?.remove() == false)
+    }
+
     @Test("With an owner, it is passed the owner, once")
     func owner() {
         let owner = Tracked(7)
@@ -278,6 +296,20 @@ struct AddOnceTests {
         #expect(rounds.allSatisfy { $0.set.isEmpty })
     }
 
+    @Test("Registered in two places, it is called or removed, never both", .timeLimit(.minutes(5)))
+    func calledOrRemovedInTwoPlaces() async {
+        let rounds = (0..<2_000).map { _ in OnceRound(other: ObserverSet()) }
+
+        await race(times: rounds.count) { round in
+            rounds[round].set.notify(1)
+        } _: { round in
+            rounds[round].remove()
+        }
+
+        #expect(rounds.allSatisfy { $0.calls.value + $0.removals.value == 1 })
+        #expect(rounds.allSatisfy { $0.set.isEmpty && $0.other?.isEmpty == true })
+    }
+
     @Test(
         "Notified while it is being added, it is called at most once, and its token tells whether it was",
         .timeLimit(.minutes(5)))
@@ -304,20 +336,32 @@ private final class OnceRound: Sendable {
     let set = ObserverSet<Int>()
     let calls = Shared(0)
     let removals = Shared(0)
+    /// Where the observer is registered too.
+    let other: ObserverSet<Int>?
     private let token = Shared<ObserverToken?>(nil)
 
-    init(isEmpty: Bool = false) {
+    init(isEmpty: Bool = false, other: ObserverSet<Int>? = nil) {
+        self.other = other
         if !isEmpty { add() }
     }
 
     var isActive: Bool { token.value?.isActive ?? false }
 
     func add() {
-        token.value = set.addOnce { [calls] _ in calls.value += 1 }
+        token.value = Everywhere(sets: [set, other].compactMap(\.self)).addOnce { [calls] _ in calls.value += 1 }
     }
 
     func remove() {
         if token.value?.remove() == true { removals.value += 1 }
+    }
+}
+
+/// A source that registers an observer in each of several sets.
+private struct Everywhere: NotificationSource {
+    let sets: [ObserverSet<Int>]
+
+    func register(_ observer: Observer<Int>) -> ObserverToken {
+        ObserverToken(sets.map { $0.register(observer) })
     }
 }
 

@@ -134,6 +134,24 @@ struct ObserverTests {
         #expect(threads.entries == [notifier])
     }
 
+    @Test("A transform that removes the observer is not followed by its call")
+    func transformThatRemoves() {
+        let token = Shared<ObserverToken?>(nil)
+        let log = Log<Int>()
+        let source = Mapped(source: set) { (value: Int) -> Int? in
+            if value == 2 { #expect(token.value?.remove() == true) }
+            return value
+        }
+        token.value = source.add { log.append($0) }
+
+        set.notify(1)
+        set.notify(2)
+
+        #expect(log.entries == [1])
+        #expect(set.isEmpty)
+        token.value = nil
+    }
+
     @Test("What the transform holds is released with the registration")
     func transformCaptures() {
         func register() -> ObserverToken {

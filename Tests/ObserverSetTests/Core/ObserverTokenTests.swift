@@ -1,4 +1,5 @@
 import ObserverSet
+import Synchronization
 import Testing
 
 /// What a token is: a name for a registration, and nothing that keeps anything alive.
@@ -267,6 +268,22 @@ struct ObserverTokenTests {
         #expect(token.remove())
 
         #expect(!parts[1].isActive)
+    }
+
+    @Test("Of two threads that remove a token of several, one is told that it did", .timeLimit(.minutes(5)))
+    func combinedRemovedByTwo() async {
+        let other = ObserverSet<Int>()
+        let tokens = (0..<5_000).map { _ in ObserverToken([set.add { _ in }, other.add { _ in }]) }
+        let removals = Atomic<Int>(0)
+
+        await race(times: tokens.count) { round in
+            if tokens[round].remove() { removals.add(1, ordering: .relaxed) }
+        } _: { round in
+            if tokens[round].remove() { removals.add(1, ordering: .relaxed) }
+        }
+
+        #expect(removals.load(ordering: .relaxed) == tokens.count)
+        #expect(set.isEmpty && other.isEmpty)
     }
 
     @Test("A token of none is inactive")

@@ -70,6 +70,22 @@ struct IsolationTests {
         }
     }
 
+    @Test("In place, what was enqueued before is delivered first, and what others enqueue meanwhile is not waited for")
+    @MainActor func inPlaceBehindOthers() async {
+        let set = ObserverSet<Int>()
+        set.add { [log, unowned set] value in
+            log.append("\(value)")
+            if value < 10 { join { set.notify(value + 10) } }
+        }
+        join { set.notify(1) }
+
+        set.notify(2)
+        log.append("notified")
+        await set.settled()
+
+        #expect(log.entries == ["1", "2", "notified", "11", "12"])
+    }
+
     @Test("From another thread, the main actor's observers are called asynchronously", arguments: ofTheMainActor)
     @MainActor func asynchronously(_ kind: ObserverKind) async {
         let registration = kind.add(to: set) { [log] in

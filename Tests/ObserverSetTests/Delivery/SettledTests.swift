@@ -156,6 +156,35 @@ struct SettledTests {
         }
     }
 
+    @Test("It waits for what a pass enqueues while the observer is being removed")
+    func enqueuedWhileRemoved() async {
+        let lifetimes = Lifetimes.current
+        for _ in 0..<1_000 {
+            let set = ObserverSet<Tracked>()
+            let queue = DispatchQueue(label: "serial")
+            queue.suspend()
+            let token = set.add(on: queue) { _ in }
+            await race(times: 1) { _ in
+                set.notify(Tracked(in: lifetimes))
+            } _: { _ in
+                token.remove()
+            }
+            let isWaiting = lifetimes.count > 0
+            let mayGoOn = Signal()
+            let waiting = Task.detached {
+                await set.settled()
+                return mayGoOn.isSet
+            }
+
+            for _ in 0..<10 { await Task.yield() }
+            mayGoOn.set()
+            queue.resume()
+
+            #expect(await waiting.value || !isWaiting)
+            await eventually { lifetimes.count == 0 }
+        }
+    }
+
     @Test("What was enqueued for a removed observer counts as dropped")
     func dropped() async {
         let mayGoOn = Signal()

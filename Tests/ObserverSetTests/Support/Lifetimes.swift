@@ -74,7 +74,7 @@ extension Trait where Self == LifetimeTrait {
 }
 
 /// Returns when `condition` holds, or after so many attempts that it may be taken never to.
-func eventually(_ condition: () -> Bool) async {
+func eventually(isolation: isolated (any Actor)? = #isolation, _ condition: () -> Bool) async {
     for _ in 0..<1_000_000 {
         if condition() { return }
         await Task.yield()
