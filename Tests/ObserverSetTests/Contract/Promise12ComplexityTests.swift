@@ -63,7 +63,7 @@ struct Promise12ComplexityTests {
         set.addOnce { _ in
             for token in tokens.exchange([]) { #expect(token.remove()) }
         }
-        tokens.value = (0..<25_000).map { _ in set.addNonisolated { [calls] _ in calls.increment() } }
+        tokens.value = (0..<60_000).map { _ in set.addNonisolated { [calls] _ in calls.increment() } }
 
         set.notify(1)
 
@@ -75,7 +75,7 @@ struct Promise12ComplexityTests {
         "Additions and removals during a long notification take no longer than without one", .timeLimit(.minutes(5)))
     func churnDuringAPass() {
         set.addOnce { [set] _ in
-            for _ in 0..<25_000 { #expect(set.add { _ in }.remove()) }
+            for _ in 0..<60_000 { #expect(set.add { _ in }.remove()) }
         }
 
         set.notify(1)
