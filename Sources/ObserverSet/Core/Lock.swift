@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The mutex of a registry or a mailbox, which knows in checked builds that this thread holds it.
+/// The mutex of a registry or a mailbox, which knows in debug builds that this thread holds it.
 ///
 /// A critical section copies, swaps and returns what it displaced. It never calls out, never loads a weak reference and
 /// never drops the last reference to a value of the user: each of these could run a `deinit` that comes back here
@@ -9,11 +9,11 @@ struct Lock<State: ~Copyable & Sendable>: ~Copyable, Sendable {
     private let mutex: Mutex<State>
 
     #if OBSERVERSET_TSAN
-        /// The contended path of `Mutex` is in a library that the thread sanitizer does not see, so it would report
-        /// races that are none.
-        ///
-        /// Under this flag alone, an atomic retells the mutex's own ordering where the sanitizer can see it.
-        private let witness = Atomic<UInt>(0)
+    /// The contended path of `Mutex` is in a library that the thread sanitizer does not see.
+    ///
+    /// It would report races that are none. Under this flag alone, an atomic retells the mutex's own ordering where the
+    /// sanitizer can see it.
+    private let witness = Atomic<UInt>(0)
     #endif
 
     init(_ state: consuming sending State) {
@@ -22,41 +22,63 @@ struct Lock<State: ~Copyable & Sendable>: ~Copyable, Sendable {
 
     @inline(__always)
     func withLock<Result: Sendable>(_ body: (inout State) -> Result) -> Result {
-        mutex.withLock { state in critical(&state, body) }
+        mutex.withLock { state in
+            retellLocking()
+            defer { retellUnlocking() }
+            return CallOut.forbidden { body(&state) }
+        }
     }
 
     /// Runs `body` if nobody holds the lock, and returns nil otherwise.
     @inline(__always)
     func withLockIfAvailable<Result: Sendable>(_ body: (inout State) -> Result) -> Result? {
-        mutex.withLockIfAvailable { state in critical(&state, body) }
+        mutex.withLockIfAvailable { state in
+            retellLocking()
+            defer { retellUnlocking() }
+            return CallOut.forbidden { body(&state) }
+        }
+    }
+
+    /// Before the state is touched: passing it on already counts.
+    @inline(__always)
+    private func retellLocking() {
+        #if OBSERVERSET_TSAN
+        _ = witness.load(ordering: .acquiring)
+        #endif
     }
 
     @inline(__always)
-    private func critical<Result: Sendable>(_ state: inout State, _ body: (inout State) -> Result) -> Result {
+    private func retellUnlocking() {
         #if OBSERVERSET_TSAN
-            _ = witness.load(ordering: .acquiring)
-            defer { witness.wrappingAdd(1, ordering: .releasing) }
-        #endif
-        #if DEBUG || OBSERVERSET_TSAN
-            return CallOut.$isForbidden.withValue(true) { body(&state) }
-        #else
-            return body(&state)
+        witness.wrappingAdd(1, ordering: .releasing)
         #endif
     }
 }
 
 /// The debug flag "this thread holds a lock of the library", asserted before every call-out.
+///
+/// Not under the thread sanitizer: reading the flag goes through a lazily initialised global, which would order
+/// everything that it stands between, and hide races.
 enum CallOut {
-    #if DEBUG || OBSERVERSET_TSAN
-        /// A task-local value serves as the thread-local one: outside a task the runtime keeps it per thread.
-        @TaskLocal static var isForbidden = false
+    #if DEBUG && !OBSERVERSET_TSAN
+    /// A task-local value serves as a thread-local one: outside a task the runtime keeps it per thread.
+    @TaskLocal static var isForbidden = false
     #endif
 
-    /// Stops a checked build in which user code is about to run while this thread holds a lock.
+    @inline(__always)
+    fileprivate static func forbidden<Result>(_ body: () -> Result) -> Result {
+        #if DEBUG && !OBSERVERSET_TSAN
+        $isForbidden.withValue(true, operation: body)
+        #else
+        body()
+        #endif
+    }
+
+    /// Stops a debug build in which user code is about to run while this thread holds a lock.
     @inline(__always)
     static func assertNoLockIsHeld() {
-        #if DEBUG || OBSERVERSET_TSAN
-            precondition(!isForbidden, "ObserverSet is about to run user code while it holds its lock")
+        #if DEBUG && !OBSERVERSET_TSAN
+        precondition(!isForbidden, "ObserverSet is about to run user code while it holds its lock")
         #endif
     }
 }

@@ -52,8 +52,8 @@ import Synchronization
 ///
 /// ### Limits
 ///
-/// - No order is promised between the observers of two threads' notifications, nor between two observers that run in
-///   different places.
+/// - No order is promised between the observers of two threads' notifications, nor between two observers that are called
+///   asynchronously, even on the same actor or queue: each has its own mailbox.
 /// - A value that is in a mailbox counts as a notification in flight (promise 8); it is dropped if its observer has
 ///   been removed, and still delivered if the set has died.
 /// - A notification made while the observer's own mailbox is being delivered is queued behind what that delivery holds,
