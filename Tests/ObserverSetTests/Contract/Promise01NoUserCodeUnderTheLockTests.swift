@@ -276,22 +276,22 @@ struct Promise01NoUserCodeUnderTheLockTests {
     // MARK: Positive controls
 
     #if DEBUG && !OBSERVERSET_TSAN
-        @Test("A call-out under a lock stops a checked build")
-        func control() async {
-            await #expect(processExitsWith: .failure) {
-                Lock(0).withLock { _ in CallOut.assertNoLockIsHeld() }
-            }
-            await #expect(processExitsWith: .failure) {
-                _ = Lock(0).withLockIfAvailable { _ in CallOut.assertNoLockIsHeld() }
-            }
+    @Test("A call-out under a lock stops a checked build")
+    func control() async {
+        await #expect(processExitsWith: .failure) {
+            Lock(0).withLock { _ in CallOut.assertNoLockIsHeld() }
         }
+        await #expect(processExitsWith: .failure) {
+            _ = Lock(0).withLockIfAvailable { _ in CallOut.assertNoLockIsHeld() }
+        }
+    }
 
-        @Test("A call-out before and after a lock, and beside one that another thread holds, does not")
-        func negativeControl() {
-            CallOut.assertNoLockIsHeld()
-            Lock(0).withLock { _ in join { CallOut.assertNoLockIsHeld() } }
-            CallOut.assertNoLockIsHeld()
-        }
+    @Test("A call-out before and after a lock, and beside one that another thread holds, does not")
+    func negativeControl() {
+        CallOut.assertNoLockIsHeld()
+        Lock(0).withLock { _ in join { CallOut.assertNoLockIsHeld() } }
+        CallOut.assertNoLockIsHeld()
+    }
     #endif
 
     // MARK: -

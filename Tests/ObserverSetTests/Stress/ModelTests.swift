@@ -7,10 +7,10 @@ struct ModelTests {
     /// OBSERVERSET_MODEL_OPERATIONS asks for more, OBSERVERSET_SEED for the same again.
     private static let operations = number("OBSERVERSET_MODEL_OPERATIONS").map(Int.init(clamping:)) ?? usualOperations
     #if OBSERVERSET_TSAN
-        // The thread sanitizer has little to see on one thread.
-        private static let usualOperations = 50_000
+    // The thread sanitizer has little to see on one thread.
+    private static let usualOperations = 50_000
     #else
-        private static let usualOperations = 1_000_000
+    private static let usualOperations = 1_000_000
     #endif
     private static let seed = number("OBSERVERSET_SEED") ?? .random(in: 0...UInt64.max)
 

@@ -9,10 +9,10 @@ struct StressTests {
     /// OBSERVERSET_LONG asks for so many that rare interleavings occur.
     private static let isLong = ProcessInfo.processInfo.environment["OBSERVERSET_LONG"] != nil
     #if OBSERVERSET_TSAN
-        // The sanitizer looks at each access, so that fewer will do.
-        private static let deliveries = isLong ? 2_000_000 : 50_000
+    // The sanitizer looks at each access, so that fewer will do.
+    private static let deliveries = isLong ? 2_000_000 : 50_000
     #else
-        private static let deliveries = isLong ? 10_000_000 : 200_000
+    private static let deliveries = isLong ? 10_000_000 : 200_000
     #endif
     private static let minutes = isLong ? 120 : 5
 

@@ -6,16 +6,22 @@ import Foundation
 enum ResidentMemory {
     private static let pageSize = 4_096
 
+    /// Whether a sanitizer is at work: it reserves terabytes of addresses, keeps released memory back, and enlarges frames.
+    static var isSanitized: Bool { (fields?[0] ?? 0) * pageSize >= 1 << 40 }
+
     /// The occupied memory in bytes; nil where it is not known, or not the program's own.
     static var bytes: Int? {
+        isSanitized ? nil : fields.map { $0[1] * pageSize }
+    }
+
+    /// The size of the address space, and of what is occupied of it, in pages.
+    private static var fields: [Int]? {
         #if os(Linux)
-            let fields = try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8).split(separator: " ")
-            guard let fields, let size = Int(fields[0]), let resident = Int(fields[1]) else { return nil }
-            // A sanitizer reserves terabytes of addresses, and keeps released memory back: nothing to be learned there.
-            guard size * pageSize < 1 << 40 else { return nil }
-            return resident * pageSize
+        try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8).split(separator: " ").prefix(2).compactMap {
+            Int($0)
+        }
         #else
-            return nil
+        nil
         #endif
     }
 
