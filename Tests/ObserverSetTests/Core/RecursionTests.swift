@@ -95,7 +95,7 @@ struct RecursionTests {
     /// stack in a debug build. In a process of its own, since a stack that is too small ends it.
     @Test(
         "Notifications nest 10,000 deep on a stack of 8 MiB, 6,000 with owners", .timeLimit(.minutes(5)),
-        arguments: DeepForm.allCases)
+        .disabled(if: ResidentMemory.isSanitized, "A sanitizer enlarges frames"), arguments: DeepForm.allCases)
     func deepOnALargeStack(form: DeepForm) async {
         await #expect(processExitsWith: .success) { [form] in
             let limit = form == .owner ? 6_000 : 10_000
@@ -109,7 +109,7 @@ struct RecursionTests {
     /// Source: as before.
     @Test(
         "Notifications nest 500 deep on a stack of 512 KiB, 350 with owners", .timeLimit(.minutes(5)),
-        arguments: DeepForm.allCases)
+        .disabled(if: ResidentMemory.isSanitized, "A sanitizer enlarges frames"), arguments: DeepForm.allCases)
     func deepOnASmallStack(form: DeepForm) async {
         await #expect(processExitsWith: .success) { [form] in
             let limit = form == .owner ? 350 : 500
