@@ -29,6 +29,7 @@ struct Promise01NoUserCodeUnderTheLockTests {
         await set.settled()
 
         #expect(ended.value == 1)
+        set.removeAll()
         registration.end()
     }
 
