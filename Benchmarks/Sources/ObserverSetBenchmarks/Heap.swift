@@ -1,142 +1,142 @@
 #if canImport(Glibc)
-    import Synchronization
+import Synchronization
 
-    /// Counts what the process allocates, block by block.
-    ///
-    /// The manifest has the linker name the functions below `malloc` and so on, and the dynamic linker looks in the program
-    /// before it looks in the C library, for every library that it loads. So nothing escapes the count, neither the
-    /// runtime's allocations nor those that are freed at once, and nothing is guessed from totals.
-    enum Heap {
-        struct Change {
-            /// How many blocks were allocated, or allocated anew in another size.
-            let allocations: Int
-            /// How many bytes more are in use than before, the allocator's own eight for each block included.
-            let bytes: Int
+/// Counts what the process allocates, block by block.
+///
+/// The manifest has the linker name the functions below `malloc` and so on, and the dynamic linker looks in the program
+/// before it looks in the C library, for every library that it loads. So nothing escapes the count, neither the
+/// runtime's allocations nor those that are freed at once, and nothing is guessed from totals.
+enum Heap {
+    struct Change {
+        /// How many blocks were allocated, or allocated anew in another size.
+        let allocations: Int
+        /// How many bytes more are in use than before, the allocator's own eight for each block included.
+        let bytes: Int
+    }
+
+    /// What all threads together allocated and freed while `body` ran; not to be nested.
+    static func change(during body: () -> Void) -> Change {
+        allocations.store(0, ordering: .relaxed)
+        bytes.store(0, ordering: .relaxed)
+        isCounting.store(true, ordering: .sequentiallyConsistent)
+        body()
+        isCounting.store(false, ordering: .sequentiallyConsistent)
+        return Change(
+            allocations: allocations.load(ordering: .relaxed), bytes: bytes.load(ordering: .relaxed))
+    }
+
+    /// Stops the program if it was linked so that its functions are not asked.
+    static func checkThatItCounts() {
+        var kept: Counter?
+        let change = change { kept = makeCounter() }
+        guard withExtendedLifetime(kept, { change.allocations == 1 && change.bytes == 32 }) else {
+            fatalError("counted \(change.allocations) blocks of \(change.bytes) bytes instead of one of 32")
         }
-
-        /// What all threads together allocated and freed while `body` ran; not to be nested.
-        static func change(during body: () -> Void) -> Change {
-            allocations.store(0, ordering: .relaxed)
-            bytes.store(0, ordering: .relaxed)
-            isCounting.store(true, ordering: .sequentiallyConsistent)
-            body()
-            isCounting.store(false, ordering: .sequentiallyConsistent)
-            return Change(
-                allocations: allocations.load(ordering: .relaxed), bytes: bytes.load(ordering: .relaxed))
-        }
-
-        /// Stops the program if it was linked so that its functions are not asked.
-        static func checkThatItCounts() {
-            var kept: Counter?
-            let change = change { kept = makeCounter() }
-            guard withExtendedLifetime(kept, { change.allocations == 1 && change.bytes == 32 }) else {
-                fatalError("counted \(change.allocations) blocks of \(change.bytes) bytes instead of one of 32")
-            }
-        }
-
-        /// Not inlined: where the compiler sees both ends of an object's life it may do without the heap.
-        @inline(never)
-        private static func makeCounter() -> Counter { Counter() }
     }
 
-    // All constants, so that the optimizer lays them out in the program. Without it they are made at their first use, which
-    // allocates: a debug build must not touch them while it does.
-    private let isCounting = Atomic<Bool>(false)
-    private let allocations = Atomic<Int>(0)
-    private let bytes = Atomic<Int>(0)
+    /// Not inlined: where the compiler sees both ends of an object's life it may do without the heap.
+    @inline(never)
+    private static func makeCounter() -> Counter { Counter() }
+}
 
-    @inline(__always)
-    private func allocated(_ block: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
-        #if !DEBUG
-            if isCounting.load(ordering: .relaxed), let block {
-                allocations.wrappingAdd(1, ordering: .relaxed)
-                bytes.wrappingAdd(usableSize(block) + 8, ordering: .relaxed)
-            }
-        #endif
-        return block
+// All constants, so that the optimizer lays them out in the program. Without it they are made at their first use, which
+// allocates: a debug build must not touch them while it does.
+private let isCounting = Atomic<Bool>(false)
+private let allocations = Atomic<Int>(0)
+private let bytes = Atomic<Int>(0)
+
+@inline(__always)
+private func allocated(_ block: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+    #if !DEBUG
+    if isCounting.load(ordering: .relaxed), let block {
+        allocations.wrappingAdd(1, ordering: .relaxed)
+        bytes.wrappingAdd(usableSize(block) + 8, ordering: .relaxed)
     }
+    #endif
+    return block
+}
 
-    @inline(__always)
-    private func freeing(_ block: UnsafeMutableRawPointer?) {
-        #if !DEBUG
-            if isCounting.load(ordering: .relaxed), let block {
-                bytes.wrappingSubtract(usableSize(block) + 8, ordering: .relaxed)
-            }
-        #endif
+@inline(__always)
+private func freeing(_ block: UnsafeMutableRawPointer?) {
+    #if !DEBUG
+    if isCounting.load(ordering: .relaxed), let block {
+        bytes.wrappingSubtract(usableSize(block) + 8, ordering: .relaxed)
     }
+    #endif
+}
 
-    // MARK: The program's own, public so that the dynamic linker sees them
+// MARK: The program's own, public so that the dynamic linker sees them
 
-    /// The program's `malloc`.
-    @_cdecl("counted_malloc")
-    public func countedAllocate(_ size: Int) -> UnsafeMutableRawPointer? {
-        allocated(libraryAllocate(size))
-    }
+/// The program's `malloc`.
+@_cdecl("counted_malloc")
+public func countedAllocate(_ size: Int) -> UnsafeMutableRawPointer? {
+    allocated(libraryAllocate(size))
+}
 
-    /// The program's `calloc`.
-    @_cdecl("counted_calloc")
-    public func countedAllocateZeroed(_ count: Int, _ size: Int) -> UnsafeMutableRawPointer? {
-        allocated(libraryAllocateZeroed(count, size))
-    }
+/// The program's `calloc`.
+@_cdecl("counted_calloc")
+public func countedAllocateZeroed(_ count: Int, _ size: Int) -> UnsafeMutableRawPointer? {
+    allocated(libraryAllocateZeroed(count, size))
+}
 
-    /// The program's `realloc`.
-    @_cdecl("counted_realloc")
-    public func countedReallocate(_ block: UnsafeMutableRawPointer?, _ size: Int) -> UnsafeMutableRawPointer? {
-        freeing(block)
-        return allocated(libraryReallocate(block, size))
-    }
+/// The program's `realloc`.
+@_cdecl("counted_realloc")
+public func countedReallocate(_ block: UnsafeMutableRawPointer?, _ size: Int) -> UnsafeMutableRawPointer? {
+    freeing(block)
+    return allocated(libraryReallocate(block, size))
+}
 
-    /// The program's `aligned_alloc`.
-    @_cdecl("counted_aligned_alloc")
-    public func countedAllocateAligned(_ alignment: Int, _ size: Int) -> UnsafeMutableRawPointer? {
-        allocated(libraryAllocateAligned(alignment, size))
-    }
+/// The program's `aligned_alloc`.
+@_cdecl("counted_aligned_alloc")
+public func countedAllocateAligned(_ alignment: Int, _ size: Int) -> UnsafeMutableRawPointer? {
+    allocated(libraryAllocateAligned(alignment, size))
+}
 
-    /// The program's `memalign`.
-    @_cdecl("counted_memalign")
-    public func countedAllocateAlignedOldStyle(_ alignment: Int, _ size: Int) -> UnsafeMutableRawPointer? {
-        allocated(libraryAllocateAligned(alignment, size))
-    }
+/// The program's `memalign`.
+@_cdecl("counted_memalign")
+public func countedAllocateAlignedOldStyle(_ alignment: Int, _ size: Int) -> UnsafeMutableRawPointer? {
+    allocated(libraryAllocateAligned(alignment, size))
+}
 
-    /// The program's `posix_memalign`.
-    @_cdecl("counted_posix_memalign")
-    public func countedAllocateAlignedByReference(
-        _ block: UnsafeMutablePointer<UnsafeMutableRawPointer?>, _ alignment: Int, _ size: Int
-    ) -> Int32 {
-        guard let result = allocated(libraryAllocateAligned(alignment, size)) else { return outOfMemory }
-        block.pointee = result
-        return 0
-    }
+/// The program's `posix_memalign`.
+@_cdecl("counted_posix_memalign")
+public func countedAllocateAlignedByReference(
+    _ block: UnsafeMutablePointer<UnsafeMutableRawPointer?>, _ alignment: Int, _ size: Int
+) -> Int32 {
+    guard let result = allocated(libraryAllocateAligned(alignment, size)) else { return outOfMemory }
+    block.pointee = result
+    return 0
+}
 
-    /// The program's `free`.
-    @_cdecl("counted_free")
-    public func countedFree(_ block: UnsafeMutableRawPointer?) {
-        freeing(block)
-        libraryFree(block)
-    }
+/// The program's `free`.
+@_cdecl("counted_free")
+public func countedFree(_ block: UnsafeMutableRawPointer?) {
+    freeing(block)
+    libraryFree(block)
+}
 
-    /// `ENOMEM`.
-    private let outOfMemory: Int32 = 12
+/// `ENOMEM`.
+private let outOfMemory: Int32 = 12
 
-    // MARK: The C library's, by the names that it has for those who put theirs before it
+// MARK: The C library's, by the names that it has for those who put theirs before it
 
-    // Swift and C call functions of nothing but integers and pointers in the same way.
+// Swift and C call functions of nothing but integers and pointers in the same way.
 
-    @_silgen_name("__libc_malloc")
-    private func libraryAllocate(_ size: Int) -> UnsafeMutableRawPointer?
+@_silgen_name("__libc_malloc")
+private func libraryAllocate(_ size: Int) -> UnsafeMutableRawPointer?
 
-    @_silgen_name("__libc_calloc")
-    private func libraryAllocateZeroed(_ count: Int, _ size: Int) -> UnsafeMutableRawPointer?
+@_silgen_name("__libc_calloc")
+private func libraryAllocateZeroed(_ count: Int, _ size: Int) -> UnsafeMutableRawPointer?
 
-    @_silgen_name("__libc_realloc")
-    private func libraryReallocate(_ block: UnsafeMutableRawPointer?, _ size: Int) -> UnsafeMutableRawPointer?
+@_silgen_name("__libc_realloc")
+private func libraryReallocate(_ block: UnsafeMutableRawPointer?, _ size: Int) -> UnsafeMutableRawPointer?
 
-    @_silgen_name("__libc_memalign")
-    private func libraryAllocateAligned(_ alignment: Int, _ size: Int) -> UnsafeMutableRawPointer?
+@_silgen_name("__libc_memalign")
+private func libraryAllocateAligned(_ alignment: Int, _ size: Int) -> UnsafeMutableRawPointer?
 
-    @_silgen_name("__libc_free")
-    private func libraryFree(_ block: UnsafeMutableRawPointer?)
+@_silgen_name("__libc_free")
+private func libraryFree(_ block: UnsafeMutableRawPointer?)
 
-    @_silgen_name("malloc_usable_size")
-    private func usableSize(_ block: UnsafeMutableRawPointer) -> Int
+@_silgen_name("malloc_usable_size")
+private func usableSize(_ block: UnsafeMutableRawPointer) -> Int
 #endif

@@ -3,142 +3,142 @@ import ObserverSet
 /// What is allocated: by notifying, for each observer, for each set.
 enum MemoryRows {
     #if canImport(Glibc)
-        static var all: [Row] { allocations + sizes }
+    static var all: [Row] { allocations + sizes }
     #else
-        // There is no count of allocations for this platform.
-        static var all: [Row] { [] }
+    // There is no count of allocations for this platform.
+    static var all: [Row] { [] }
     #endif
 }
 
 #if canImport(Glibc)
-    extension MemoryRows {
-        // MARK: Allocations
+extension MemoryRows {
+    // MARK: Allocations
 
-        private static let counts = [0, 1, 10, 100, 1000]
-        private static let notifications = 1000
+    private static let counts = [0, 1, 10, 100, 1000]
+    private static let notifications = 1000
 
-        private static var allocations: [Row] {
-            [
-                allocating("add") { allocated(by: NotifyRows.plainSet($0)) },
-                allocating("addNonisolated") { allocated(by: NotifyRows.nonisolatedSet($0)) },
-                allocating("weak owners, closure") { allocated(by: closures(owners($0))) },
-                allocating("weak owners, method") { allocated(by: methods(owners($0))) },
-                allocating("on the observers' actor") { count in
-                    MainActor.assumeIsolated { allocatedOnMain(by: NotifyRows.mainActorSet(count)) }
-                },
-            ]
-        }
+    private static var allocations: [Row] {
+        [
+            allocating("add") { allocated(by: NotifyRows.plainSet($0)) },
+            allocating("addNonisolated") { allocated(by: NotifyRows.nonisolatedSet($0)) },
+            allocating("weak owners, closure") { allocated(by: closures(owners($0))) },
+            allocating("weak owners, method") { allocated(by: methods(owners($0))) },
+            allocating("on the observers' actor") { count in
+                MainActor.assumeIsolated { allocatedOnMain(by: NotifyRows.mainActorSet(count)) }
+            },
+        ]
+    }
 
-        /// How many blocks are allocated, at worst, in one notification of a set of any size.
-        private static func allocating(_ form: String, _ allocated: @escaping @Sendable (Int) -> Int) -> Row {
-            .figure("allocations per notify, N = 0…1000, \(form)", reach: .figure(atMost: 0, unit: "blocks")) { _ in
-                Heap.checkThatItCounts()
-                return Double(counts.map(allocated).max()!) / Double(notifications)
-            }
-        }
-
-        // The very first notification does not count: in it the runtime may make metadata.
-
-        private static func allocated(by set: ObserverSet<Int>) -> Int {
-            set.notify(0)
-            return Heap.change {
-                for value in 0..<notifications { set.notify(value) }
-            }.allocations
-        }
-
-        @MainActor
-        private static func allocatedOnMain(by set: ObserverSet<Int>) -> Int {
-            set.notify(0)
-            return Heap.change {
-                for value in 0..<notifications { set.notify(value) }
-            }.allocations
-        }
-
-        /// Owners that live as long as the program, so that they need not be carried along with their set.
-        private static func owners(_ count: Int) -> [Owner] {
-            let owners = (0..<count).map { _ in Owner() }
-            for owner in owners { _ = Unmanaged.passRetained(owner) }
-            return owners
-        }
-
-        // MARK: Bytes
-
-        private static let observers = 100_000
-
-        private static var sizes: [Row] {
-            [
-                .figure("bytes per observer, addNonisolated", reach: .figure(atMost: 96, unit: "bytes")) { _ in
-                    perObserver { NotifyRows.nonisolatedSet(observers) }
-                },
-                .figure("bytes per observer, add", reach: .figure(atMost: 128, unit: "bytes")) { _ in
-                    perObserver { NotifyRows.plainSet(observers) }
-                },
-                .figure("bytes per observer, weak owner, closure", reach: .figure(atMost: 176, unit: "bytes")) { _ in
-                    let owners = knownOwners()
-                    return perObserver { closures(owners) }
-                },
-                .figure("bytes per observer, weak owner, method", reach: .figure(atMost: 176, unit: "bytes")) { _ in
-                    let owners = knownOwners()
-                    return perObserver { methods(owners) }
-                },
-                .figure(
-                    "bytes per observer, closure, owner's first weak reference", reach: .told(unit: "bytes")
-                ) { _ in
-                    let owners = (0..<observers).map { _ in Owner() }
-                    return perObserver { closures(owners) }
-                },
-                .figure("bytes per set, never observed", reach: .figure(atMost: 96, unit: "bytes")) { _ in
-                    perSet { ObserverSet<Int>() }
-                },
-                .figure("bytes per set, 1 observer", reach: .told(unit: "bytes")) { _ in
-                    perSet { NotifyRows.nonisolatedSet(1) }
-                },
-            ]
-        }
-
-        private static func perObserver(_ make: () -> ObserverSet<Int>) -> Double {
+    /// How many blocks are allocated, at worst, in one notification of a set of any size.
+    private static func allocating(_ form: String, _ allocated: @escaping @Sendable (Int) -> Int) -> Row {
+        .figure("allocations per notify, N = 0…1000, \(form)", reach: .figure(atMost: 0, unit: "blocks")) { _ in
             Heap.checkThatItCounts()
-            var set: ObserverSet<Int>?
-            let change = Heap.change { set = make() }
-            return withExtendedLifetime(set) { Double(change.bytes) / Double(observers) }
-        }
-
-        private static func perSet(_ make: () -> ObserverSet<Int>) -> Double {
-            Heap.checkThatItCounts()
-            let count = 10_000
-            var sets: [ObserverSet<Int>] = []
-            sets.reserveCapacity(count)
-            let change = Heap.change {
-                for _ in 0..<count { sets.append(make()) }
-            }
-            return withExtendedLifetime(sets) { Double(change.bytes) / Double(count) }
-        }
-
-        /// Owners that have been referenced weakly before.
-        ///
-        /// The first weak reference to an object makes the runtime allocate a side table, which stays as long as the object
-        /// does; whoever makes it pays.
-        private static func knownOwners() -> [Owner] {
-            (0..<observers).map { _ in
-                let owner = Owner()
-                weak let reference = owner
-                precondition(reference === owner)
-                return owner
-            }
-        }
-
-        @inline(never)
-        private static func closures(_ owners: [Owner]) -> ObserverSet<Int> {
-            let set = ObserverSet<Int>()
-            for owner in owners { set.add(owner) { owner, value in owner.value &+= value } }
-            return set
-        }
-
-        @inline(never)
-        private static func methods(_ owners: [Owner]) -> ObserverSet<Int> {
-            let set = ObserverSet<Int>()
-            for owner in owners { set.add(owner, Owner.receive) }
-            return set
+            return Double(counts.map(allocated).max()!) / Double(notifications)
         }
     }
+
+    // The very first notification does not count: in it the runtime may make metadata.
+
+    private static func allocated(by set: ObserverSet<Int>) -> Int {
+        set.notify(0)
+        return Heap.change {
+            for value in 0..<notifications { set.notify(value) }
+        }.allocations
+    }
+
+    @MainActor
+    private static func allocatedOnMain(by set: ObserverSet<Int>) -> Int {
+        set.notify(0)
+        return Heap.change {
+            for value in 0..<notifications { set.notify(value) }
+        }.allocations
+    }
+
+    /// Owners that live as long as the program, so that they need not be carried along with their set.
+    private static func owners(_ count: Int) -> [Owner] {
+        let owners = (0..<count).map { _ in Owner() }
+        for owner in owners { _ = Unmanaged.passRetained(owner) }
+        return owners
+    }
+
+    // MARK: Bytes
+
+    private static let observers = 100_000
+
+    private static var sizes: [Row] {
+        [
+            .figure("bytes per observer, addNonisolated", reach: .figure(atMost: 96, unit: "bytes")) { _ in
+                perObserver { NotifyRows.nonisolatedSet(observers) }
+            },
+            .figure("bytes per observer, add", reach: .figure(atMost: 128, unit: "bytes")) { _ in
+                perObserver { NotifyRows.plainSet(observers) }
+            },
+            .figure("bytes per observer, weak owner, closure", reach: .figure(atMost: 176, unit: "bytes")) { _ in
+                let owners = knownOwners()
+                return perObserver { closures(owners) }
+            },
+            .figure("bytes per observer, weak owner, method", reach: .figure(atMost: 176, unit: "bytes")) { _ in
+                let owners = knownOwners()
+                return perObserver { methods(owners) }
+            },
+            .figure(
+                "bytes per observer, closure, owner's first weak reference", reach: .told(unit: "bytes")
+            ) { _ in
+                let owners = (0..<observers).map { _ in Owner() }
+                return perObserver { closures(owners) }
+            },
+            .figure("bytes per set, never observed", reach: .figure(atMost: 96, unit: "bytes")) { _ in
+                perSet { ObserverSet<Int>() }
+            },
+            .figure("bytes per set, 1 observer", reach: .told(unit: "bytes")) { _ in
+                perSet { NotifyRows.nonisolatedSet(1) }
+            },
+        ]
+    }
+
+    private static func perObserver(_ make: () -> ObserverSet<Int>) -> Double {
+        Heap.checkThatItCounts()
+        var set: ObserverSet<Int>?
+        let change = Heap.change { set = make() }
+        return withExtendedLifetime(set) { Double(change.bytes) / Double(observers) }
+    }
+
+    private static func perSet(_ make: () -> ObserverSet<Int>) -> Double {
+        Heap.checkThatItCounts()
+        let count = 10_000
+        var sets: [ObserverSet<Int>] = []
+        sets.reserveCapacity(count)
+        let change = Heap.change {
+            for _ in 0..<count { sets.append(make()) }
+        }
+        return withExtendedLifetime(sets) { Double(change.bytes) / Double(count) }
+    }
+
+    /// Owners that have been referenced weakly before.
+    ///
+    /// The first weak reference to an object makes the runtime allocate a side table, which stays as long as the object
+    /// does; whoever makes it pays.
+    private static func knownOwners() -> [Owner] {
+        (0..<observers).map { _ in
+            let owner = Owner()
+            weak let reference = owner
+            precondition(reference === owner)
+            return owner
+        }
+    }
+
+    @inline(never)
+    private static func closures(_ owners: [Owner]) -> ObserverSet<Int> {
+        let set = ObserverSet<Int>()
+        for owner in owners { set.add(owner) { owner, value in owner.value &+= value } }
+        return set
+    }
+
+    @inline(never)
+    private static func methods(_ owners: [Owner]) -> ObserverSet<Int> {
+        let set = ObserverSet<Int>()
+        for owner in owners { set.add(owner, Owner.receive) }
+        return set
+    }
+}
 #endif

@@ -11,10 +11,10 @@ nonisolated func run(_ arguments: some Sequence<String>) -> Int32 {
         return 2
     }
     #if DEBUG
-        complain("Figures of a debug build say nothing: run with -c release.")
-        return 2
+    complain("Figures of a debug build say nothing: run with -c release.")
+    return 2
     #else
-        return report(options)
+    return report(options)
     #endif
 }
 
