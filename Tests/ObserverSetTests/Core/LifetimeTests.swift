@@ -487,19 +487,18 @@ struct LifetimeTests {
     @Test("Threads that add, remove and let owners die for long leave no memory behind", .timeLimit(.minutes(5)))
     func longChurn() async {
         await #expect(processExitsWith: .success) {
-            let count = ProcessInfo.wantsLongTests ? 10_000_000 : 200_000
+            let count = ProcessInfo.wantsLongTests ? 10_000_000 : 1_000_000
             let set = ObserverSet<Int>()
             let lifetimes = Lifetimes()
 
             let growth = await ResidentMemory.growth {
-                await churn(set, 50_000, lifetimes)
+                await churn(set, 100_000, lifetimes)
             } _: {
                 await churn(set, count, lifetimes)
             }
 
-            // A thread that is stopped inside a pass keeps what the other removes meanwhile, and the allocator does not give
-            // that back. A leak of one entry in two would exceed the bound by far.
-            #expect(growth < 4 << 20)
+            // What the allocator keeps for threads varies by a mebibyte or two; one leaked entry in ten would be eight.
+            #expect(growth < 8 << 20)
             #expect(set.isEmpty)
             set.removeAll()
             #expect(lifetimes.count == 0)

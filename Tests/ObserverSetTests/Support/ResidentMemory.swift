@@ -11,7 +11,18 @@ enum ResidentMemory {
 
     /// The occupied memory in bytes; nil where it is not known, or not the program's own.
     static var bytes: Int? {
-        isSanitized ? nil : fields.map { $0[1] * pageSize }
+        guard !isSanitized else { return nil }
+        giveBack()
+        return fields.map { $0[1] * pageSize }
+    }
+
+    /// Has the allocator give back what is free: a peak that has passed is no leak.
+    private static func giveBack() {
+        #if os(Linux)
+        // glibc's `malloc_trim`, which its module map leaves out; other C libraries do without.
+        guard let symbol = unsafe dlsym(nil, "malloc_trim") else { return }
+        _ = unsafe unsafeBitCast(symbol, to: (@convention(c) (Int) -> Int32).self)(0)
+        #endif
     }
 
     /// The size of the address space, and of what is occupied of it, in pages.
