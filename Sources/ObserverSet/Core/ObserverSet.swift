@@ -176,7 +176,7 @@ extension ObserverSet: NotificationSource {
 
     /// Ends a registration, if it is one of this set's.
     ///
-    /// See ``ObserverToken/remove()``.
+    /// See ``ObserverToken/remove()``, which also ends what a token of several sources stands for; this does not.
     ///
     /// - Returns: True for exactly one caller; false for a token of another set, or of a registration that has ended.
     /// - Complexity: Amortised O(1), plus at most O(log *n*) to find the entry.
@@ -227,12 +227,13 @@ extension ObserverSet: NotificationSource {
 extension ObserverSet: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     /// The parameters' type and the number of observers.
     public var description: String {
-        "ObserverSet<\(Parameters.self)>(\(count) observers)"
+        describe(count: count)
     }
 
     /// The description and a line for each observer: its owner's type, where it runs, and who registered it.
     public var debugDescription: String {
-        ([description] + lines.map { "  " + $0 }).joined(separator: "\n")
+        let lines = lines
+        return ([describe(count: lines.count)] + lines.map { "  " + $0 }).joined(separator: "\n")
     }
 
     /// A mirror with a child for each observer: its owner's type, where it runs, and who registered it.
@@ -241,4 +242,8 @@ extension ObserverSet: CustomStringConvertible, CustomDebugStringConvertible, Cu
     }
 
     private var lines: [String] { registry?.descriptions ?? [] }
+
+    private func describe(count: Int) -> String {
+        "ObserverSet<\(Parameters.self)>(\(count) observer\(count == 1 ? "" : "s"))"
+    }
 }

@@ -16,6 +16,13 @@ struct DescriptionTests {
         #expect("\(set)" == set.description)
     }
 
+    @Test("One observer is counted in the singular")
+    func one() {
+        set.add { _ in }
+
+        #expect(set.description == "ObserverSet<Int>(1 observer)")
+    }
+
     @Test("The description names parameters of every kind")
     func parameters() {
         #expect(ObserverSet<Void>().description.hasPrefix("ObserverSet<()>"))
