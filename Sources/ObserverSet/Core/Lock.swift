@@ -5,7 +5,9 @@ import Synchronization
 /// A critical section copies, swaps and returns what it displaced. It never calls out, never loads a weak reference and
 /// never drops the last reference to a value of the user: each of these could run a `deinit` that comes back here
 /// (promise 1). `CallOut.assertNoLockIsHeld()` stands before every call-out and fails where that rule is broken.
-struct Lock<State: ~Copyable & Sendable>: ~Copyable, Sendable {
+///
+/// `package`, not internal: the layers guard what is theirs with it, and are held to the same rule.
+package struct Lock<State: ~Copyable & Sendable>: ~Copyable, Sendable {
     private let mutex: Mutex<State>
 
     #if OBSERVERSET_TSAN
@@ -16,12 +18,12 @@ struct Lock<State: ~Copyable & Sendable>: ~Copyable, Sendable {
     private let witness = Atomic<UInt>(0)
     #endif
 
-    init(_ state: consuming sending State) {
+    package init(_ state: consuming sending State) {
         mutex = Mutex(state)
     }
 
     @inline(__always)
-    func withLock<Result: Sendable>(_ body: (inout State) -> Result) -> Result {
+    package func withLock<Result: Sendable>(_ body: (inout State) -> Result) -> Result {
         mutex.withLock { state in
             retellLocking()
             defer { retellUnlocking() }

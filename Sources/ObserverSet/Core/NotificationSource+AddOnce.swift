@@ -62,7 +62,7 @@ extension NotificationSource {
 ///
 /// It stands between the token that is handed out and the registration's own, so that one state decides between a call
 /// and `remove()`; and so that a value that was enqueued is delivered even if the set has died meanwhile.
-private final class Once: TokenIssuer, @unchecked Sendable {
+final class Once: TokenIssuer, @unchecked Sendable {
     private enum State: Sendable {
         /// `register` has not returned yet.
         case registering

@@ -49,3 +49,28 @@ extension NotificationSource {
         register(Observer(owner: owner, nonisolated: observer, site: Site(fileID: fileID, line: line)).on(queue))
     }
 }
+
+extension NotificationSource where Parameters == Void {
+    /// Adds an observer that lives as long as its owner, and runs on a dispatch queue, in the order of the
+    /// notifications.
+    ///
+    /// See the same form for sources that tell something.
+    ///
+    /// - Parameters:
+    ///   - queue: Where the observer runs.
+    ///   - owner: Whom the observer belongs to; held weakly.
+    ///   - observer: What to call with the owner.
+    ///   - fileID: Where the registration stands, for descriptions.
+    ///   - line: Where the registration stands, for descriptions.
+    /// - Returns: A token that ends the registration before its owner does.
+    /// - Complexity: Amortised O(1).
+    @discardableResult
+    public func add<Owner: AnyObject & Sendable>(
+        on queue: DispatchQueue,
+        _ owner: Owner,
+        _ observer: @escaping @Sendable (Owner) -> Void,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> ObserverToken {
+        add(on: queue, owner, { owner, _ in observer(owner) }, fileID: fileID, line: line)
+    }
+}

@@ -83,3 +83,4 @@ actor Index {
 }
 
 await run()
+await useGroupsAndBags()

@@ -109,3 +109,4 @@ let counted = await statistics.fractions
 let hasFinished = await statistics.hasFinished
 let recorded = await recorder.fractions
 precondition(counted == [0.25, 0.5, 0.75, 1] && hasFinished && recorded == counted)
+await useGroupsAndBags()

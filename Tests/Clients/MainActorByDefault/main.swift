@@ -101,3 +101,4 @@ await download.finished.settled()
 precondition(bar.fractions == [0.25, 0.5, 0.75, 1] && bar.hasFinished)
 let counted = await statistics.fractions
 precondition(counted == bar.fractions)
+await useGroupsAndBags()

@@ -1,3 +1,4 @@
+import Dispatch
 import ObserverSet
 import Testing
 
@@ -25,6 +26,32 @@ struct ParametersTests {
         set.notify(())
 
         #expect(log.entries.dropFirst(5) == ["closure", "owner", "nothing", "nonisolated"])
+    }
+
+    @Test("Void: a closure with an owner need not name a parameter", .timeLimit(.minutes(5)))
+    func voidWithOwner() async {
+        let set = ObserverSet<Void>()
+        let collector = Collector()
+        set.add(listener) { listener in listener.note("owner") }
+        set.add(listener) { $0.note("short") }
+        set.addOnce(listener) { listener in listener.note("once") }
+        set.addNonisolated(listener) { listener in listener.note("nonisolated") }
+        let rest = [
+            set.add(on: DispatchQueue(label: "Q"), listener) { listener in listener.note("queue") },
+            set.add(collector) { collector in collector.sums.append(0) },
+            set.add(listener) { @MainActor listener in listener.note("main") },
+        ]
+
+        set.notify()
+        #expect(log.entries.prefix(4) == ["owner", "short", "once", "nonisolated"])
+        await set.settled()
+        #expect(Set(log.entries.dropFirst(4)) == ["queue", "main"])
+        #expect(await collector.sums == [0])
+
+        for token in rest { #expect(token.remove()) }
+        set.notify()
+        #expect(log.entries.dropFirst(6) == ["owner", "short", "nonisolated"])
+        #expect(set.debugDescription.contains("Listener, nonisolated, registered at ObserverSetTests/ParametersTests"))
     }
 
     @Test("A single value: closures and a method of one parameter")

@@ -5,6 +5,21 @@ struct Operation: CustomStringConvertible {
     enum Verb: CaseIterable {
         case add, removeByToken, removeBySet, removeByForeignSet, removeAll, removeAllOwned
         case replaceOwner, dropOwner, replaceSet, notify, count, isEmpty, isActive
+        case addToGroup, store, emptyBag, replaceBag, countBag
+    }
+
+    /// The members of a group, of which some set is the first.
+    enum Members: CaseIterable {
+        case both, bothReversed, sameTwice, nested
+
+        /// The sets with whom an observer of the group is registered, in order.
+        func sets(first: Int) -> [Int] {
+            switch self {
+            case .both, .nested: [first, 1 - first]
+            case .bothReversed: [1 - first, first]
+            case .sameTwice: [first, first]
+            }
+        }
     }
 
     /// The synchronous kinds of observer.
@@ -26,11 +41,20 @@ struct Operation: CustomStringConvertible {
     /// What the new observer or owner does when it is called, and when it or its capture dies.
     var program = 0
     var farewell = 0
+    /// Which of the world's bags.
+    var bag = 0
+    var members = Members.both
 
     var description: String {
         switch verb {
         case .add:
             "add \(kind) to set \(set), owner \(owner), program \(program), farewell \(farewell)"
+        case .addToGroup:
+            "add \(kind) to a group of \(members.sets(first: set)), owner \(owner), program \(program), farewell \(farewell)"
+        case .store:
+            "store the registration \(back) back in bag \(bag)"
+        case .emptyBag, .replaceBag, .countBag:
+            "\(verb) \(bag)"
         case .removeByToken, .removeBySet, .removeByForeignSet, .isActive:
             "\(verb) of the registration \(back) back"
         case .removeAll, .notify, .count, .isEmpty, .replaceSet:
@@ -49,6 +73,7 @@ struct Operation: CustomStringConvertible {
 struct Event: Equatable, CustomStringConvertible {
     enum Tag: UInt64 {
         case called, methodCalled, captureDied, ownerDied, removed, removedOwned, counted, isEmpty, isActive
+        case bagCounted
     }
 
     private let bits: UInt64
@@ -73,6 +98,7 @@ struct Event: Equatable, CustomStringConvertible {
 struct OperationGenerator {
     static let setCount = 2
     static let ownerCount = 4
+    static let bagCount = 2
     /// The number of programs in a round, of which the first is empty.
     static let programCount = 16
 
@@ -107,6 +133,8 @@ struct OperationGenerator {
         operation.back = below(64)
         operation.program = program()
         operation.farewell = program()
+        operation.bag = below(Self.bagCount)
+        operation.members = Operation.Members.allCases[below(Operation.Members.allCases.count)]
         return operation
     }
 
@@ -120,8 +148,12 @@ struct OperationGenerator {
         case 0..<180: .notify
         case 180..<380: isCrowded ? .removeByToken : .add
         case 380..<580: isCrowded ? .removeBySet : .add
-        case 580..<680: .add
-        case 680..<750: .removeByToken
+        case 580..<650: .add
+        case 650..<680: isCrowded ? .emptyBag : .addToGroup
+        case 680..<710: .removeByToken
+        case 710..<740: .store
+        case 740..<745: .emptyBag
+        case 745..<750: .replaceBag
         case 750..<770: .removeByForeignSet
         case 770..<775: .removeAll
         case 775..<790: .removeAllOwned
@@ -129,7 +161,8 @@ struct OperationGenerator {
         case 820..<840: .dropOwner
         case 840..<850: .replaceSet
         case 850..<900: .count
-        case 900..<950: .isEmpty
+        case 900..<930: .isEmpty
+        case 930..<950: .countBag
         default: .isActive
         }
     }

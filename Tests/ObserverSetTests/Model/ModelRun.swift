@@ -90,8 +90,9 @@ struct ModelRound {
     }
 
     private func report(_ difference: String) -> String {
-        // Its observers hold the world that holds the sets.
+        // Its observers hold the world that holds the sets; and the model's entries hold their sets.
         tested.close()
+        model.abandon()
         let operations = recent.suffix(20).map { "  \($0)" }.joined(separator: "\n")
         let programs = model.programs.enumerated().dropFirst().map { "  \($0): \($1)" }.joined(separator: "\n")
         return "\(difference)\nthe last operations:\n\(operations)\nprograms:\n\(programs)"

@@ -7,6 +7,7 @@ final class ModelWorld: World {
     enum Fault: CaseIterable {
         case callsAddedDuringThePass, callsRemoved, callsDeadOwners, callsOnceTwice, callsInReverse
         case removesTwice, removesForeign, releasesDuringThePass, countsDead, finishesNoPassOfADeadSet
+        case countsEndedInBags, emptiesNoBag, endsOneMemberOnly
     }
 
     private final class Owner {
@@ -23,20 +24,54 @@ final class ModelWorld: World {
         }
     }
 
-    private final class Entry {
+    /// What a token stands for: an entry in one set, or one for each member of a group.
+    private final class Registration {
         let id: Int
         let operation: Operation
         let owner: Owner?
-        var isRemoved = false
+        let isGroup: Bool
+        var entries: [Entry] = []
+        /// Of a group's: a caller of `remove` has been told that it ended it.
+        var hasBeenEnded = false
+        /// Of one that is called once: called, or removed by its token.
+        var isOver = false
+        /// How many of its entries hold the observer's capture: for certain, and being released at the moment.
+        var firmHolds = 0
+        var waningHolds = 0
+        var isCaptureDead = false
 
-        init(id: Int, operation: Operation, owner: Owner?) {
+        init(id: Int, operation: Operation, owner: Owner?, isGroup: Bool) {
             self.id = id
             self.operation = operation
             self.owner = owner
+            self.isGroup = isGroup
         }
 
         var isAlive: Bool { owner == nil || owner!.holds > 0 }
-        var isLiving: Bool { !isRemoved && isAlive }
+        var isActive: Bool { isAlive && !isOver && entries.contains { !$0.isRemoved } }
+    }
+
+    private final class Entry {
+        // The world holds all registrations that there ever were.
+        unowned let registration: Registration
+        let set: Model
+        var isRemoved = false
+
+        init(_ registration: Registration, in set: Model) {
+            self.registration = registration
+            self.set = set
+            registration.firmHolds += 1
+            registration.entries.append(self)
+        }
+
+        var owner: Owner? { registration.owner }
+        var isAlive: Bool { registration.isAlive }
+    }
+
+    private final class Bag {
+        var registrations: [Registration] = []
+        /// The world's own reference, and one for each call of the bag that is under way.
+        var holds = 1
     }
 
     private final class Model {
@@ -53,7 +88,8 @@ final class ModelWorld: World {
     private var owners: [Owner?]
     private var ownersMade = 0
     private var ownersAlive = 0
-    private var registrations: [(entry: Entry, set: Model)] = []
+    private var registrations: [Registration] = []
+    private var bags: [Bag] = []
 
     private var told: [Event] = []
     private var position = 0
@@ -64,6 +100,7 @@ final class ModelWorld: World {
         self.fault = fault
         owners = Array(repeating: nil, count: OperationGenerator.ownerCount)
         for _ in 0..<OperationGenerator.setCount { sets.append(Model()) }
+        for _ in 0..<OperationGenerator.bagCount { bags.append(Bag()) }
         super.init(programs: programs)
     }
 
@@ -81,33 +118,58 @@ final class ModelWorld: World {
     // MARK: Changes
 
     override func add(_ operation: Operation) {
+        register(operation, isGroup: false, with: [operation.set])
+    }
+
+    override func addToGroup(_ operation: Operation) {
+        register(operation, isGroup: true, with: operation.members.sets(first: operation.set))
+    }
+
+    private func register(_ operation: Operation, isGroup: Bool, with members: [Int]) {
         let owner = operation.kind.hasOwner ? owners[operation.owner] ?? makeOwner(in: operation.owner) : nil
-        let entry = Entry(id: registrations.count, operation: operation, owner: owner)
-        let set = sets[operation.set]
-        set.entries.append(entry)
-        registrations.append((entry, set))
+        let registration = Registration(id: registrations.count, operation: operation, owner: owner, isGroup: isGroup)
+        for member in members { sets[member].entries.append(Entry(registration, in: sets[member])) }
+        registrations.append(registration)
     }
 
     override func remove(_ registration: Int, by way: RemovalWay) {
-        let (entry, itsSet) = registrations[registration]
-        let place = entry.operation.set
+        let registration = registrations[registration]
+        let place = registration.operation.set
         let isAddressed =
             switch way {
             case .token: true
-            case .itsSet: sets[place] === itsSet
+            case .itsSet: !registration.isGroup && sets[place] === registration.entries[0].set
             case .anotherSet: fault == .removesForeign
             }
         let caller = way == .token ? nil : sets[way == .itsSet ? place : 1 - place]
         caller?.holds += 1
-        var isRemoved = isAddressed && (!entry.isRemoved || fault == .removesTwice)
-        if isAddressed, !entry.isRemoved {
-            entry.isRemoved = true
-            retire([entry], from: itsSet)
-            // The entry of a dead owner may have gone before: that is the set's to decide, but only once.
-            if !entry.isAlive { isRemoved = next == Event(.removed, registration, true) }
-        }
+        let isEnded = isAddressed && end(registration)
         if let caller { release(caller) }
-        expect(Event(.removed, registration, isRemoved))
+        expect(Event(.removed, registration.id, isEnded))
+    }
+
+    /// Does what a token's `remove` does, and returns what it says.
+    private func end(_ registration: Registration) -> Bool {
+        if registration.operation.kind.isOnce {
+            if registration.isOver { return fault == .removesTwice }
+            registration.isOver = true
+        }
+        var isEnded = fault == .removesTwice
+        var mayHaveBeenThere = false
+        for entry in registration.entries where !entry.isRemoved {
+            if entry.isAlive { isEnded = true } else { mayHaveBeenThere = true }
+            entry.isRemoved = true
+            retire([entry], from: entry.set)
+            if fault == .endsOneMemberOnly { break }
+        }
+        // The entry of a dead owner may have gone before: that is the set's to decide, but only once.
+        if !isEnded, mayHaveBeenThere { isEnded = next == Event(.removed, registration.id, true) }
+        if registration.isGroup, isEnded {
+            // An observer or a `deinit` may have removed the rest meanwhile.
+            if registration.hasBeenEnded { return false }
+            registration.hasBeenEnded = true
+        }
+        return isEnded
     }
 
     override func removeAll(set: Int) {
@@ -152,11 +214,6 @@ final class ModelWorld: World {
         release(old)
     }
 
-    override func close() {
-        for set in 0..<sets.count { replaceSet(set) }
-        for owner in 0..<owners.count { dropOwner(owner) }
-    }
-
     private func makeOwner(in place: Int) -> Owner {
         let owner = newOwner(program: 0, farewell: 0)
         owners[place] = owner
@@ -168,6 +225,52 @@ final class ModelWorld: World {
         ownersAlive += 1
         return Owner(id: ownersMade, program: program, farewell: farewell)
     }
+
+    override func close() {
+        for set in 0..<sets.count { replaceSet(set) }
+        for owner in 0..<owners.count { dropOwner(owner) }
+        for bag in 0..<bags.count { replaceBag(bag) }
+    }
+
+    // MARK: Bags
+
+    override func store(_ registration: Int, in bag: Int) {
+        bags[bag].registrations.append(registrations[registration])
+    }
+
+    override func emptyBag(_ bag: Int) {
+        let bag = bags[bag]
+        bag.holds += 1
+        empty(bag)
+        release(bag)
+    }
+
+    override func replaceBag(_ bag: Int) {
+        let old = bags[bag]
+        bags[bag] = Bag()
+        release(old)
+    }
+
+    override func countBag(_ bag: Int) {
+        let active = bags[bag].registrations.filter { $0.isActive || fault == .countsEndedInBags }
+        expect(Event(.bagCounted, bag, Set(active.map(\.id)).count))
+    }
+
+    private func empty(_ bag: Bag) {
+        let registrations = bag.registrations
+        bag.registrations = []
+        // Of a dead owner's token a bag may have let go before: then its entry goes when the set decides.
+        for registration in registrations where registration.isActive && fault != .emptiesNoBag {
+            _ = end(registration)
+        }
+    }
+
+    private func release(_ bag: Bag) {
+        bag.holds -= 1
+        if bag.holds == 0 { empty(bag) }
+    }
+
+    // MARK: Releasing
 
     private func release(_ owner: Owner) {
         owner.holds -= 1
@@ -193,17 +296,30 @@ final class ModelWorld: World {
     }
 
     /// Captures die one after the other, in an order that the contract leaves open.
+    ///
+    /// A capture that several entries hold dies with the last of them; if others of them are being released at the
+    /// moment, further out, then here or there.
     private func release(_ entries: [Entry]) {
         // Those with an owner do not tell.
-        var waiting = entries.filter { $0.owner == nil }
-        while !waiting.isEmpty, divergence == nil {
-            guard let index = waiting.firstIndex(where: { next == Event(.captureDied, $0.id, 0) }) else {
-                diverge("the end of the captures \(waiting.map(\.id)), in any order")
-                return
-            }
-            position += 1
-            run(waiting.remove(at: index).operation.farewell)
+        var waiting = entries.map(\.registration).filter { $0.owner == nil }
+        for registration in waiting {
+            registration.firmHolds -= 1
+            registration.waningHolds += 1
         }
+        while divergence == nil,
+            let index = waiting.firstIndex(where: {
+                $0.firmHolds == 0 && !$0.isCaptureDead && next == Event(.captureDied, $0.id, 0)
+            })
+        {
+            position += 1
+            let registration = waiting.remove(at: index)
+            registration.waningHolds -= 1
+            registration.isCaptureDead = true
+            run(registration.operation.farewell)
+        }
+        for registration in waiting { registration.waningHolds -= 1 }
+        let late = waiting.filter { $0.firmHolds == 0 && $0.waningHolds == 0 && !$0.isCaptureDead }
+        if !late.isEmpty { diverge("the end of the captures \(Set(late.map(\.id))), in any order") }
     }
 
     // MARK: Passes
@@ -222,7 +338,7 @@ final class ModelWorld: World {
             index += 1
             if fault == .finishesNoPassOfADeadSet, sets[place] !== set { break }
             if entry.isRemoved, fault != .callsRemoved { continue }
-            if entry.isAlive || fault == .callsDeadOwners { call(entry, in: set, value) } else { met.append(entry) }
+            if entry.isAlive || fault == .callsDeadOwners { call(entry, value) } else { met.append(entry) }
         }
         set.passes -= 1
         if set.passes == 0 {
@@ -239,20 +355,22 @@ final class ModelWorld: World {
         release(set)
     }
 
-    private func call(_ entry: Entry, in set: Model, _ value: Int) {
-        let kind = entry.operation.kind
+    private func call(_ entry: Entry, _ value: Int) {
+        let registration = entry.registration
+        let kind = registration.operation.kind
+        if kind.isOnce, registration.isOver { return }
+        let value = registration.isGroup ? 0 : value
         entry.owner?.holds += 1
         if kind.isOnce, fault != .callsOnceTwice {
             // Removed before it is called.
-            entry.isRemoved = true
-            retire([entry], from: set)
+            _ = end(registration)
         }
         if kind == .method, let owner = entry.owner {
             expect(Event(.methodCalled, owner.id, value))
             run(owner.program)
         } else {
-            expect(Event(.called, entry.id, value))
-            run(entry.operation.program)
+            expect(Event(.called, registration.id, value))
+            run(registration.operation.program)
         }
         if let owner = entry.owner { release(owner) }
     }
@@ -268,7 +386,7 @@ final class ModelWorld: World {
     }
 
     override func isActive(_ registration: Int) {
-        expect(Event(.isActive, registration, registrations[registration].entry.isLiving))
+        expect(Event(.isActive, registration, registrations[registration].isActive))
     }
 
     /// How many tracked objects are alive: captures of living observers, and owners; at most, those of dead owners too.
@@ -276,7 +394,9 @@ final class ModelWorld: World {
         var least = ownersAlive
         var most = ownersAlive
         for set in sets {
-            for entry in set.entries where !entry.isRemoved && entry.operation.kind != .method {
+            for entry in set.entries where !entry.isRemoved && entry.registration.operation.kind != .method {
+                // The entries of one registration share the capture.
+                guard entry.registration.entries.first(where: { !$0.isRemoved }) === entry else { continue }
                 most += 1
                 if entry.isAlive { least += 1 }
             }
@@ -299,6 +419,12 @@ final class ModelWorld: World {
         guard divergence == nil else { return }
         guard next == event else { return diverge("\(event)") }
         position += 1
+    }
+
+    /// Lets go of everything without looking at what was told.
+    func abandon() {
+        divergence = divergence ?? "abandoned"
+        close()
     }
 
     private func diverge(_ expected: String) {

@@ -51,6 +51,11 @@ class World {
         case .count: count(set: operation.set)
         case .isEmpty: isEmpty(set: operation.set)
         case .isActive: isActive(operation)
+        case .addToGroup: addToGroup(operation)
+        case .store: store(operation)
+        case .emptyBag: emptyBag(operation.bag)
+        case .replaceBag: replaceBag(operation.bag)
+        case .countBag: countBag(operation.bag)
         }
     }
 
@@ -70,6 +75,11 @@ class World {
     private func isActive(_ operation: Operation) {
         guard registrationCount > 0 else { return }
         isActive(newest(operation.back))
+    }
+
+    private func store(_ operation: Operation) {
+        guard registrationCount > 0 else { return }
+        store(newest(operation.back), in: operation.bag)
     }
 
     /// The index of the registration that is so many back from the newest, and never before the oldest.
@@ -94,6 +104,11 @@ class World {
     func count(set: Int) { fatalError("abstract") }
     func isEmpty(set: Int) { fatalError("abstract") }
     func isActive(_ registration: Int) { fatalError("abstract") }
-    /// Ends all sets and all owners.
+    func addToGroup(_ operation: Operation) { fatalError("abstract") }
+    func store(_ registration: Int, in bag: Int) { fatalError("abstract") }
+    func emptyBag(_ bag: Int) { fatalError("abstract") }
+    func replaceBag(_ bag: Int) { fatalError("abstract") }
+    func countBag(_ bag: Int) { fatalError("abstract") }
+    /// Ends all sets, all owners and all bags.
     func close() { fatalError("abstract") }
 }

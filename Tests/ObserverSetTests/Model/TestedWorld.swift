@@ -14,11 +14,13 @@ final class TestedWorld: World, @unchecked Sendable {
     private var tokens: [ObserverToken] = []
     /// Which of the sets issued each token, or one that stood in its place before.
     private var setOfToken: [Int] = []
+    private var bags: [ObserverBag] = []
 
     init(programs: [[Operation]], lifetimes: Lifetimes) {
         self.lifetimes = lifetimes
         owners = Array(repeating: nil, count: OperationGenerator.ownerCount)
         for _ in 0..<OperationGenerator.setCount { sets.append(ObserverSet<Int>()) }
+        for _ in 0..<OperationGenerator.bagCount { bags.append(ObserverBag()) }
         super.init(programs: programs)
     }
 
@@ -26,18 +28,49 @@ final class TestedWorld: World, @unchecked Sendable {
 
     override func add(_ operation: Operation) {
         let set = sets[operation.set]
+        if operation.kind == .method {
+            register(operation, set.add(owner(for: operation), WorldOwner.receive))
+        } else {
+            add(operation, to: set) { $0 }
+        }
+    }
+
+    override func addToGroup(_ operation: Operation) {
+        let members = operation.members.sets(first: operation.set).map { sets[$0] }
+        let group =
+            operation.members == .nested
+            ? ObserverGroup(members[0], ObserverGroup(members[1])) : ObserverGroup(members[0], members[1])
+        if operation.kind == .method {
+            register(operation, group.add(owner(for: operation), WorldOwner.receiveNothing))
+        } else {
+            add(operation, to: group) { 0 }
+        }
+    }
+
+    /// Adds an observer that tells the number that it makes of what it is told.
+    private func add<Source: NotificationSource>(
+        _ operation: Operation, to source: Source, number: @escaping @Sendable (Source.Parameters) -> Int
+    ) {
         let id = tokens.count
-        let token =
-            if operation.kind.hasOwner {
-                addOwned(operation, id, to: set, owners[operation.owner] ?? makeOwner(in: operation.owner))
-            } else {
-                addUnowned(operation, id, to: set)
-            }
+        if operation.kind.hasOwner {
+            register(operation, addOwned(operation, id, to: source, owner(for: operation), number))
+        } else {
+            register(operation, addUnowned(operation, id, to: source, number))
+        }
+    }
+
+    private func register(_ operation: Operation, _ token: ObserverToken) {
         tokens.append(token)
         setOfToken.append(operation.set)
     }
 
-    private func addUnowned(_ operation: Operation, _ id: Int, to set: ObserverSet<Int>) -> ObserverToken {
+    private func owner(for operation: Operation) -> WorldOwner {
+        owners[operation.owner] ?? makeOwner(in: operation.owner)
+    }
+
+    private func addUnowned<Source: NotificationSource>(
+        _ operation: Operation, _ id: Int, to source: Source, _ number: @escaping @Sendable (Source.Parameters) -> Int
+    ) -> ObserverToken {
         let farewell = operation.farewell
         let capture = Tracked(id, in: lifetimes) { [self] in
             tell(Event(.captureDied, id, 0))
@@ -45,24 +78,24 @@ final class TestedWorld: World, @unchecked Sendable {
         }
         let program = operation.program
         return switch operation.kind {
-        case .once: set.addOnce { [self] in called(capture, $0, program) }
-        case .nonisolated: set.addNonisolated { [self] in called(capture, $0, program) }
-        default: set.add { [self] in called(capture, $0, program) }
+        case .once: source.addOnce { [self] in called(capture, number($0), program) }
+        case .nonisolated: source.addNonisolated { [self] in called(capture, number($0), program) }
+        default: source.add { [self] in called(capture, number($0), program) }
         }
     }
 
-    private func addOwned(
-        _ operation: Operation, _ id: Int, to set: ObserverSet<Int>, _ owner: WorldOwner
+    private func addOwned<Source: NotificationSource>(
+        _ operation: Operation, _ id: Int, to source: Source, _ owner: WorldOwner,
+        _ number: @escaping @Sendable (Source.Parameters) -> Int
     ) -> ObserverToken {
-        if operation.kind == .method { return set.add(owner, WorldOwner.receive) }
         // When the entry of a dead owner goes is not promised to the operation: so nobody is told.
         let capture = Tracked(id, in: lifetimes)
         let program = operation.program
         return switch operation.kind {
-        case .onceOwner: set.addOnce(owner) { [self] owner, value in called(capture, owner, value, program) }
+        case .onceOwner: source.addOnce(owner) { [self] in called(capture, $0, number($1), program) }
         case .nonisolatedOwner:
-            set.addNonisolated(owner) { [self] owner, value in called(capture, owner, value, program) }
-        default: set.add(owner) { [self] owner, value in called(capture, owner, value, program) }
+            source.addNonisolated(owner) { [self] in called(capture, $0, number($1), program) }
+        default: source.add(owner) { [self] in called(capture, $0, number($1), program) }
         }
     }
 
@@ -154,6 +187,30 @@ final class TestedWorld: World, @unchecked Sendable {
     override func close() {
         for set in 0..<sets.count { replaceSet(set) }
         for owner in 0..<owners.count { dropOwner(owner) }
+        for bag in 0..<bags.count { replaceBag(bag) }
+    }
+
+    // MARK: Bags
+
+    override func store(_ registration: Int, in bag: Int) {
+        let bag = bags[bag]
+        tokens[registration].store(in: bag)
+    }
+
+    override func emptyBag(_ bag: Int) {
+        let bag = bags[bag]
+        withExtendedLifetime(bag) { bag.removeAll() }
+    }
+
+    override func replaceBag(_ bag: Int) {
+        let old = bags[bag]
+        withExtendedLifetime(old) { bags[bag] = ObserverBag() }
+    }
+
+    override func countBag(_ bag: Int) {
+        let place = bag
+        let bag = bags[place]
+        tell(Event(.bagCounted, place, withExtendedLifetime(bag) { bag.count }))
     }
 
     func tell(_ event: Event) {
@@ -184,4 +241,6 @@ final class WorldOwner: Sendable {
         world.tell(Event(.methodCalled, isIntact ? id : -1, value))
         world.run(program)
     }
+
+    func receiveNothing() { receive(0) }
 }

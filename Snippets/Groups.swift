@@ -1,0 +1,44 @@
+// Several notifications, observed as one.
+//
+//     swift run Groups
+
+import ObserverSet
+
+@MainActor final class Recipe {
+    let titleChanged = ObserverSet<String>()
+    let ingredientAdded = ObserverSet<(name: String, grams: Int)>()
+    let stepsReordered = ObserverSet<(Int, Int)>()
+
+    /// Anything that makes a saved copy out of date.
+    var changed: ObserverGroup { ObserverGroup(titleChanged, ingredientAdded, stepsReordered) }
+}
+
+/// Belongs to another actor: what it has been told is saved there, in order, while the cook goes on.
+actor Store {
+    private var changes = 0
+
+    func observe(_ changed: ObserverGroup) {
+        changed.add(self) { store in store.changes += 1 }
+    }
+
+    func save() { print("saved a recipe with \(changes) changes") }
+}
+
+let recipe = Recipe()
+let store = Store()
+await store.observe(recipe.changed)
+
+// One call in all, whichever notification comes first.
+recipe.changed.addOnce { print("the recipe is edited") }
+
+// One token ends all three registrations.
+let marker = recipe.changed.add { print("unsaved changes") }
+
+recipe.titleChanged.notify("Shakshuka")
+recipe.ingredientAdded.notify((name: "tomatoes", grams: 800))
+marker.remove()
+recipe.stepsReordered.notify(2, 1)
+
+// The three sets share the store's mailbox: to wait for one is to wait for what all have told it.
+await recipe.titleChanged.settled()
+await store.save()

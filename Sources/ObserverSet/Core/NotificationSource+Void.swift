@@ -1,0 +1,104 @@
+// The forms with an owner, for sources that tell nothing: a closure need not name a parameter that is always `()`.
+
+extension NotificationSource where Parameters == Void {
+    /// Adds an observer that lives as long as its owner, which it is passed, and runs where it was formed.
+    ///
+    /// ```swift
+    /// playlist.cleared.add(self) { view in view.clear() }
+    /// ```
+    ///
+    /// See the same form for sources that tell something.
+    ///
+    /// - Parameters:
+    ///   - owner: Whom the observer belongs to; held weakly.
+    ///   - observer: What to call with the owner.
+    ///   - fileID: Where the registration stands, for descriptions.
+    ///   - line: Where the registration stands, for descriptions.
+    /// - Returns: A token that ends the registration before its owner does.
+    /// - Complexity: Amortised O(1).
+    @discardableResult
+    @inlinable
+    public func add<Owner: AnyObject & Sendable>(
+        _ owner: Owner,
+        @_inheritActorContext _ observer: @escaping @isolated(any) @Sendable (Owner) -> Void,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> ObserverToken {
+        let call = Isolation.removed(from: observer)
+        return register(
+            Observer(
+                owner: owner, isolatedTo: observer.isolation, call: { owner, _ in call(owner) },
+                site: Site(fileID: fileID, line: line)))
+    }
+
+    /// Adds an observer that is isolated to the actor that owns it.
+    ///
+    /// ```swift
+    /// playlist.cleared.add(history) { history in history.names = [] }
+    /// ```
+    ///
+    /// See the same form for sources that tell something.
+    ///
+    /// - Parameters:
+    ///   - owner: The actor on which the observer runs; held weakly.
+    ///   - observer: What to call with the actor.
+    ///   - fileID: Where the registration stands, for descriptions.
+    ///   - line: Where the registration stands, for descriptions.
+    /// - Returns: A token that ends the registration before its owner does.
+    /// - Complexity: Amortised O(1).
+    @discardableResult
+    @inlinable
+    public func add<Owner: Actor>(
+        _ owner: Owner,
+        _ observer: @escaping @Sendable (isolated Owner) -> Void,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> ObserverToken {
+        add(owner, { (owner: isolated Owner, _: Void) in observer(owner) }, fileID: fileID, line: line)
+    }
+
+    /// Adds an observer that is called at most once, if its owner lives to see it.
+    ///
+    /// See the same form for sources that tell something.
+    ///
+    /// - Parameters:
+    ///   - owner: Whom the observer belongs to; held weakly.
+    ///   - observer: What to call with the owner.
+    ///   - fileID: Where the registration stands, for descriptions.
+    ///   - line: Where the registration stands, for descriptions.
+    /// - Returns: A token that ends the registration before it has been called.
+    /// - Complexity: Amortised O(1).
+    @discardableResult
+    public func addOnce<Owner: AnyObject & Sendable>(
+        _ owner: Owner,
+        @_inheritActorContext _ observer: @escaping @isolated(any) @Sendable (Owner) -> Void,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> ObserverToken {
+        let once = Once()
+        let call = Isolation.removed(from: observer)
+        return once.arm(
+            with: register(
+                Observer(
+                    owner: owner, isolatedTo: observer.isolation, call: { owner, _ in if once.fire() { call(owner) } },
+                    site: Site(fileID: fileID, line: line))))
+    }
+
+    /// Adds an observer that lives as long as its owner, and runs on the notifying thread.
+    ///
+    /// See the same form for sources that tell something.
+    ///
+    /// - Parameters:
+    ///   - owner: Whom the observer belongs to; held weakly.
+    ///   - observer: What to call with the owner; on any thread, and on several at once.
+    ///   - fileID: Where the registration stands, for descriptions.
+    ///   - line: Where the registration stands, for descriptions.
+    /// - Returns: A token that ends the registration before its owner does.
+    /// - Complexity: Amortised O(1).
+    @discardableResult
+    @inlinable
+    public func addNonisolated<Owner: AnyObject & Sendable>(
+        _ owner: Owner,
+        _ observer: @escaping @Sendable (Owner) -> Void,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> ObserverToken {
+        addNonisolated(owner, { owner, _ in observer(owner) }, fileID: fileID, line: line)
+    }
+}

@@ -1,0 +1,116 @@
+/// Ends the registrations whose tokens it holds when it dies.
+///
+/// For observers without an owner, and for anything that should end before its owner does: keep the bag in whatever
+/// the observers serve, and they end with it.
+///
+/// ```swift
+/// final class Player: Sendable {
+///     private let bag = ObserverBag()
+///
+///     init(_ playlist: Playlist, log: Log) {
+///         playlist.cleared.addNonisolated { log.write("cleared") }.store(in: bag)
+///     }
+/// }
+/// ```
+///
+/// It may be used on any thread, and die on any, inside an observer too: what is promised of `remove()` holds for all
+/// that it ends (promises 4 and 9). It keeps no set, owner or observer alive. What has ended otherwise does not pile up
+/// in it.
+///
+/// The idea, a registration that ends with its holder, is that of the article "NSNotificationCenter, Swift and blocks".
+public final class ObserverBag: Sendable {
+    private struct Contents: Sendable {
+        /// In the order of insertion.
+        ///
+        /// Among them may be tokens of registrations that have ended, and the same token twice.
+        var tokens: [ObserverToken] = []
+        /// So many tokens, and it is time to look which have ended.
+        var limit = Contents.leastLimit
+
+        static let leastLimit = 16
+    }
+
+    private let contents = Lock(Contents())
+
+    /// Makes an empty bag.
+    public init() {}
+
+    /// Makes a bag that holds some tokens.
+    ///
+    /// - Parameter tokens: Whose registrations are to end with the bag.
+    public convenience init(_ tokens: ObserverToken...) {
+        self.init()
+        for token in tokens { insert(token) }
+    }
+
+    deinit {
+        removeAll()
+    }
+
+    /// Has a registration end when the bag dies.
+    ///
+    /// A token that is in the bag already is held once. A token may be in several bags; the first to die ends its
+    /// registration.
+    ///
+    /// - Parameter token: The registration's.
+    /// - Complexity: Amortised O(1).
+    public func insert(_ token: ObserverToken) {
+        let full: [ObserverToken]? = contents.withLock { contents in
+            contents.tokens.append(token)
+            guard contents.tokens.count >= contents.limit else { return nil }
+            // Doubled at once, so that nobody else looks meanwhile.
+            contents.limit = 2 * contents.tokens.count
+            return contents.tokens
+        }
+        if let full { removeEnded(among: full) }
+    }
+
+    /// Ends all registrations that the bag holds, in the order of insertion.
+    ///
+    /// The bag may be used again.
+    ///
+    /// - Complexity: That of removing each.
+    public func removeAll() {
+        let removed = contents.withLock { contents in
+            let removed = contents
+            contents = Contents()
+            return removed
+        }
+        for token in removed.tokens { token.remove() }
+    }
+
+    /// The number of registrations that the bag would end.
+    ///
+    /// - Complexity: O(*n*).
+    public var count: Int {
+        let tokens = contents.withLock { $0.tokens }
+        return Set(tokens.lazy.filter(\.isActive)).count
+    }
+
+    /// Forgets the tokens that are of no more use, `tokens` being what the bag held a moment ago.
+    ///
+    /// That a registration has ended, is asked outside the lock: it loads the owner, who may die of it.
+    private func removeEnded(among tokens: [ObserverToken]) {
+        let ended = Set(tokens.lazy.filter { !$0.isActive })
+        contents.withLock { contents in
+            var seen = ended
+            // `tokens` still holds what this drops.
+            contents.tokens.removeAll { !seen.insert($0).inserted }
+            contents.limit = max(Contents.leastLimit, 2 * contents.tokens.count)
+        }
+    }
+}
+
+extension ObserverToken {
+    /// Has the registration end when a bag dies.
+    ///
+    /// ```swift
+    /// playlist.cleared.add { print("cleared") }.store(in: bag)
+    /// ```
+    ///
+    /// - Parameter bag: Where to hold the token.
+    /// - Complexity: Amortised O(1).
+    public func store(in bag: ObserverBag) {
+        bag.insert(self)
+    }
+}

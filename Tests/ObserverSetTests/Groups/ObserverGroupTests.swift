@@ -1,0 +1,450 @@
+import Dispatch
+import ObserverSet
+import Testing
+
+/// Several sources, observed as one.
+@Suite("Groups", .lifetimesChecked)
+struct ObserverGroupTests {
+    private let numbers = ObserverSet<Int>()
+    private let words = ObserverSet<(word: String, line: Int)>()
+    private let ends = ObserverSet<Void>()
+    private let log = Log<String>()
+
+    private var group: ObserverGroup { ObserverGroup(numbers, words, ends) }
+
+    private func notifyEach() {
+        numbers.notify(1)
+        words.notify((word: "so", line: 1))
+        ends.notify()
+    }
+
+    // MARK: Members
+
+    @Test("An observer is told whatever the member and its parameters")
+    func anyMember() {
+        let calls = Counter()
+        group.add { calls.increment() }
+
+        notifyEach()
+        numbers.notify(2)
+
+        #expect(calls.value == 4)
+        #expect([numbers.count, words.count, ends.count] == [1, 1, 1])
+    }
+
+    @Test("A group has the whole `add` family", .timeLimit(.minutes(5)))
+    func wholeFamily() async {
+        let owner = Hearer(log)
+        let actor = ActingHearer(log)
+        group.add { [log] in log.append("closure") }
+        group.add(owner) { owner in owner.note("owner") }
+        group.add(owner, Hearer.hear)
+        group.addNonisolated { [log] in log.append("nonisolated") }
+        group.addNonisolated(owner) { owner in owner.note("nonisolated owner") }
+        group.addOnce { [log] in log.append("once") }
+        group.addOnce(owner) { owner in owner.note("owner once") }
+
+        words.notify((word: "so", line: 1))
+        #expect(
+            log.entries == ["closure", "owner", "method", "nonisolated", "nonisolated owner", "once", "owner once"])
+        log.removeAll()
+        group.add(actor) { actor in actor.hear() }
+        group.add(on: DispatchQueue(label: "Q")) { [log] in log.append("queue") }
+        ends.notify()
+        await ends.settled()
+
+        #expect(log.entries.prefix(5) == ["closure", "owner", "method", "nonisolated", "nonisolated owner"])
+        #expect(Set(log.entries.suffix(2)) == ["actor", "queue"])
+        #expect(log.count == 7)
+    }
+
+    @Test("An observer of a group stands among a member's own in the order of registration")
+    func registrationOrder() {
+        numbers.add { [log] in log.append("first \($0)") }
+        group.add { [log] in log.append("group") }
+        numbers.add { [log] in log.append("last \($0)") }
+
+        numbers.notify(1)
+
+        #expect(log.entries == ["first 1", "group", "last 1"])
+    }
+
+    @Test("An observer that another member's observer adds to the group is called by the next notification")
+    func addedDuringNotification() {
+        numbers.addOnce { [group, log] _ in group.add { log.append("added") } }
+
+        numbers.notify(1)
+        #expect(log.entries == [])
+        ends.notify()
+
+        #expect(log.entries == ["added"])
+    }
+
+    @Test("A group of one is observed like its member")
+    func groupOfOne() {
+        let token = ObserverGroup(numbers).add { [log] in log.append("told") }
+
+        numbers.notify(1)
+        #expect(token.remove())
+        numbers.notify(2)
+
+        #expect(log.entries == ["told"])
+        #expect(!token.remove())
+    }
+
+    @Test(
+        "A group of none tells nothing, and its tokens are inactive", arguments: [ObserverGroup(), ObserverGroup([])])
+    func emptyGroup(_ group: ObserverGroup) {
+        let token = group.add { [log] in log.append("told") }
+
+        #expect(!token.isActive)
+        #expect(!token.remove())
+        #expect(log.entries == [])
+    }
+
+    @Test("A list of sources makes a group as well, of sets, groups and sources of any kind")
+    func listOfSources() {
+        let group = ObserverGroup([numbers, ObserverGroup(words, ends)] as [any NotificationSource])
+        let calls = Counter()
+        group.add { calls.increment() }
+
+        notifyEach()
+
+        #expect(calls.value == 3)
+    }
+
+    @Test("A group of groups is observed through all of them, and ended by one token")
+    func nestedGroups() {
+        let calls = Counter()
+        let token = ObserverGroup(ObserverGroup(numbers, ObserverGroup(words)), ends).add { calls.increment() }
+
+        notifyEach()
+        #expect(calls.value == 3)
+        #expect(token.remove())
+        notifyEach()
+
+        #expect(calls.value == 3)
+        #expect(numbers.isEmpty && words.isEmpty && ends.isEmpty)
+    }
+
+    @Test("A set that is named twice tells twice, and ends at once")
+    func sameSetTwice() {
+        let calls = Counter()
+        let token = ObserverGroup(numbers, numbers).add { calls.increment() }
+        let nested = ObserverGroup(ends, ObserverGroup(ends)).addOnce { [log] in log.append("once") }
+
+        numbers.notify(1)
+        ends.notify()
+
+        #expect(calls.value == 2)
+        #expect(log.entries == ["once"])
+        #expect(numbers.count == 2)
+        #expect(token.remove())
+        #expect(numbers.isEmpty)
+        #expect(!nested.isActive)
+    }
+
+    @Test("A group may be let go of as soon as the observer has been added")
+    func groupIsNotNeeded() {
+        var group: ObserverGroup? = group
+        group?.add { [log] in log.append("told") }
+
+        group = nil
+        numbers.notify(1)
+
+        #expect(log.entries == ["told"])
+    }
+
+    // MARK: One token for all
+
+    @Test("The token ends all registrations, whichever thread or member is busy")
+    func tokenEndsAll() {
+        let token = group.add { [log] in log.append("told") }
+        #expect(token.isActive)
+
+        #expect(token.remove())
+        notifyEach()
+
+        #expect(!token.isActive)
+        #expect(!token.remove())
+        #expect(log.entries == [])
+        #expect(numbers.isEmpty && words.isEmpty && ends.isEmpty)
+    }
+
+    @Test("The token is active while any member's registration lives")
+    func activeWhileAnyLives() {
+        var first: ObserverSet<Int>? = ObserverSet()
+        let token = ObserverGroup(first!, words, ends).add {}
+
+        first = nil
+        #expect(token.isActive)
+        words.removeAll()
+        #expect(token.isActive)
+        ends.removeAll()
+
+        #expect(!token.isActive)
+        #expect(!token.remove())
+    }
+
+    @Test("The token ends what is left when some members have gone")
+    func removalWithDeadMembers() {
+        var first: ObserverSet<Int>? = ObserverSet()
+        let token = ObserverGroup(first!, ends).add { [log] in log.append("told") }
+
+        first = nil
+        ends.notify()
+        #expect(token.remove())
+        ends.notify()
+
+        #expect(log.entries == ["told"])
+        #expect(ends.isEmpty)
+    }
+
+    @Test("A member's `remove` does not end the group's registration; its `removeAll` ends its own part")
+    func memberRemoves() {
+        let token = group.add {}
+
+        #expect(!numbers.remove(token))
+        numbers.removeAll()
+
+        #expect([numbers.count, words.count, ends.count] == [0, 1, 1])
+        #expect(token.isActive)
+    }
+
+    @Test("Removed in one member's notification, it is not called by another's nested in it")
+    func removedDuringNotification() {
+        let token = Shared<ObserverToken?>(nil)
+        numbers.add { [ends] _ in
+            token.value?.remove()
+            ends.notify()
+        }
+        token.value = group.add { [log] in log.append("told") }
+
+        numbers.notify(1)
+
+        #expect(log.entries == [])
+    }
+
+    /// Scenario 22, for a group.
+    @Test("Exactly one of sixteen threads removes it", .timeLimit(.minutes(5)))
+    func removedBySixteenThreads() async {
+        for _ in 0..<50 {
+            let token = group.add {}
+            let removals = Counter()
+
+            await onThreads(16) { _ in if token.remove() { removals.increment() } }
+
+            #expect(removals.value == 1)
+        }
+        #expect(numbers.isEmpty && words.isEmpty && ends.isEmpty)
+    }
+
+    @Test("The token's description names where the observer was registered")
+    func tokenDescription() {
+        let token = group.add {}
+
+        #expect(token.description.contains("ObserverGroupTests.swift"))
+        token.remove()
+        #expect(token.description.contains("inactive"))
+    }
+
+    // MARK: Once
+
+    @Test("An observer that is called once is called once in all, and gone everywhere")
+    func onceInAll() {
+        let token = group.addOnce { [log] in log.append("told") }
+
+        words.notify((word: "so", line: 1))
+        notifyEach()
+
+        #expect(log.entries == ["told"])
+        #expect(!token.isActive)
+        #expect(!token.remove())
+        #expect(numbers.isEmpty && words.isEmpty && ends.isEmpty)
+    }
+
+    @Test("It is called once though members are notified by several threads at once", .timeLimit(.minutes(5)))
+    func onceAgainstThreads() async {
+        for _ in 0..<300 {
+            let calls = Counter()
+            let token = group.addOnce { calls.increment() }
+
+            await onThreads(3) { [numbers, words, ends] thread in
+                switch thread {
+                case 0: numbers.notify(1)
+                case 1: words.notify((word: "so", line: 1))
+                default: ends.notify()
+                }
+            }
+
+            #expect(calls.value == 1)
+            #expect(!token.isActive)
+        }
+        #expect(numbers.isEmpty && words.isEmpty && ends.isEmpty)
+    }
+
+    @Test("It is called once though it is being registered while members are notified", .timeLimit(.minutes(5)))
+    func onceAgainstRegistration() async {
+        let calls = Counter()
+        let isOver = Signal()
+
+        await onThreads(2) { [numbers, ends, group] thread in
+            if thread == 0 {
+                for _ in 0..<2_000 { group.addOnce { calls.increment() } }
+                isOver.set()
+            } else {
+                while !isOver.isSet {
+                    numbers.notify(1)
+                    ends.notify()
+                }
+            }
+        }
+        ends.notify()
+
+        #expect(calls.value == 2_000)
+        #expect(numbers.isEmpty && words.isEmpty && ends.isEmpty)
+    }
+
+    // MARK: Lifetimes
+
+    @Test(
+        "An owner's death ends the registration with every member", .timeLimit(.minutes(5)), arguments: [true, false])
+    func ownerDeath(_ isElsewhere: Bool) async {
+        var owner: Tracked? = Tracked()
+        let token =
+            if isElsewhere {
+                group.add(owner!) { @Elsewhere [log] _ in log.append("told") }
+            } else {
+                group.add(owner!) { [log] _ in log.append("told") }
+            }
+        #expect([numbers.count, words.count, ends.count] == [1, 1, 1])
+
+        owner = nil
+
+        #expect(!token.isActive)
+        #expect(numbers.isEmpty && words.isEmpty && ends.isEmpty)
+        notifyEach()
+        for source in [numbers] { await source.settled() }
+        #expect(log.entries == [])
+    }
+
+    @Test("What an observer captures is released when the last registration ends")
+    func captureIsReleased() {
+        let lifetimes = Lifetimes.current
+        var first: ObserverSet<Int>? = ObserverSet()
+        let token = { [ends] in
+            let capture = Tracked()
+            return ObserverGroup(first!, ends).add { _ = capture.value }
+        }()
+
+        first = nil
+        #expect(lifetimes.count == 1)
+        token.remove()
+
+        #expect(lifetimes.count == 0)
+    }
+
+    @Test("Members that are held by a group alone live as long as it does")
+    func holdsMembers() {
+        weak var member: ObserverSet<Int>?
+        do {
+            let group = {
+                let set = ObserverSet<Int>()
+                member = set
+                return ObserverGroup(set)
+            }()
+            #expect(member != nil)
+            withExtendedLifetime(group) {}
+        }
+
+        #expect(member == nil)
+    }
+
+    // MARK: Delivery
+
+    @Test("An observer on the notifier's own actor is called in place")
+    @MainActor func inPlace() {
+        let calls = Counter()
+        group.add { calls.increment() }
+
+        notifyEach()
+
+        #expect(calls.value == 3)
+    }
+
+    @Test("What one member's notification has enqueued, another's does not overtake", .timeLimit(.minutes(5)))
+    func oneMailbox() async {
+        let actor = ActingHearer(log)
+        group.add(actor) { actor in actor.hear() }
+
+        await actor.whileBusy { [numbers, ends, log] in
+            // From elsewhere, while the actor is busy: this waits in the mailbox.
+            join { numbers.notify(1) }
+            #expect(log.entries == [])
+            // On the actor itself: what waits goes first, then this, before `notify` returns.
+            ends.notify(isolation: $0)
+            #expect(log.entries == ["actor", "actor"])
+        }
+    }
+
+    @Test("To wait until one member has settled is to wait for the one mailbox", .timeLimit(.minutes(5)))
+    func settledThroughOneMember() async {
+        let actor = ActingHearer(log)
+        group.add(actor) { actor in actor.hear() }
+
+        for _ in 0..<100 {
+            numbers.notify(1)
+            ends.notify()
+        }
+        await numbers.settled()
+
+        #expect(log.count == 200)
+    }
+
+    /// Promise 7 across members: what is told is one sequence, made by one thread.
+    @Test("An observer elsewhere sees two members' notifications in the order of one thread", .timeLimit(.minutes(5)))
+    func orderAcrossMembers() async {
+        let received = Log<Int>()
+        let sets = [ObserverSet<Int>(), ObserverSet<Int>()]
+        // Both sets tell numbers, so that the order shows; a group tells none, and is made in the same way.
+        Merged(sources: sets).add { @Elsewhere in received.append($0) }
+
+        for number in 0..<1_000 { sets[number % 3 == 0 ? 0 : 1].notify(number) }
+        for set in sets { await set.settled() }
+
+        #expect(received.entries == Array(0..<1_000))
+    }
+}
+
+/// What a group does, for sources of the same parameters, which it passes on.
+private struct Merged: NotificationSource {
+    let sources: [ObserverSet<Int>]
+
+    func register(_ observer: Observer<Int>) -> ObserverToken {
+        ObserverToken(sources.map { $0.register(observer.adapted { (value: Int) in value }) })
+    }
+}
+
+private final class Hearer: Sendable {
+    private let log: Log<String>
+
+    init(_ log: Log<String>) {
+        self.log = log
+    }
+
+    func hear() { log.append("method") }
+    func note(_ text: String) { log.append(text) }
+}
+
+private actor ActingHearer {
+    private let log: Log<String>
+
+    init(_ log: Log<String>) {
+        self.log = log
+    }
+
+    func hear() { log.append("actor") }
+
+    /// Runs `body` on the actor, which is busy with it.
+    func whileBusy(_ body: @Sendable (isolated ActingHearer) -> Void) { body(self) }
+}

@@ -1,0 +1,364 @@
+import Foundation
+import ObserverSet
+import Testing
+
+/// Registrations that end with whoever holds their bag.
+@Suite("Bags", .lifetimesChecked)
+struct ObserverBagTests {
+    private let set = ObserverSet<Int>()
+    private let log = Log<String>()
+
+    // MARK: The end of a bag
+
+    @Test("A bag that dies ends its registrations and no others")
+    func deathEndsRegistrations() {
+        var bag: ObserverBag? = ObserverBag()
+        let mine = set.add { [log] in log.append("mine \($0)") }
+        mine.store(in: bag!)
+        set.add { [log] in log.append("other \($0)") }
+
+        set.notify(1)
+        bag = nil
+        set.notify(2)
+
+        #expect(log.entries == ["mine 1", "other 1", "other 2"])
+        #expect(!mine.isActive)
+        #expect(set.count == 1)
+    }
+
+    /// Scenario 20: a closure without an owner lives as long as its bag.
+    @Test("What an observer captures is released with the bag")
+    func captureIsReleased() {
+        var bag: ObserverBag? = ObserverBag()
+        do {
+            let capture = Tracked()
+            set.add { _ in _ = capture.value }.store(in: bag!)
+        }
+        #expect(Lifetimes.current.count == 1)
+
+        bag = nil
+
+        #expect(Lifetimes.current.count == 0)
+    }
+
+    @Test("A bag ends registrations of every kind", .timeLimit(.minutes(5)), arguments: ObserverKind.allCases)
+    func everyKind(_ kind: ObserverKind) async {
+        var bag: ObserverBag? = ObserverBag()
+        let registration = kind.add(to: set) { [log] in log.append("\($0)") }
+        registration.token.store(in: bag!)
+        #expect(set.count == 1)
+
+        bag = nil
+        set.notify(1)
+        await set.settled()
+
+        #expect(log.entries == [])
+        #expect(set.isEmpty)
+        registration.end()
+    }
+
+    /// Scenario 26: a bag is replaced by another.
+    @Test("A bag that is replaced ends its registrations, and its successor keeps its own")
+    func replaced() {
+        let first = set.add { [log] in log.append("first \($0)") }
+        let second = set.add { [log] in log.append("second \($0)") }
+        var bag = ObserverBag(first)
+
+        bag = ObserverBag(second)
+        set.notify(1)
+
+        #expect(log.entries == ["second 1"])
+        #expect(bag.count == 1)
+    }
+
+    @Test("Of two bags with the same token, the first to die ends the registration")
+    func tokenInTwoBags() {
+        let token = set.add { _ in }
+        var bags = [ObserverBag(token), ObserverBag(token)]
+
+        bags.removeLast()
+
+        #expect(!token.isActive)
+        #expect(bags[0].count == 0)
+    }
+
+    @Test("A bag keeps neither set nor owner alive")
+    func keepsNothing() {
+        let bag = ObserverBag()
+        weak var weakSet: ObserverSet<Int>?
+        weak var weakOwner: Tracked?
+        do {
+            let set = ObserverSet<Int>()
+            let owner = Tracked()
+            let capture = Tracked()
+            set.add(owner) { [capture] _, _ in _ = capture.value }.store(in: bag)
+            set.add { [capture] _ in _ = capture.value }.store(in: bag)
+            weakSet = set
+            weakOwner = owner
+        }
+
+        #expect(weakSet == nil)
+        #expect(weakOwner == nil)
+        #expect(Lifetimes.current.count == 0)
+        #expect(bag.count == 0)
+    }
+
+    // MARK: Using a bag
+
+    @Test("A bag that was emptied may be used again")
+    func reuse() {
+        let bag = ObserverBag()
+        let before = set.add { [log] in log.append("before \($0)") }
+        before.store(in: bag)
+
+        bag.removeAll()
+        bag.removeAll()
+        set.add { [log] in log.append("after \($0)") }.store(in: bag)
+        set.notify(1)
+
+        #expect(!before.isActive)
+        #expect(log.entries == ["after 1"])
+        #expect(bag.count == 1)
+        bag.removeAll()
+        #expect(set.isEmpty)
+    }
+
+    @Test("Registrations are ended in the order of insertion")
+    func orderOfRemoval() {
+        let bag = ObserverBag()
+        for number in 0..<40 {
+            let farewell = Tracked(number) { [log] in log.append("\(number)") }
+            set.add { _ in _ = farewell.value }.store(in: bag)
+        }
+
+        bag.removeAll()
+
+        #expect(log.entries == (0..<40).map(String.init))
+    }
+
+    @Test("A token that is inserted twice, or a thousand times, is held once")
+    func sameTokenTwice() {
+        let token = set.add { _ in }
+        let bag = ObserverBag(token, token)
+        #expect(bag.count == 1)
+
+        for _ in 0..<1_000 { bag.insert(token) }
+        #expect(bag.count == 1)
+        bag.removeAll()
+
+        #expect(!token.isActive)
+        #expect(bag.count == 0)
+    }
+
+    @Test("Only registrations that the bag would end are counted")
+    func count() {
+        let bag = ObserverBag()
+        var owner: Tracked? = Tracked()
+        let token = set.add { _ in }
+        token.store(in: bag)
+        set.add(owner!) { _, _ in }.store(in: bag)
+        set.addOnce { _ in }.store(in: bag)
+        var other: ObserverSet<Void>? = ObserverSet()
+        other!.add {}.store(in: bag)
+        #expect(bag.count == 4)
+
+        token.remove()
+        #expect(bag.count == 3)
+        owner = nil
+        #expect(bag.count == 2)
+        set.notify(1)
+        #expect(bag.count == 1)
+        other = nil
+        #expect(bag.count == 0)
+    }
+
+    @Test("A token of several registrations is ended whole")
+    func combinedToken() {
+        let other = ObserverSet<String>()
+        var bag: ObserverBag? = ObserverBag(ObserverToken([set.add { _ in }, other.add { _ in }]))
+        #expect(bag?.count == 1)
+
+        bag = nil
+
+        #expect(set.isEmpty)
+        #expect(other.isEmpty)
+    }
+
+    @Test("A token of a registration that has ended, or of nothing, does no harm")
+    func uselessTokens() {
+        let ended = set.add { _ in }
+        ended.remove()
+
+        let bag = ObserverBag(ended, ObserverToken([]))
+
+        #expect(bag.count == 0)
+        bag.removeAll()
+    }
+
+    // MARK: What does not pile up
+
+    @Test("What has ended does not pile up in a long-lived bag", .timeLimit(.minutes(5)))
+    func endedRegistrationsDoNotPileUp() async {
+        await #expect(processExitsWith: .success) {
+            let bag = ObserverBag()
+            let lasting = ObserverSet<Int>()
+            lasting.add { _ in }.store(in: bag)
+            func addShortLived(_ times: Int) {
+                for number in 0..<times {
+                    let set = ObserverSet<Int>()
+                    let owner = Tracked()
+                    switch number % 4 {
+                    case 0: set.add { _ in }.store(in: bag)
+                    case 1: set.addOnce { _ in }.store(in: bag)
+                    case 2: lasting.add(owner) { _, _ in }.store(in: bag)
+                    default:
+                        let token = lasting.add { _ in }
+                        token.store(in: bag)
+                        token.remove()
+                    }
+                }
+            }
+
+            let growth = await ResidentMemory.growth {
+                addShortLived(10_000)
+            } _: {
+                addShortLived(500_000)
+            }
+
+            #expect(growth < 1 << 20, "\(growth) bytes")
+            #expect(bag.count == 1)
+            #expect(lasting.count == 1)
+        }
+    }
+
+    @Test("Living registrations are kept, however many", arguments: [1, 15, 16, 17, 1_000, 10_000])
+    func livingRegistrationsAreKept(_ count: Int) {
+        let bag = ObserverBag()
+        for number in 0..<count {
+            set.add { _ in }.store(in: bag)
+            let passing = set.add { _ in }
+            passing.store(in: bag)
+            if number % 3 == 0 { passing.remove() }
+        }
+
+        #expect(bag.count == set.count)
+        bag.removeAll()
+        #expect(set.isEmpty)
+    }
+
+    // MARK: Inside a notification
+
+    /// Scenario 27: a bag dies in a callback.
+    @Test("A bag that dies inside an observer ends that pass for its observers", arguments: InPlaceForm.allCases)
+    func deathInsideObserver(_ form: InPlaceForm) {
+        let bag = Shared<ObserverBag?>(ObserverBag())
+        let owner = Tracked()
+        form.add(to: set, owner: owner) { [log] in log.append("earlier \($0)") }.store(in: bag.value!)
+        form.add(to: set, owner: owner) { [log] in
+            log.append("ender \($0)")
+            bag.value = nil
+        }.store(in: bag.value!)
+        form.add(to: set, owner: owner) { [log] in log.append("later \($0)") }.store(in: bag.value!)
+        form.add(to: set, owner: owner) { [log] in log.append("other \($0)") }
+
+        set.notify(1)
+        set.notify(2)
+
+        #expect(log.entries == ["earlier 1", "ender 1", "other 1", "other 2"])
+    }
+
+    /// Scenario 27: a bag dies on another thread during a notification.
+    @Test("A bag that dies on another thread ends the pass for its observers", .timeLimit(.minutes(5)))
+    func deathOnAnotherThread() async {
+        await onThread { [set, log] in
+            let bag = Shared<ObserverBag?>(ObserverBag())
+            set.add { log.append("ender \($0)") }.store(in: bag.value!)
+            set.add { _ in join { bag.value = nil } }
+            set.add { log.append("later \($0)") }.store(in: bag.value!)
+
+            set.notify(1)
+            set.notify(2)
+        }
+
+        #expect(log.entries == ["ender 1"])
+    }
+
+    @Test("A `deinit` that uses the bag that is being emptied does no harm")
+    func reentrantUse() {
+        let bag = ObserverBag()
+        for number in 0..<20 {
+            let farewell = Tracked(number) { [set, log, weak bag] in
+                log.append("\(number)")
+                bag?.removeAll()
+                if number == 3 { set.add { log.append("heir \($0)") }.store(in: bag!) }
+                _ = bag?.count
+            }
+            set.add { _ in _ = farewell.value }.store(in: bag)
+        }
+
+        bag.removeAll()
+        set.notify(1)
+
+        #expect(log.entries == (0..<20).map(String.init) + (bag.count == 1 ? ["heir 1"] : []))
+        #expect(Set(log.entries.dropLast(bag.count)).count == 20)
+        bag.removeAll()
+    }
+
+    // MARK: Threads
+
+    /// Scenario 26: sixteen threads insert into one bag.
+    @Test("None of what many threads insert at once is lost", .timeLimit(.minutes(5)))
+    func insertedByManyThreads() async {
+        let bag = Shared<ObserverBag?>(ObserverBag())
+        let kept = bag.value!
+
+        await onThreads(16) { [set] thread in
+            for number in 0..<200 {
+                let token = set.add { _ in }
+                kept.insert(token)
+                if (number + thread) % 3 == 0 { token.remove() }
+            }
+        }
+
+        #expect(kept.count == set.count)
+        kept.removeAll()
+        #expect(set.isEmpty)
+    }
+
+    @Test("What is inserted while the bag is emptied is ended, then or later", .timeLimit(.minutes(5)))
+    func insertAgainstRemoveAll() async {
+        let bag = ObserverBag()
+
+        await race(times: 2_000) { [set] _ in
+            for _ in 0..<20 { set.add { _ in }.store(in: bag) }
+        } _: { _ in
+            bag.removeAll()
+        }
+
+        #expect(bag.count == set.count)
+        bag.removeAll()
+        #expect(set.isEmpty)
+    }
+
+    @Test("A bag may die while its observers are notified", .timeLimit(.minutes(5)))
+    func deathAgainstNotify() async {
+        let bags = Shared<ObserverBag?>(nil)
+        let lifetimes = Lifetimes.current
+
+        await race(times: 1_000) { [set] _ in
+            let bag = ObserverBag()
+            for _ in 0..<4 {
+                let capture = Tracked(in: lifetimes)
+                set.add { _ in #expect(capture.isIntact) }.store(in: bag)
+            }
+            bags.value = bag
+        } _: { [set] round in
+            set.notify(round)
+            bags.value = nil
+            set.notify(round)
+        }
+        bags.value = nil
+
+        #expect(set.isEmpty)
+    }
+}
