@@ -91,7 +91,7 @@ final class ModelWorld: World {
     private var registrations: [Registration] = []
     private var bags: [Bag] = []
 
-    private var told: [Event] = []
+    private var told: [Occurrence] = []
     private var position = 0
     /// The first difference: what the contract says, and what was told instead.
     private(set) var divergence: String?
@@ -105,7 +105,7 @@ final class ModelWorld: World {
     }
 
     /// Follows what the tested world told of one operation.
-    func follow(_ events: [Event], _ body: () -> Void) {
+    func follow(_ events: [Occurrence], _ body: () -> Void) {
         told = events
         position = 0
         body()
@@ -145,7 +145,7 @@ final class ModelWorld: World {
         caller?.holds += 1
         let isEnded = isAddressed && end(registration)
         if let caller { release(caller) }
-        expect(Event(.removed, registration.id, isEnded))
+        expect(Occurrence(.removed, registration.id, isEnded))
     }
 
     /// Does what a token's `remove` does, and returns what it says.
@@ -163,7 +163,7 @@ final class ModelWorld: World {
             if fault == .endsOneMemberOnly { break }
         }
         // The entry of a dead owner may have gone before: that is the set's to decide, but only once.
-        if !isEnded, mayHaveBeenThere { isEnded = next == Event(.removed, registration.id, true) }
+        if !isEnded, mayHaveBeenThere { isEnded = next == Occurrence(.removed, registration.id, true) }
         if registration.isGroup, isEnded {
             // An observer or a `deinit` may have removed the rest meanwhile.
             if registration.hasBeenEnded { return false }
@@ -185,7 +185,7 @@ final class ModelWorld: World {
         let owned = set.entries.filter { $0.owner === owner && !$0.isRemoved }
         for entry in owned { entry.isRemoved = true }
         retire(owned, from: set)
-        expect(Event(.removedOwned, owner.id, owned.count))
+        expect(Occurrence(.removedOwned, owner.id, owned.count))
     }
 
     private func removeAll(from set: Model) {
@@ -253,7 +253,7 @@ final class ModelWorld: World {
 
     override func countBag(_ bag: Int) {
         let active = bags[bag].registrations.filter { $0.isActive || fault == .countsEndedInBags }
-        expect(Event(.bagCounted, bag, Set(active.map(\.id)).count))
+        expect(Occurrence(.bagCounted, bag, Set(active.map(\.id)).count))
     }
 
     private func empty(_ bag: Bag) {
@@ -276,7 +276,7 @@ final class ModelWorld: World {
         owner.holds -= 1
         guard owner.holds == 0 else { return }
         ownersAlive -= 1
-        expect(Event(.ownerDied, owner.id, 0))
+        expect(Occurrence(.ownerDied, owner.id, 0))
         run(owner.farewell)
     }
 
@@ -308,7 +308,7 @@ final class ModelWorld: World {
         }
         while divergence == nil,
             let index = waiting.firstIndex(where: {
-                $0.firmHolds == 0 && !$0.isCaptureDead && next == Event(.captureDied, $0.id, 0)
+                $0.firmHolds == 0 && !$0.isCaptureDead && next == Occurrence(.captureDied, $0.id, 0)
             })
         {
             position += 1
@@ -366,10 +366,10 @@ final class ModelWorld: World {
             _ = end(registration)
         }
         if kind == .method, let owner = entry.owner {
-            expect(Event(.methodCalled, owner.id, value))
+            expect(Occurrence(.methodCalled, owner.id, value))
             run(owner.program)
         } else {
-            expect(Event(.called, registration.id, value))
+            expect(Occurrence(.called, registration.id, value))
             run(registration.operation.program)
         }
         if let owner = entry.owner { release(owner) }
@@ -378,15 +378,15 @@ final class ModelWorld: World {
     // MARK: Questions
 
     override func count(set: Int) {
-        expect(Event(.counted, set, livingCount(set: set)))
+        expect(Occurrence(.counted, set, livingCount(set: set)))
     }
 
     override func isEmpty(set: Int) {
-        expect(Event(.isEmpty, set, livingCount(set: set) == 0))
+        expect(Occurrence(.isEmpty, set, livingCount(set: set) == 0))
     }
 
     override func isActive(_ registration: Int) {
-        expect(Event(.isActive, registration, registrations[registration].isActive))
+        expect(Occurrence(.isActive, registration, registrations[registration].isActive))
     }
 
     /// How many tracked objects are alive: captures of living observers, and owners; at most, those of dead owners too.
@@ -413,9 +413,11 @@ final class ModelWorld: World {
 
     // MARK: Comparing
 
-    private var next: Event? { position < told.count ? told[position] : nil }
+    private var next: Occurrence? { position < told.count ? told[position] : nil }
 
-    private func expect(_ event: Event) {
+    override func tell(_ event: Occurrence) { expect(event) }
+
+    private func expect(_ event: Occurrence) {
         guard divergence == nil else { return }
         guard next == event else { return diverge("\(event)") }
         position += 1

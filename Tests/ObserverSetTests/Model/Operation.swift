@@ -70,10 +70,13 @@ struct Operation: CustomStringConvertible {
 }
 
 /// What both worlds tell of a run, to be compared; packed, since a run makes many millions.
-struct Event: Equatable, CustomStringConvertible {
+struct Occurrence: Equatable, CustomStringConvertible {
     enum Tag: UInt64 {
         case called, methodCalled, captureDied, ownerDied, removed, removedOwned, counted, isEmpty, isActive
         case bagCounted
+        /// An operation inside an observer or a `deinit` begins; without it, what dies before one that tells nothing could
+        /// be taken for dying after it.
+        case began
     }
 
     private let bits: UInt64

@@ -5,7 +5,7 @@ import ObserverSet
 /// Used on one thread only. What could run a `deinit` that comes back here is never released inside an access to a
 /// property.
 final class TestedWorld: World, @unchecked Sendable {
-    var events: [Event] = []
+    var events: [Occurrence] = []
 
     private let lifetimes: Lifetimes
     private var sets: [ObserverSet<Int>] = []
@@ -73,7 +73,7 @@ final class TestedWorld: World, @unchecked Sendable {
     ) -> ObserverToken {
         let farewell = operation.farewell
         let capture = Tracked(id, in: lifetimes) { [self] in
-            tell(Event(.captureDied, id, 0))
+            tell(Occurrence(.captureDied, id, 0))
             run(farewell)
         }
         let program = operation.program
@@ -100,7 +100,7 @@ final class TestedWorld: World, @unchecked Sendable {
     }
 
     private func called(_ capture: Tracked, _ value: Int, _ program: Int) {
-        tell(Event(.called, capture.isIntact ? capture.value : -1, value))
+        tell(Occurrence(.called, capture.isIntact ? capture.value : -1, value))
         run(program)
     }
 
@@ -117,7 +117,7 @@ final class TestedWorld: World, @unchecked Sendable {
             case .itsSet: withSet(itsSet) { $0.remove(token) }
             case .anotherSet: withSet(1 - itsSet) { $0.remove(token) }
             }
-        tell(Event(.removed, registration, isRemoved))
+        tell(Occurrence(.removed, registration, isRemoved))
     }
 
     override func removeAll(set: Int) {
@@ -126,7 +126,7 @@ final class TestedWorld: World, @unchecked Sendable {
 
     override func removeAll(set: Int, owner: Int) {
         guard let loaded = owners[owner] else { return }
-        tell(Event(.removedOwned, loaded.id, withSet(set) { $0.removeAll(ownedBy: loaded) }))
+        tell(Occurrence(.removedOwned, loaded.id, withSet(set) { $0.removeAll(ownedBy: loaded) }))
     }
 
     override func replaceOwner(_ owner: Int, program: Int, farewell: Int) {
@@ -167,15 +167,15 @@ final class TestedWorld: World, @unchecked Sendable {
     }
 
     override func count(set: Int) {
-        tell(Event(.counted, set, sets[set].count))
+        tell(Occurrence(.counted, set, sets[set].count))
     }
 
     override func isEmpty(set: Int) {
-        tell(Event(.isEmpty, set, sets[set].isEmpty))
+        tell(Occurrence(.isEmpty, set, sets[set].isEmpty))
     }
 
     override func isActive(_ registration: Int) {
-        tell(Event(.isActive, registration, tokens[registration].isActive))
+        tell(Occurrence(.isActive, registration, tokens[registration].isActive))
     }
 
     /// Keeps the set alive for the length of the call, and no longer, whatever the build.
@@ -210,10 +210,10 @@ final class TestedWorld: World, @unchecked Sendable {
     override func countBag(_ bag: Int) {
         let place = bag
         let bag = bags[place]
-        tell(Event(.bagCounted, place, withExtendedLifetime(bag) { bag.count }))
+        tell(Occurrence(.bagCounted, place, withExtendedLifetime(bag) { bag.count }))
     }
 
-    func tell(_ event: Event) {
+    override func tell(_ event: Occurrence) {
         events.append(event)
     }
 }
@@ -230,7 +230,7 @@ final class WorldOwner: Sendable {
         self.program = program
         self.world = world
         body = Tracked(id, in: lifetimes) {
-            world.tell(Event(.ownerDied, id, 0))
+            world.tell(Occurrence(.ownerDied, id, 0))
             world.run(farewell)
         }
     }
@@ -238,7 +238,7 @@ final class WorldOwner: Sendable {
     var isIntact: Bool { body.isIntact }
 
     func receive(_ value: Int) {
-        world.tell(Event(.methodCalled, isIntact ? id : -1, value))
+        world.tell(Occurrence(.methodCalled, isIntact ? id : -1, value))
         world.run(program)
     }
 

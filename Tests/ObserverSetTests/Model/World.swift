@@ -29,9 +29,10 @@ class World {
     /// Runs a program inside an observer or a `deinit`.
     final func run(_ program: Int) {
         guard program != 0 else { return }
-        for operation in programs[program] {
+        for (step, operation) in programs[program].enumerated() {
             guard fuel > 0 else { return }
             fuel -= 1
+            tell(Occurrence(.began, program, step))
             perform(operation)
         }
     }
@@ -91,6 +92,7 @@ class World {
 
     enum RemovalWay { case token, itsSet, anotherSet }
 
+    func tell(_ event: Occurrence) { fatalError("abstract") }
     /// How many registrations there have been, ended ones included.
     var registrationCount: Int { fatalError("abstract") }
     func add(_ operation: Operation) { fatalError("abstract") }
