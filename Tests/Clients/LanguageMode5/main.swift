@@ -84,3 +84,5 @@ actor Index {
 
 await run()
 await useGroupsAndBags()
+
+await runEvents()

@@ -102,3 +102,5 @@ precondition(bar.fractions == [0.25, 0.5, 0.75, 1] && bar.hasFinished)
 let counted = await statistics.fractions
 precondition(counted == bar.fractions)
 await useGroupsAndBags()
+
+await runEvents()

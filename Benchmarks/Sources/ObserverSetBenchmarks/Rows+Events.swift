@@ -1,0 +1,147 @@
+import ObserverSet
+
+/// Publishing events that are found by their type.
+enum EventRows {
+    static var all: [Row] { times + memory }
+
+    private struct Observed: Event {
+        let value: Int
+    }
+
+    private struct Unobserved: Event {
+        let value: Int
+    }
+
+    /// More than fits into an existential's own memory.
+    private struct Large: Event {
+        let values: (Int, Int, Int, Int)
+    }
+
+    private class Base: Event, @unchecked Sendable {}
+
+    private final class Derived: Base, @unchecked Sendable {}
+
+    // MARK: Times
+
+    private static var times: [Row] {
+        [
+            .comparing("publish, 1 observer", to: "notify of a set, 1 observer", reach: .time(atMost: 2)) { plan in
+                (publishing(publisher(), plan) { Observed(value: $0) }, NotifyRows.notifying(set(), plan))
+            },
+            .comparing(
+                "publish, 1 observer, among 1000 types", to: "notify of a set, 1 observer", reach: .time(atMost: 2)
+            ) { plan in
+                let publisher = publisher()
+                observeTypes(1000, of: publisher, Unobserved.self)
+                return (publishing(publisher, plan) { Observed(value: $0) }, NotifyRows.notifying(set(), plan))
+            },
+            .comparing("publish, nobody observes the type", to: "notify of a set, 1 observer", reach: .time(atMost: 1))
+            {
+                plan in
+                (publishing(publisher(), plan) { Unobserved(value: $0) }, NotifyRows.notifying(set(), plan))
+            },
+            .comparing("publish, 1 observer of all events", to: "notify of a set, 1 observer", reach: .time(atMost: 16))
+            {
+                plan in
+                let publisher = EventPublisher()
+                let counter = Counter()
+                publisher.allEvents.addNonisolated { _ in counter.value &+= 1 }
+                return (publishing(publisher, plan) { Unobserved(value: $0) }, NotifyRows.notifying(set(), plan))
+            },
+            .comparing(
+                "publish an object, 1 observer of its superclass", to: "notify of a set, 1 observer",
+                reach: .time(atMost: 32)
+            ) { plan in
+                let publisher = EventPublisher()
+                let counter = Counter()
+                publisher.observers(of: Base.self).addNonisolated { _ in counter.value &+= 1 }
+                let event = Derived()
+                return (publishing(publisher, plan) { _ in event }, NotifyRows.notifying(set(), plan))
+            },
+        ]
+    }
+
+    private static func set() -> ObserverSet<Int> { NotifyRows.nonisolatedSet(1) }
+
+    private static func publisher() -> EventPublisher {
+        let publisher = EventPublisher()
+        let counter = Counter()
+        publisher.observers(of: Observed.self).addNonisolated { counter.value &+= $0.value }
+        return publisher
+    }
+
+    /// Observes so many types, each of which wraps the one before.
+    private static func observeTypes<Wrapped: Event>(_ count: Int, of publisher: EventPublisher, _ type: Wrapped.Type) {
+        guard count > 0 else { return }
+        publisher.observers(of: Wrapper<Wrapped>.self).addNonisolated { _ in }
+        observeTypes(count - 1, of: publisher, Wrapper<Wrapped>.self)
+    }
+
+    private struct Wrapper<Wrapped: Event>: Event {}
+
+    private static func publishing(
+        _ publisher: EventPublisher, _ plan: Plan, _ event: @escaping (Int) -> some Event
+    ) -> Sampler {
+        loop(plan) { repetitions in publish(publisher, repetitions, event) }
+    }
+
+    @inline(__always)
+    private static func publish(_ publisher: EventPublisher, _ repetitions: Int, _ event: (Int) -> some Event) {
+        for value in 0..<repetitions { publisher.publish(event(value)) }
+    }
+
+    // MARK: Allocations
+
+    #if canImport(Glibc)
+    private static let publications = 1000
+
+    private static var memory: [Row] {
+        [
+            .figure("allocations per publish, 1 observer or nobody", reach: .figure(atMost: 0, unit: "blocks")) { _ in
+                Heap.checkThatItCounts()
+                let publisher = publisher()
+                return allocated {
+                    publisher.publish(Observed(value: 1))
+                    publisher.publish(Unobserved(value: 1))
+                    publisher.publish(Large(values: (1, 2, 3, 4)))
+                }
+            },
+            .figure(
+                "allocations per publish, everything was observed once", reach: .figure(atMost: 0, unit: "blocks")
+            ) { _ in
+                Heap.checkThatItCounts()
+                let publisher = publisher()
+                publisher.allEvents.add { _ in }.remove()
+                publisher.observers(of: Base.self).add { _ in }.remove()
+                let object = Derived()
+                return allocated {
+                    publisher.publish(Observed(value: 1))
+                    publisher.publish(Large(values: (1, 2, 3, 4)))
+                    publisher.publish(object)
+                }
+            },
+            .figure("bytes per type of events, 1 observer", reach: .told(unit: "bytes")) { _ in
+                Heap.checkThatItCounts()
+                let publisher = EventPublisher()
+                observeTypes(500, of: publisher, Observed.self)
+                let other = EventPublisher()
+                // The types' metadata is there by now.
+                let change = Heap.change { observeTypes(500, of: other, Observed.self) }
+                return withExtendedLifetime(publisher) { Double(change.bytes) / 500 }
+            },
+        ]
+    }
+
+    private static func allocated(by body: () -> Void) -> Double {
+        // The very first one does not count: in it the runtime may make metadata.
+        body()
+        return Double(
+            Heap.change {
+                for _ in 0..<publications { body() }
+            }.allocations) / Double(publications)
+    }
+    #else
+    // There is no count of allocations for this platform.
+    private static var memory: [Row] { [] }
+    #endif
+}

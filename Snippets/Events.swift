@@ -1,0 +1,68 @@
+// Events that are observed by their type, whoever publishes them.
+//
+//     swift run Events
+
+import ObserverSet
+
+struct OrderPlaced: Event {
+    let number: Int
+    let total: Double
+}
+
+struct OrderShipped: Event {
+    let number: Int
+}
+
+/// Publishes, and knows nobody who observes.
+struct Shop: Sendable {
+    var events = EventPublisher.default
+
+    func place(_ number: Int, total: Double) { events.publish(OrderPlaced(number: number, total: total)) }
+    func ship(_ number: Int) { events.publish(OrderShipped(number: number)) }
+}
+
+/// Lives on the main actor, and hears there, wherever the event came from.
+@MainActor final class Badge {
+    private var open: Set<Int> = []
+
+    init(_ events: EventPublisher = .default) {
+        events.observers(of: OrderPlaced.self).add(self) { badge, order in badge.open.insert(order.number) }
+        events.observers(of: OrderShipped.self).add(self, Badge.close)
+    }
+
+    private func close(_ order: OrderShipped) {
+        open.remove(order.number)
+        print("badge: \(open.count) open")
+    }
+}
+
+/// An actor hears on itself, in the order of the events.
+actor Ledger {
+    private(set) var total = 0.0
+
+    func follow(_ events: EventPublisher = .default) {
+        events.observers(of: OrderPlaced.self).add(self) { ledger, order in ledger.total += order.total }
+    }
+}
+
+let badge = Badge()
+let ledger = Ledger()
+await ledger.follow()
+let log = EventPublisher.default.allEvents.addNonisolated { event in print("log: \(event)") }
+
+let shop = Shop()
+shop.place(1, total: 20)
+await Task.detached {
+    shop.place(2, total: 9.5)
+    shop.ship(1)
+}.value
+
+await EventPublisher.default.settled()
+print("ledger: \(await ledger.total)")
+
+// A test passes a publisher of its own, and hears nothing of the rest of the program.
+let events = EventPublisher()
+events.observers(of: OrderPlaced.self).addOnce { order in print("test: \(order.number)") }
+Shop(events: events).place(3, total: 1)
+
+print(EventPublisher.default.debugDescription)

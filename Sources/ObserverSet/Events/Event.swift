@@ -1,0 +1,20 @@
+/// Something that has happened, told by its type.
+///
+/// Any type whose values may cross threads can be one; a structure with what observers want to know is the usual choice.
+/// There is nothing to implement.
+///
+/// ```swift
+/// struct OrderPlaced: Event {
+///     let number: Int
+///     let total: Double
+/// }
+///
+/// struct Changed<Value: Sendable>: Event {
+///     let old, new: Value
+/// }
+/// ```
+///
+/// Two types are two events, whatever they are called: local, private and nested types and each specialisation of a
+/// generic one are told apart. In a module whose code lives on the main actor by default, an event is as `nonisolated`
+/// as the protocol is: it needs no annotation.
+public protocol Event: Sendable {}

@@ -1,0 +1,57 @@
+// Typed events in language mode 6.
+
+import ObserverSet
+
+struct ItemAdded: Event {
+    let name: String
+}
+
+enum Change<Value: Sendable>: Event {
+    case inserted(Value)
+}
+
+class Message: Event, @unchecked Sendable {}
+final class Warning: Message, @unchecked Sendable {}
+
+@MainActor final class Inbox {
+    var log: [String] = []
+
+    init(_ events: EventPublisher) {
+        events.observers(of: ItemAdded.self).add(self) { inbox, item in inbox.log.append(item.name) }
+        events.observers(of: Change<Int>.self).add(self, Inbox.change)
+        events.observers(of: Message.self).add(self) { inbox, message in inbox.log.append("\(type(of: message))") }
+        events.allEvents.addOnce(self) { inbox, event in inbox.log.append("first: \(event)") }
+    }
+
+    private func change(_ change: Change<Int>) { log.append("\(change)") }
+}
+
+actor Audit {
+    private(set) var names: [String] = []
+
+    func follow(_ events: EventPublisher) {
+        events.observers(of: ItemAdded.self).add(self) { audit, item in audit.names.append(item.name) }
+    }
+}
+
+@MainActor func runEvents() async {
+    let events = EventPublisher()
+    let inbox = Inbox(events)
+    let audit = Audit()
+    await audit.follow(events)
+    events.publish(ItemAdded(name: "a"))
+    precondition(inbox.log == ["a", "first: ItemAdded(name: \"a\")"], "\(inbox.log)")
+
+    let token = events.observers(of: ItemAdded.self).addNonisolated { item in print("added", item.name) }
+    await Task.detached {
+        let all: [any Event] = [ItemAdded(name: "b"), Change.inserted(1), Change.inserted("ignored"), Warning()]
+        for event in all { events.publish(event) }
+    }.value
+    await events.settled()
+    // Each observer hears in order; of two, either may come first.
+    precondition(
+        inbox.log.count == 5 && Set(inbox.log.suffix(3)) == ["b", "inserted(1)", "Warning"], "\(inbox.log)")
+    let names = await audit.names
+    precondition(names == ["a", "b"], "\(names)")
+    precondition(token.remove() && events.removeAll(ownedBy: inbox) == 3)
+}

@@ -1,0 +1,8 @@
+// expect: argument type 'Any' does not conform to expected type 'Event'
+// What is published has a type that says that it is an event.
+
+import ObserverSet
+
+func publish(_ value: Any, on events: EventPublisher) {
+    events.publish(value)
+}

@@ -1,0 +1,141 @@
+import Dispatch
+import ObserverSet
+import Testing
+
+/// The system of the article "Painless Event Delivery", as its reader would write it with this library.
+///
+/// What it asks for: events that are values with everything an observer wants to know; a publisher that can be passed
+/// around, and more than one; subscriptions that end with whoever holds them; a queue of one's choice, and the main one
+/// where nothing else is said.
+@Suite("Painless event delivery", .lifetimesChecked, .timeLimit(.minutes(5)))
+struct PainlessEventDeliveryTests {
+    // MARK: The program
+
+    /// What happens in a library that lends books.
+    private struct BookLent: Event, Equatable {
+        let title: String
+        let reader: Int
+    }
+
+    private struct BookReturned: Event {
+        let title: String
+        let fee: Double
+    }
+
+    /// Publishes; knows none of those who listen.
+    private struct Desk {
+        var events = EventPublisher.default
+
+        func lend(_ title: String, to reader: Int) { events.publish(BookLent(title: title, reader: reader)) }
+
+        func takeBack(_ title: String, after days: Int) {
+            events.publish(BookReturned(title: title, fee: Double(max(0, days - 30)) / 2))
+        }
+    }
+
+    /// Lives on the main actor, and therefore hears there: nothing says so.
+    @MainActor private final class Shelf {
+        private(set) var lent: Set<String> = []
+        private let life = Tracked()
+
+        init(_ events: EventPublisher = .default) {
+            events.observers(of: BookLent.self).add(self) { shelf, event in shelf.lent.insert(event.title) }
+            events.observers(of: BookReturned.self).add(self, Shelf.putBack)
+        }
+
+        private func putBack(_ event: BookReturned) { lent.remove(event.title) }
+    }
+
+    /// Hears on a queue of its own.
+    private final class Cashier: Sendable {
+        static let queue = DispatchQueue(label: "cashier")
+        private let fees = Log<Double>()
+        private let life = Tracked()
+        var total: Double { fees.entries.reduce(0, +) }
+
+        init(_ events: EventPublisher) {
+            events.observers(of: BookReturned.self).add(on: Self.queue, self) { cashier, event in
+                dispatchPrecondition(condition: .onQueue(Self.queue))
+                cashier.fees.append(event.fee)
+            }
+        }
+    }
+
+    // MARK: What it does
+
+    @Test("Observers hear the events of their publisher on the main actor, if that is where they live")
+    @MainActor func mainByDefault() async {
+        let events = EventPublisher()
+        let shelf = Shelf(events)
+        let desk = Desk(events: events)
+
+        desk.lend("Emma", to: 1)
+        #expect(shelf.lent == ["Emma"], "in place: the desk is on the main actor too")
+        await onThread {
+            desk.lend("Persuasion", to: 2)
+            desk.takeBack("Emma", after: 3)
+        }
+        await events.settled()
+
+        #expect(shelf.lent == ["Persuasion"])
+    }
+
+    @Test("An observer may choose a queue")
+    func queue() async {
+        let events = EventPublisher()
+        let cashier = Cashier(events)
+        let desk = Desk(events: events)
+
+        for days in [10, 40, 50] { desk.takeBack("Emma", after: days) }
+        await events.settled()
+
+        #expect(cashier.total == 15)
+    }
+
+    @Test("A subscription ends with its holder, who removes nothing")
+    @MainActor func holder() {
+        let events = EventPublisher()
+        weak var weakShelf: Shelf?
+        do {
+            let shelf = Shelf(events)
+            weakShelf = shelf
+            #expect(events.description == "EventPublisher(2 observers of 2 types)")
+        }
+        #expect(weakShelf == nil)
+        #expect(events.description == "EventPublisher(0 observers)")
+
+        Desk(events: events).lend("Emma", to: 1)
+    }
+
+    @Test("Each part of the program may have its publisher, and each test")
+    @MainActor func severalPublishers() {
+        let (north, south) = (EventPublisher(), EventPublisher())
+        let (northern, southern) = (Shelf(north), Shelf(south))
+
+        Desk(events: north).lend("Emma", to: 1)
+        Desk(events: south).lend("Persuasion", to: 1)
+
+        #expect(northern.lent == ["Emma"])
+        #expect(southern.lent == ["Persuasion"])
+    }
+
+    @Test("Where nothing else is passed, the publisher is the default one")
+    @MainActor func defaultPublisher() {
+        let shelf = Shelf()
+
+        Desk().lend("Emma", to: 1)
+
+        #expect(shelf.lent == ["Emma"])
+    }
+
+    @Test("A test observes what the program publishes")
+    func testing() {
+        let events = EventPublisher()
+        let lent = Log<BookLent>()
+        events.observers(of: BookLent.self).add { lent.append($0) }
+
+        Desk(events: events).lend("Emma", to: 7)
+
+        #expect(lent.entries == [BookLent(title: "Emma", reader: 7)])
+    }
+}

@@ -1,0 +1,80 @@
+import ObserverSet
+import Testing
+
+/// What a publisher shows of itself: which events are observed, by whom, and who registered it.
+@Suite("Descriptions of publishers", .lifetimesChecked)
+struct EventDescriptionTests {
+    private let publisher = EventPublisher()
+    private let file = "ObserverSetTests/EventDescriptionTests.swift"
+
+    @Test("A publisher that nobody observes says so, also if it was observed")
+    func empty() {
+        #expect(publisher.description == "EventPublisher(0 observers)")
+        _ = publisher.observers(of: Opened.self)
+        publisher.observers(of: Closed.self).add { _ in }.remove()
+
+        #expect("\(publisher)" == "EventPublisher(0 observers)")
+        #expect(publisher.debugDescription == publisher.description)
+        #expect(Mirror(reflecting: publisher).children.isEmpty)
+    }
+
+    @Test("The description counts the observers and the types that they observe")
+    func description() {
+        publisher.observers(of: Opened.self).add { _ in }
+        #expect(publisher.description == "EventPublisher(1 observer of 1 type)")
+        publisher.observers(of: Opened.self).add { _ in }
+        publisher.observers(of: Closed.self).add { _ in }
+        publisher.allEvents.add { _ in }
+
+        #expect(publisher.description == "EventPublisher(4 observers of 3 types)")
+    }
+
+    @Test("The debug description names each type in full, and has a line for each observer")
+    func debugDescription() {
+        let owner = Tracked()
+        let line = #line + 1
+        publisher.allEvents.add { _ in }
+        publisher.observers(of: Closed.self).add(owner) { _, _ in }
+        publisher.observers(of: Opened.self).add { _ in }
+        publisher.observers(of: Opened.self).addNonisolated(owner) { _, _ in }
+
+        #expect(
+            publisher.debugDescription.split(separator: "\n").map(String.init) == [
+                "EventPublisher(4 observers of 3 types)",
+                "  ObserverSetTests.Closed: 1 observer",
+                "    Tracked, nonisolated, registered at \(file):\(line + 1)",
+                "  ObserverSetTests.Opened: 2 observers",
+                "    closure, nonisolated, registered at \(file):\(line + 2)",
+                "    Tracked, nonisolated, registered at \(file):\(line + 3)",
+                "  ObserverSet.Event: 1 observer",
+                "    closure, nonisolated, registered at \(file):\(line)",
+            ])
+    }
+
+    @Test("The mirror has a child for each type: its name, and the number of its observers")
+    func mirror() {
+        publisher.observers(of: Opened.self).add { _ in }
+        publisher.observers(of: Opened.self).add { _ in }
+        publisher.allEvents.add { _ in }
+
+        let children = Mirror(reflecting: publisher).children.map { "\($0.label ?? ""): \($0.value)" }
+
+        #expect(children == ["ObserverSetTests.Opened: 2", "ObserverSet.Event: 1"])
+    }
+
+    @Test("A publisher may be described by its own observers")
+    func describedInside() {
+        let log = Log<String>()
+        publisher.observers(of: Opened.self).add { [weak publisher] _ in
+            log.append(publisher?.debugDescription ?? "")
+        }
+
+        publisher.publish(Opened())
+
+        #expect(log.entries == [publisher.debugDescription])
+    }
+}
+
+struct Opened: Event {}
+
+final class Closed: Event {}

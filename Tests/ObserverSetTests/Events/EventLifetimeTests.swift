@@ -1,0 +1,218 @@
+import Dispatch
+import ObserverSet
+import Testing
+
+/// How registrations with a publisher end.
+@Suite("Lifetimes of events' observers", .lifetimesChecked, .timeLimit(.minutes(5)))
+struct EventLifetimeTests {
+    private struct Ended: Event {
+        var life: Tracked?
+    }
+
+    private class Base: Event, @unchecked Sendable {}
+    private final class Derived: Base, @unchecked Sendable {}
+
+    private let log = Log<String>()
+
+    // MARK: Owners and tokens
+
+    @Test("An observer is gone when its owner is")
+    func owner() {
+        let publisher = EventPublisher()
+        do {
+            let owner = Tracked(1)
+            publisher.observers(of: Ended.self).add(owner) { [log] owner, _ in log.append("\(owner.value)") }
+            publisher.observers(of: Base.self).add(owner) { [log] owner, _ in log.append("\(owner.value)") }
+            publisher.allEvents.add(owner) { [log] owner, _ in log.append("all \(owner.value)") }
+            publisher.publish(Ended())
+            publisher.publish(Derived())
+        }
+
+        publisher.publish(Ended())
+        publisher.publish(Derived())
+
+        #expect(log.entries == ["1", "all 1", "1", "all 1"])
+    }
+
+    /// Promise 8.
+    @Test("Removing an observer releases what it captures, at once")
+    func removal() {
+        let publisher = EventPublisher()
+        let lifetimes = Lifetimes.current
+        let tokens = [
+            publisher.observers(of: Ended.self).add { [life = Tracked()] _ in _ = life },
+            publisher.observers(of: Base.self).add { [life = Tracked()] _ in _ = life },
+            publisher.allEvents.add { [life = Tracked()] _ in _ = life },
+        ]
+        publisher.publish(Ended())
+
+        for (index, token) in tokens.enumerated() {
+            #expect(token.isActive)
+            #expect(token.remove())
+            #expect(lifetimes.count == 2 - index)
+            #expect(!token.isActive)
+            #expect(!token.remove())
+        }
+    }
+
+    @Test("All registrations of an owner end at once, whatever it observes")
+    func removeAllOwned() {
+        let publisher = EventPublisher()
+        let owner = Tracked()
+        let other = Tracked()
+        for owner in [owner, other, owner] {
+            publisher.observers(of: Ended.self).add(owner) { [log] _, _ in log.append("ended") }
+            publisher.observers(of: Base.self).add(owner) { [log] _, _ in log.append("base") }
+            publisher.allEvents.add(owner) { [log] _, _ in log.append("all") }
+        }
+
+        #expect(publisher.removeAll(ownedBy: owner) == 6)
+        #expect(publisher.removeAll(ownedBy: owner) == 0)
+        publisher.publish(Ended())
+        publisher.publish(Derived())
+
+        #expect(log.entries == ["ended", "all", "base", "all"])
+    }
+
+    @Test("Events are released when they have been told")
+    func events() async {
+        let publisher = EventPublisher()
+        publisher.observers(of: Ended.self).add { _ in }
+        publisher.observers(of: Ended.self).add(on: DispatchQueue(label: "Q")) { _ in }
+        publisher.allEvents.add(on: DispatchQueue(label: "Q")) { _ in }
+        let lifetimes = Lifetimes.current
+
+        publisher.publish(Ended(life: Tracked()))
+        await publisher.settled()
+        await eventually { lifetimes.count == 0 }
+
+        #expect(lifetimes.count == 0)
+    }
+
+    // MARK: The publisher's death
+
+    /// Promise 10.
+    @Test("When the publisher dies, observers are released and tokens become inactive")
+    func publisherDies() {
+        weak var weakPublisher: EventPublisher?
+        let tokens: [ObserverToken]
+        do {
+            let publisher = EventPublisher()
+            weakPublisher = publisher
+            tokens = [
+                publisher.observers(of: Ended.self).add { [life = Tracked()] _ in _ = life },
+                publisher.observers(of: Base.self).add { [life = Tracked()] _ in _ = life },
+                publisher.observers(of: Derived.self).add { [life = Tracked()] _ in _ = life },
+                publisher.allEvents.add { [life = Tracked()] _ in _ = life },
+            ]
+            publisher.publish(Derived())
+            #expect(tokens.allSatisfy(\.isActive))
+        }
+
+        #expect(weakPublisher == nil)
+        #expect(Lifetimes.current.count == 0)
+        #expect(tokens.allSatisfy { !$0.isActive && !$0.remove() })
+    }
+
+    @Test("A source that is kept keeps neither the publisher nor its observers, and adds nothing afterwards")
+    func sourceOutlivesPublisher() {
+        weak var weakPublisher: EventPublisher?
+        let ended, base: any NotificationSource
+        let all: any NotificationSource<any Event>
+        let token: ObserverToken
+        do {
+            let publisher = EventPublisher()
+            weakPublisher = publisher
+            (ended, base, all) = (
+                publisher.observers(of: Ended.self), publisher.observers(of: Base.self), publisher.allEvents
+            )
+            token = all.add { [life = Tracked()] _ in _ = life }
+            publisher.observers(of: Ended.self).add { [life = Tracked()] _ in _ = life }
+            #expect(token.isActive)
+        }
+        #expect(weakPublisher == nil)
+        #expect(Lifetimes.current.count == 0)
+        #expect(!token.isActive)
+
+        for late in [add(to: ended), add(to: base), add(to: all)] {
+            #expect(!late.isActive)
+            #expect(!late.remove())
+        }
+        #expect(Lifetimes.current.count == 0)
+    }
+
+    private func add(to source: some NotificationSource) -> ObserverToken {
+        source.add { [life = Tracked()] _ in _ = life }
+    }
+
+    /// Promise 10: the pass finishes.
+    @Test("A publisher may die during its own event, which is then told to everyone")
+    func diesDuringItsEvent() {
+        let publisher = Shared<EventPublisher?>(EventPublisher())
+        weak let weakPublisher = publisher.value
+        publisher.value?.observers(of: Derived.self).add { [log] _ in
+            publisher.value = nil
+            log.append("1")
+        }
+        publisher.value?.observers(of: Derived.self).add { [log] _ in log.append("2") }
+        publisher.value?.observers(of: Base.self).add { [log] _ in log.append("base") }
+        publisher.value?.allEvents.add { [log] _ in log.append("all \(weakPublisher != nil)") }
+
+        publisher.value?.publish(Derived())
+
+        #expect(log.entries == ["1", "2", "base", "all true"])
+        #expect(weakPublisher == nil)
+    }
+
+    @Test("What is enqueued when the publisher dies is still delivered")
+    func enqueuedEvents() async {
+        let queue = DispatchQueue(label: "Q")
+        let isDelivered = Signal()
+        queue.suspend()
+        do {
+            let publisher = EventPublisher()
+            publisher.observers(of: Ended.self).add(on: queue) { [log] _ in log.append("ended") }
+            publisher.allEvents.add(on: queue) { [log] _ in
+                log.append("all")
+                isDelivered.set()
+            }
+            publisher.publish(Ended())
+        }
+
+        queue.resume()
+        await eventually { isDelivered.isSet }
+
+        #expect(log.entries == ["ended", "all"])
+    }
+
+    @Test("What an observer captures may use the publisher and its sources as they end")
+    func capturesEnd() {
+        do {
+            let publisher = EventPublisher()
+            let (source, all) = (publisher.observers(of: Ended.self), publisher.allEvents)
+            let atEnd: @Sendable () -> Void = { [weak publisher, log] in
+                publisher?.publish(Ended())
+                log.append("\(source.add { _ in }.isActive)")
+                all.add { _ in log.append("never") }
+            }
+            publisher.observers(of: Ended.self).add { [life = Tracked(atEnd: atEnd)] _ in _ = life }
+            publisher.publish(Ended())
+        }
+
+        #expect(log.entries == ["false"])
+    }
+
+    @Test("A capture that ends with the removal of its observer may publish and observe")
+    func captureEndsByRemoval() {
+        let publisher = EventPublisher()
+        let atEnd: @Sendable () -> Void = { [weak publisher, log] in
+            publisher?.observers(of: Base.self).add { _ in log.append("base") }
+            publisher?.publish(Derived())
+        }
+        let token = publisher.observers(of: Ended.self).add { [life = Tracked(atEnd: atEnd)] _ in _ = life }
+
+        token.remove()
+
+        #expect(log.entries == ["base"])
+    }
+}

@@ -1,0 +1,444 @@
+import Dispatch
+import ObserverSet
+import Testing
+
+/// Events are told to those who observe their type, whoever publishes them.
+@Suite("Publishing events", .lifetimesChecked, .timeLimit(.minutes(5)))
+struct EventPublisherTests {
+    private struct Opened: Event, Equatable {
+        let name: String
+    }
+
+    private struct Closed: Event {}
+
+    private let publisher = EventPublisher()
+    private let log = Log<String>()
+
+    // MARK: Who is told
+
+    @Test("An event is told to the observers of its type, and to no others")
+    func byType() {
+        publisher.observers(of: Opened.self).add { [log] event in log.append("opened \(event.name)") }
+        publisher.observers(of: Closed.self).add { [log] _ in log.append("closed") }
+
+        publisher.publish(Opened(name: "a"))
+        publisher.publish(Closed())
+        publisher.publish(Opened(name: "b"))
+
+        #expect(log.entries == ["opened a", "closed", "opened b"])
+    }
+
+    @Test("An event that nobody observes is told to nobody, before and after its publisher was first observed")
+    func unobserved() {
+        publisher.publish(Closed())
+        publisher.observers(of: Opened.self).add { [log] _ in log.append("opened") }
+        publisher.publish(Closed())
+        _ = publisher.observers(of: Closed.self)
+        publisher.publish(Closed())
+
+        #expect(log.entries == [])
+    }
+
+    @Test("Publishers are independent of one another")
+    func severalPublishers() {
+        let other = EventPublisher()
+        publisher.observers(of: Closed.self).add { [log] _ in log.append("this") }
+        other.observers(of: Closed.self).add { [log] _ in log.append("other") }
+
+        other.publish(Closed())
+        EventPublisher.default.publish(Closed())
+
+        #expect(log.entries == ["other"])
+    }
+
+    @Test("The default publisher is one for the whole program")
+    func defaultPublisher() async {
+        let token = EventPublisher.default.observers(of: Closed.self).add { [log] _ in log.append("closed") }
+
+        await onThread { EventPublisher.default.publish(Closed()) }
+
+        #expect(log.entries == ["closed"])
+        token.remove()
+    }
+
+    @Test("The source of a type is one object, which may be kept")
+    func keptSource() {
+        let source = publisher.observers(of: Opened.self)
+        publisher.observers(of: Opened.self).add { [log] _ in log.append("first") }
+        source.add { [log] _ in log.append("second") }
+
+        publisher.publish(Opened(name: "a"))
+
+        #expect(log.entries == ["first", "second"])
+        #expect(source as AnyObject === publisher.observers(of: Opened.self) as AnyObject)
+        #expect(publisher.allEvents as AnyObject === publisher.allEvents as AnyObject)
+    }
+
+    @Test("A hundred types are told apart, also by the sources that were made before the others")
+    func manyTypes() {
+        let numbers = Log<Int>()
+        observe(100, Closed.self, numbers)
+
+        publish(100, Closed())
+        publish(100, Closed())
+
+        #expect(numbers.entries == Array((1...100).reversed()) + Array((1...100).reversed()))
+    }
+
+    /// Observes so many types, each of which wraps the one before, and publishes one event to all who observe by now.
+    private func observe<E: Event>(_ count: Int, _ type: E.Type, _ numbers: Log<Int>) {
+        guard count > 0 else { return }
+        publisher.observers(of: Wrapper<E>.self).add { _ in numbers.append(count) }
+        observe(count - 1, Wrapper<E>.self, numbers)
+    }
+
+    private func publish<E: Event>(_ count: Int, _ event: E) {
+        guard count > 0 else { return }
+        publisher.publish(Wrapper(wrapped: event))
+        publish(count - 1, Wrapper(wrapped: event))
+    }
+
+    private struct Wrapper<E: Event>: Event {
+        let wrapped: E
+    }
+
+    // MARK: All events
+
+    @Test("Those who observe all events hear each as what it is")
+    func allEvents() {
+        publisher.allEvents.add { [log] event in
+            switch event {
+            case let event as Opened: log.append("opened \(event.name)")
+            default: log.append("\(type(of: event))")
+            }
+        }
+
+        publisher.publish(Opened(name: "a"))
+        publisher.publish(Closed())
+        publisher.publish(Wrapper(wrapped: Closed()))
+
+        #expect(log.entries == ["opened a", "Closed", "Wrapper<Closed>"])
+    }
+
+    @Test("An event is told to the observers of its type first, and then to those of all events")
+    func orderOfSteps() {
+        publisher.allEvents.add { [log] _ in log.append("all 1") }
+        publisher.observers(of: Closed.self).add { [log] _ in log.append("type 1") }
+        publisher.allEvents.add { [log] _ in log.append("all 2") }
+        publisher.observers(of: Closed.self).add { [log] _ in log.append("type 2") }
+
+        publisher.publish(Closed())
+
+        #expect(log.entries == ["type 1", "type 2", "all 1", "all 2"])
+    }
+
+    @Test("An event too large for an existential's own memory arrives whole")
+    func largeEvent() {
+        struct Large: Event, Equatable {
+            var a = 1, b = 2, c = 3, d = 4, e = "five"
+        }
+        let events = Log<Large>()
+        publisher.observers(of: Large.self).add { events.append($0) }
+        publisher.allEvents.add { if let event = $0 as? Large { events.append(event) } }
+
+        publisher.publish(Large())
+
+        #expect(events.entries == [Large(), Large()])
+    }
+
+    @Test("An event without a size arrives as often as it is published")
+    func emptyEvent() {
+        let count = Counter()
+        publisher.observers(of: Closed.self).add { _ in count.increment() }
+        publisher.allEvents.add { _ in count.increment() }
+
+        for _ in 0..<100 { publisher.publish(Closed()) }
+
+        #expect(count.value == 200)
+    }
+
+    // MARK: Inside observers
+
+    /// Promise 6.
+    @Test("An event that an observer publishes has passed all steps before the outer one goes on")
+    func nested() {
+        publisher.observers(of: Opened.self).add { [publisher, log] event in
+            log.append("1 opened \(event.name)")
+            if event.name == "a" { publisher.publish(Closed()) }
+        }
+        publisher.observers(of: Opened.self).add { [log] event in log.append("2 opened \(event.name)") }
+        publisher.observers(of: Closed.self).add { [publisher, log] _ in
+            log.append("closed")
+            publisher.publish(Opened(name: "b"))
+        }
+        publisher.allEvents.add { [log] event in log.append("all \(type(of: event))") }
+
+        publisher.publish(Opened(name: "a"))
+
+        #expect(
+            log.entries == [
+                "1 opened a",
+                "closed",
+                "1 opened b", "2 opened b", "all Opened",
+                "all Closed",
+                "2 opened a", "all Opened",
+            ])
+    }
+
+    /// Promise 3, also where the event's way leads over the new observer later.
+    @Test("An observer added during an event first hears the next one, whatever it observes")
+    func addedDuringAnEvent() {
+        let isFirst = Shared(true)
+        publisher.observers(of: Closed.self).add { [publisher, log] _ in
+            log.append("type")
+            guard isFirst.exchange(false) else { return }
+            publisher.observers(of: Closed.self).add { _ in log.append("added to the type") }
+            publisher.allEvents.add { _ in log.append("added to all") }
+        }
+
+        publisher.publish(Closed())
+        #expect(log.entries == ["type"])
+        publisher.publish(Closed())
+
+        #expect(log.entries == ["type", "type", "added to the type", "added to all"])
+    }
+
+    @Test(
+        "An observer of all events that is added by another one hears the event published inside, but not the outer one"
+    )
+    func addedAndNested() {
+        let isFirst = Shared(true)
+        publisher.allEvents.add { [publisher, log] event in
+            log.append("first \(event)")
+            guard isFirst.exchange(false) else { return }
+            publisher.allEvents.add { log.append("second \($0)") }
+            publisher.publish(Opened(name: "b"))
+        }
+
+        publisher.publish(Closed())
+
+        #expect(
+            log.entries == [
+                "first Closed()", "first Opened(name: \"b\")", "second Opened(name: \"b\")",
+            ])
+    }
+
+    @Test("`addOnce` during an event waits for the next one")
+    func onceDuringAnEvent() {
+        let token = Shared<ObserverToken?>(nil)
+        publisher.observers(of: Closed.self).addOnce { [publisher, log] _ in
+            token.value = publisher.allEvents.addOnce { log.append("once \($0)") }
+        }
+
+        publisher.publish(Closed())
+        #expect(log.entries == [])
+        #expect(token.value?.isActive == true)
+        publisher.publish(Opened(name: "a"))
+        publisher.publish(Closed())
+
+        #expect(log.entries == ["once Opened(name: \"a\")"])
+        #expect(token.value?.isActive == false)
+    }
+
+    /// Promise 4.
+    @Test("An observer of all events that an observer of the type removes does not hear the event")
+    func removedByAnEarlierStep() {
+        let token = publisher.allEvents.add { [log] _ in log.append("all") }
+        publisher.observers(of: Closed.self).add { _ in token.remove() }
+
+        publisher.publish(Closed())
+
+        #expect(log.entries == [])
+    }
+
+    @Test("An observer that removes itself is called once")
+    func removesItself() {
+        let token = Shared<ObserverToken?>(nil)
+        token.value = publisher.observers(of: Closed.self).add { [log] _ in
+            log.append("called")
+            #expect(token.exchange(nil)?.remove() == true)
+        }
+
+        publisher.publish(Closed())
+        publisher.publish(Closed())
+
+        #expect(log.entries == ["called"])
+    }
+
+    // MARK: The add family
+
+    @Test("The source has every form of `add`")
+    @MainActor func addFamily() async {
+        let source = publisher.observers(of: Opened.self)
+        let counter = Counter()
+        let listener = Listener(counter)
+        let onMain = MainListener(counter)
+        let actor = ActorListener(counter)
+        source.add { _ in counter.increment() }
+        source.add(listener) { listener, _ in listener.counter.increment() }
+        source.add(listener, Listener.hear)
+        source.add(onMain, MainListener.hear)
+        source.add(actor) { (listener: isolated ActorListener, event) in listener.hear(event) }
+        source.addOnce { _ in counter.increment() }
+        source.addOnce(listener) { listener, _ in listener.counter.increment() }
+        source.addNonisolated { _ in counter.increment() }
+        source.addNonisolated(listener) { listener, _ in listener.counter.increment() }
+        source.add(on: DispatchQueue(label: "Q")) { _ in counter.increment() }
+        source.add(on: DispatchQueue(label: "Q"), listener) { listener, _ in listener.counter.increment() }
+
+        publisher.publish(Opened(name: "a"))
+        await publisher.settled()
+        #expect(counter.value == 11)
+        publisher.publish(Opened(name: "b"))
+        await publisher.settled()
+
+        #expect(counter.value == 20)
+    }
+
+    private final class Listener: Sendable {
+        let counter: Counter
+        private let life = Tracked()
+        init(_ counter: Counter) { self.counter = counter }
+        func hear(_ event: Opened) { counter.increment() }
+    }
+
+    @MainActor private final class MainListener {
+        private let counter: Counter
+        private let life = Tracked()
+        init(_ counter: Counter) { self.counter = counter }
+        func hear(_ event: Opened) { counter.increment() }
+    }
+
+    private actor ActorListener {
+        private let counter: Counter
+        private let life = Tracked()
+        init(_ counter: Counter) { self.counter = counter }
+        func hear(_ event: Opened) { counter.increment() }
+    }
+
+    @Test("The source may stand behind one of the user's own")
+    func adaptedSource() {
+        struct Names: NotificationSource {
+            let events: any NotificationSource<Opened>
+
+            func register(_ observer: Observer<String>) -> ObserverToken {
+                events.register(observer.adapted { event in event.name.isEmpty ? nil : event.name })
+            }
+        }
+        Names(events: publisher.observers(of: Opened.self)).add { [log] in log.append($0) }
+
+        publisher.publish(Opened(name: ""))
+        publisher.publish(Opened(name: "a"))
+
+        #expect(log.entries == ["a"])
+    }
+
+    @Test("One token ends the registrations in several sources")
+    func combinedToken() {
+        let token = ObserverToken([
+            publisher.observers(of: Opened.self).add { [log] _ in log.append("opened") },
+            publisher.allEvents.add { [log] _ in log.append("all") },
+        ])
+        publisher.publish(Opened(name: "a"))
+
+        #expect(token.remove())
+        publisher.publish(Opened(name: "b"))
+
+        #expect(log.entries == ["opened", "all"])
+    }
+
+    // MARK: Isolation
+
+    @Test("On the main actor, its observers are called in place")
+    @MainActor func inPlaceOnTheMainActor() {
+        publisher.observers(of: Opened.self).add { [log] event in
+            MainActor.assertIsolated()
+            log.append(event.name)
+        }
+        publisher.allEvents.add { [log] _ in
+            MainActor.assertIsolated()
+            log.append("all")
+        }
+
+        publisher.publish(Opened(name: "a"))
+
+        #expect(log.entries == ["a", "all"])
+    }
+
+    @Test("On an actor, its observers are called in place: the caller's isolation is passed on")
+    func inPlaceOnAnActor() async {
+        actor Index {
+            private(set) var heard: [String] = []
+
+            func run(_ publisher: EventPublisher) -> [String] {
+                publisher.observers(of: Opened.self).add(self) { index, event in index.heard.append(event.name) }
+                publisher.allEvents.add(self) { index, _ in index.heard.append("all") }
+                publisher.publish(Opened(name: "a"))
+                return heard
+            }
+        }
+
+        #expect(await Index().run(publisher) == ["a", "all"])
+    }
+
+    @Test("From elsewhere, observers on the main actor and on actors hear the events in order")
+    func hops() async {
+        let onMain = Log<Int>()
+        let onActor = Log<Int>()
+        let onQueue = Log<Int>()
+        let all = Log<Int>()
+        struct Numbered: Event {
+            let number: Int
+        }
+        let source = publisher.observers(of: Numbered.self)
+        source.add { @MainActor event in
+            MainActor.assertIsolated()
+            onMain.append(event.number)
+        }
+        source.add { @Elsewhere event in
+            Elsewhere.assertIsolated()
+            onActor.append(event.number)
+        }
+        source.add(on: DispatchQueue(label: "Q")) { event in onQueue.append(event.number) }
+        publisher.allEvents.add { @MainActor event in all.append((event as? Numbered)?.number ?? -1) }
+
+        await onThread { [publisher] in
+            for number in 0..<1_000 { publisher.publish(Numbered(number: number)) }
+        }
+        await publisher.settled()
+
+        for log in [onMain, onActor, onQueue, all] { #expect(log.entries == Array(0..<1_000)) }
+    }
+
+    @Test("A publisher without observers is settled")
+    func settledWithoutObservers() async {
+        await publisher.settled()
+        publisher.publish(Closed())
+        await publisher.settled()
+
+        #expect(log.entries == [])
+    }
+
+    @Test("It settles when the events of every type are delivered")
+    func settled() async {
+        let mayGoOn = Signal()
+        let queue = DispatchQueue(label: "slow")
+        publisher.observers(of: Opened.self).add(on: DispatchQueue(label: "fast")) { [log] _ in log.append("opened") }
+        publisher.observers(of: Closed.self).add(on: queue) { [log] _ in
+            mayGoOn.wait()
+            log.append("closed")
+        }
+        publisher.allEvents.add(on: queue) { [log] _ in log.append("all") }
+        publisher.publish(Closed())
+        publisher.publish(Opened(name: "a"))
+
+        let waiting = Task { [publisher, log] in
+            await publisher.settled()
+            return log.entries
+        }
+        await Task.yield()
+        mayGoOn.set()
+
+        #expect(await waiting.value.sorted() == ["all", "all", "closed", "opened"])
+    }
+}

@@ -1,0 +1,192 @@
+import Dispatch
+import Foundation
+import Testing
+
+@testable import ObserverSet
+
+/// Publishers that several threads use at once.
+@Suite("Events on several threads", .lifetimesChecked, .timeLimit(.minutes(10)))
+struct EventThreadTests {
+    private struct Numbered: Event {
+        let thread: Int
+        let number: Int
+    }
+
+    private struct Changed<Value: Sendable>: Event {}
+
+    private class Base: Event, @unchecked Sendable {}
+    private final class Derived: Base, @unchecked Sendable {}
+
+    @Test("Threads that observe a type for the first time, all at once, are all told", arguments: [false, true])
+    func firstObservers(isClass: Bool) async {
+        let threads = 32
+        for _ in 0..<100 {
+            let publisher = EventPublisher()
+            let calls = Counter()
+            let sources = Log<ObjectIdentifier>()
+
+            await onThreads(threads) { _ in
+                if isClass {
+                    let source = publisher.observers(of: Base.self)
+                    source.addNonisolated { _ in calls.increment() }
+                    sources.append(ObjectIdentifier(source as AnyObject))
+                } else {
+                    let source = publisher.observers(of: Numbered.self)
+                    source.addNonisolated { _ in calls.increment() }
+                    sources.append(ObjectIdentifier(source as AnyObject))
+                }
+            }
+            if isClass { publisher.publish(Derived()) } else { publisher.publish(Numbered(thread: 0, number: 0)) }
+
+            #expect(calls.value == threads)
+            #expect(Set(sources.entries).count == 1)
+        }
+    }
+
+    @Test("Threads that observe many types, each for the first time, find each other's; the table grows meanwhile")
+    func manyTypes() async {
+        for _ in 0..<20 {
+            let publisher = EventPublisher()
+            let calls = Counter()
+
+            await onThreads(8) { thread in
+                if thread % 2 == 0 {
+                    Self.observe(64, Int.self, publisher, calls)
+                } else {
+                    Self.publish(64, Int.self, publisher)
+                }
+            }
+            let before = calls.value
+            Self.publish(64, Int.self, publisher)
+
+            #expect(calls.value - before == 4 * 64)
+        }
+    }
+
+    private static func observe<Value: Sendable>(
+        _ count: Int, _ type: Value.Type, _ publisher: EventPublisher, _ calls: Counter
+    ) {
+        guard count > 0 else { return }
+        let heard = calls.value
+        publisher.observers(of: Changed<Value>.self).addNonisolated { _ in calls.increment() }
+        publisher.publish(Changed<Value>())
+        #expect(calls.value > heard, "who adds an observer finds it")
+        observe(count - 1, [Value].self, publisher, calls)
+    }
+
+    private static func publish<Value: Sendable>(_ count: Int, _ type: Value.Type, _ publisher: EventPublisher) {
+        guard count > 0 else { return }
+        publisher.publish(Changed<Value>())
+        publish(count - 1, [Value].self, publisher)
+    }
+
+    /// Promise 11.
+    @Test("Publishing does not wait for a thread that is adding a type")
+    func lockIsHeld() async {
+        let publisher = EventPublisher()
+        let calls = Counter()
+        publisher.observers(of: Numbered.self).add { _ in calls.increment() }
+        publisher.observers(of: Base.self).add { _ in calls.increment() }
+        publisher.allEvents.add { _ in calls.increment() }
+        let isHeld = Signal()
+        let mayLetGo = Signal()
+
+        await onThreads(2) { thread in
+            if thread == 0 {
+                publisher.channels.withLock { _ in
+                    isHeld.set()
+                    mayLetGo.wait()
+                }
+            } else {
+                isHeld.wait()
+                publisher.publish(Numbered(thread: 1, number: 1))
+                publisher.publish(Derived())
+                publisher.publish(Changed<Int>())
+                mayLetGo.set()
+            }
+        }
+
+        #expect(calls.value == 5)
+    }
+
+    /// Promise 7.
+    @Test("Each observer hears each thread's events in order, wherever it runs")
+    func order() async {
+        let publisher = EventPublisher()
+        let source = publisher.observers(of: Numbered.self)
+        let inPlace = Log<Numbered>()
+        let onMain = Log<Numbered>()
+        let onActor = Log<Numbered>()
+        let onQueue = Log<Numbered>()
+        let all = Log<Numbered>()
+        source.addNonisolated { inPlace.append($0) }
+        source.add { @MainActor in onMain.append($0) }
+        source.add { @Elsewhere in onActor.append($0) }
+        source.add(on: DispatchQueue(label: "Q")) { onQueue.append($0) }
+        publisher.allEvents.add { @Elsewhere in if let event = $0 as? Numbered { all.append(event) } }
+
+        await onThreads(4) { thread in
+            for number in 0..<1_000 { publisher.publish(Numbered(thread: thread, number: number)) }
+        }
+        await publisher.settled()
+
+        for log in [inPlace, onMain, onActor, onQueue, all] {
+            let entries = log.entries
+            for thread in 0..<4 {
+                #expect(entries.filter { $0.thread == thread }.map(\.number) == Array(0..<1_000))
+            }
+        }
+    }
+
+    @Test("Publishing, observing, removing and dying publishers may meet in any way")
+    func storm() async {
+        let lifetimes = Lifetimes.current
+        let current = Shared(EventPublisher())
+        let wrong = Counter()
+
+        await onThreads(6) { thread in
+            var generator = SeededGenerator(seed: UInt64(thread))
+            var tokens: [ObserverToken] = []
+            for number in 0..<3_000 {
+                let publisher = current.value
+                switch Int.random(in: 0..<12, using: &generator) {
+                case 0, 1, 2: publisher.publish(Numbered(thread: thread, number: number))
+                case 3: publisher.publish(Derived())
+                case 4: publisher.publish(Changed<Int>())
+                case 5:
+                    let life = Tracked(number, in: lifetimes)
+                    tokens.append(
+                        publisher.observers(of: Numbered.self).add { _ in if !life.isIntact { wrong.increment() } })
+                case 6:
+                    let life = Tracked(number, in: lifetimes)
+                    tokens.append(
+                        publisher.observers(of: Base.self).add { _ in if !life.isIntact { wrong.increment() } })
+                case 7:
+                    let life = Tracked(number, in: lifetimes)
+                    tokens.append(publisher.allEvents.add { _ in if !life.isIntact { wrong.increment() } })
+                case 8:
+                    tokens.append(
+                        publisher.observers(of: Derived.self).addOnce { [weak publisher] _ in
+                            publisher?.publish(Changed<String>())
+                        })
+                case 9:
+                    let owner = Tracked(number, in: lifetimes)
+                    publisher.observers(of: Changed<Int>.self).add(owner) { owner, _ in
+                        if !owner.isIntact { wrong.increment() }
+                    }
+                    publisher.publish(Changed<Int>())
+                    if number % 2 == 0, publisher.removeAll(ownedBy: owner) != 1 { wrong.increment() }
+                case 10:
+                    tokens.shuffle(using: &generator)
+                    tokens.popLast()?.remove()
+                default:
+                    if number % 10 == 0 { current.value = EventPublisher() }
+                }
+            }
+        }
+
+        #expect(wrong.value == 0)
+        current.value = EventPublisher()
+        #expect(lifetimes.count == 0)
+    }
+}

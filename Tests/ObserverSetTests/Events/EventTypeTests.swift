@@ -1,0 +1,325 @@
+import ObserverSet
+import Testing
+
+/// What counts as one type of events: scenarios 51 to 54, and the bad input about event types.
+@Suite("Types of events", .lifetimesChecked)
+struct EventTypeTests {
+    private let publisher = EventPublisher()
+    private let log = Log<String>()
+
+    /// Observes the type, and logs its events under that name.
+    private func observe<E: Event>(_ type: E.Type, as name: String) {
+        publisher.observers(of: type).add { [log] _ in log.append(name) }
+    }
+
+    /// What was heard of the event alone.
+    private func heard(_ event: some Event) -> [String] {
+        log.removeAll()
+        publisher.publish(event)
+        return log.entries
+    }
+
+    // MARK: Names
+
+    /// Scenario 51: keys made of type names collide (measured for local types and for equally named nested ones).
+    @Test("Nested types of one name are told apart")
+    func nested() {
+        observe(One.Saved.self, as: "one")
+        observe(Two.Saved.self, as: "two")
+        observe(Saved.self, as: "outer")
+
+        #expect(heard(One.Saved()) == ["one"])
+        #expect(heard(Two.Saved()) == ["two"])
+        #expect(heard(Saved()) == ["outer"])
+    }
+
+    /// Scenario 51.
+    @Test("Local types of one name are told apart, also in one function")
+    func local() {
+        let (first, second) = (firstLocalEvent(), secondLocalEvent())
+        observeDynamically(first, as: "first")
+        observeDynamically(second, as: "second")
+        do {
+            struct Local: Event {}
+            observe(Local.self, as: "third")
+            #expect(heard(Local()) == ["third"])
+        }
+
+        #expect("\(type(of: first))" == "\(type(of: second))")
+        #expect(heard(first) == ["first"])
+        #expect(heard(second) == ["second"])
+    }
+
+    /// Scenario 51: a name that another file has too.
+    @Test("A private type is told apart from another file's of the same name")
+    func privateTypes() {
+        observe(PrivateSaved.self, as: "this file's")
+        observeDynamically(privateSavedOfAnotherFile(), as: "another file's")
+
+        #expect(heard(PrivateSaved()) == ["this file's"])
+        #expect(heard(privateSavedOfAnotherFile()) == ["another file's"])
+        #expect("\(type(of: privateSavedOfAnotherFile()))" == "\(PrivateSaved.self)")
+    }
+
+    @Test("Enumerations, types without values and actors may be events")
+    func kinds() async {
+        enum Change: Event { case inserted, removed(at: Int) }
+        enum Nothing: Event {}
+        actor Agent: Event {}
+        observe(Change.self, as: "enumeration")
+        observe(Nothing.self, as: "nothing")
+        observe(Agent.self, as: "actor")
+
+        #expect(heard(Change.removed(at: 1)) == ["enumeration"])
+        #expect(heard(Change.inserted) == ["enumeration"])
+        #expect(heard(Agent()) == ["actor"])
+    }
+
+    // MARK: Generic types
+
+    /// Scenario 52.
+    @Test("Each specialisation of a generic type is an event of its own")
+    func generic() {
+        observe(Changed<Int>.self, as: "Int")
+        observe(Changed<String>.self, as: "String")
+        observe(Changed<Changed<Int>>.self, as: "nested Int")
+        observe(Outer<Int>.Ended.self, as: "ended Int")
+        observe(Outer<String>.Ended.self, as: "ended String")
+
+        #expect(heard(Changed(new: 1)) == ["Int"])
+        #expect(heard(Changed(new: "a")) == ["String"])
+        #expect(heard(Changed(new: Changed(new: 1))) == ["nested Int"])
+        #expect(heard(Changed(new: 1.5)) == [])
+        #expect(heard(Outer<Int>.Ended()) == ["ended Int"])
+        #expect(heard(Outer<String>.Ended()) == ["ended String"])
+    }
+
+    /// Scenario 52: the same specialisation is the same type, wherever it is made.
+    @Test("A specialisation that generic code makes is the one that is written out")
+    func specialisedByGenericCode() {
+        func publishChange<Value: Sendable>(to value: Value) { publisher.publish(Changed(new: value)) }
+        func observeChange<Value: Sendable>(of type: Value.Type) { observe(Changed<Value>.self, as: "\(type)") }
+        observe(Changed<Int>.self, as: "written out")
+        observeChange(of: Int.self)
+        observeChange(of: String.self)
+
+        publishChange(to: 1)
+        #expect(log.entries == ["written out", "Int"])
+        #expect(heard(Changed(new: "a")) == ["String"])
+    }
+
+    // MARK: Existentials
+
+    /// Scenario 54.
+    @Test("An event published as `any Event` is told to the observers of what it is")
+    func existential() {
+        observe(Saved.self, as: "saved")
+        observe(Changed<Int>.self, as: "changed")
+        let events: [any Event] = [Saved(), Changed(new: 1), One.Saved(), Changed(new: "a")]
+
+        for event in events { publisher.publish(event) }
+
+        #expect(log.entries == ["saved", "changed"])
+    }
+
+    /// Scenario 54.
+    @Test("So is one published as another existential, and by generic code that does not know it")
+    func otherExistentials() {
+        func publish(_ event: some Named) { publisher.publish(event) }
+        observe(Titled.self, as: "titled")
+        let named: any Named = Titled()
+        let equatable: any Event & Equatable = Titled()
+
+        publisher.publish(named)
+        publisher.publish(equatable)
+        publish(named)
+
+        #expect(log.entries == ["titled", "titled", "titled"])
+    }
+
+    @Test("An event that holds another is not the other")
+    func wrapped() {
+        observe(Saved.self, as: "saved")
+        observe(Box.self, as: "box")
+
+        #expect(heard(Box(event: Saved())) == ["box"])
+        #expect(heard(Saved()) == ["saved"])
+    }
+
+    // MARK: Classes
+
+    /// Scenario 53.
+    @Test("The event of a subclass is told to the observers of its class first, then of each superclass, once")
+    func subclass() {
+        observe(Base.self, as: "base")
+        observe(Leaf.self, as: "leaf")
+        observe(Middle.self, as: "middle")
+        observe(OtherLeaf.self, as: "other leaf")
+
+        #expect(heard(Leaf()) == ["leaf", "middle", "base"])
+        #expect(heard(OtherLeaf()) == ["other leaf", "middle", "base"])
+        #expect(heard(Middle()) == ["middle", "base"])
+        #expect(heard(Base()) == ["base"])
+    }
+
+    /// Scenario 53: in whatever order they are first observed.
+    @Test("The most derived class comes first, in whatever order the classes were observed", arguments: 0..<120)
+    func orderOfClasses(permutation: Int) {
+        var steps: [() -> Void] = [
+            { observe(Base.self, as: "base") },
+            { observe(Middle.self, as: "middle") },
+            { observe(Leaf.self, as: "leaf") },
+            { observe(OtherLeaf.self, as: "other leaf") },
+            { observe(Unrelated.self, as: "unrelated") },
+        ]
+        var rest = permutation
+        for count in (1...5).reversed() {
+            steps.append(steps.remove(at: rest % count))
+            rest /= count
+        }
+        for step in steps { step() }
+
+        #expect(heard(Leaf()) == ["leaf", "middle", "base"])
+        #expect(heard(OtherLeaf()) == ["other leaf", "middle", "base"])
+        #expect(heard(Base()) == ["base"])
+        #expect(heard(Unrelated()) == ["unrelated"])
+    }
+
+    /// Scenarios 53 and 54.
+    @Test("What an object is counts, and not what it is published as")
+    func staticType() {
+        observe(Leaf.self, as: "leaf")
+        let asBase: Base = Leaf()
+        let asEvent: any Event = asBase
+        let asEventOfItsOwn: any Event = Leaf()
+
+        #expect(heard(asBase) == ["leaf"])
+        #expect(heard(asEvent) == ["leaf"])
+        #expect(heard(asEventOfItsOwn) == ["leaf"])
+        publisher.observers(of: Base.self).add { [log] event in log.append("base \(type(of: event))") }
+        publisher.allEvents.add { [log] event in log.append("all \(type(of: event))") }
+
+        #expect(heard(asBase) == ["leaf", "base Leaf", "all Leaf"])
+        #expect(heard(asEvent) == ["leaf", "base Leaf", "all Leaf"])
+    }
+
+    @Test("Only a superclass is observed")
+    func superclassOnly() {
+        observe(Base.self, as: "base")
+
+        #expect(heard(Leaf()) == ["base"])
+        #expect(heard(Unrelated()) == [])
+    }
+
+    @Test("Generic classes and their subclasses are told apart")
+    func genericClasses() {
+        observe(GenericBase<Int>.self, as: "base Int")
+        observe(GenericBase<String>.self, as: "base String")
+        observe(GenericLeaf<Int>.self, as: "leaf Int")
+
+        #expect(heard(GenericLeaf<Int>()) == ["leaf Int", "base Int"])
+        #expect(heard(GenericLeaf<String>()) == ["base String"])
+        #expect(heard(GenericBase<Int>()) == ["base Int"])
+    }
+
+    @Test("A final class is told like a structure, and its events are released when they have been told")
+    func finalClass() {
+        final class Note: Event {
+            let life = Tracked(7)
+        }
+        publisher.observers(of: Note.self).add { [log] note in log.append("\(note.life.value)") }
+        publisher.allEvents.add { [log] note in log.append("all \((note as? Note)?.life.value ?? 0)") }
+
+        #expect(heard(Note()) == ["7", "all 7"])
+        #expect(Lifetimes.current.count == 0)
+    }
+
+    /// Promise 3: the superclass's turn comes later.
+    @Test("An observer of a superclass added by one of the subclass first hears the next event")
+    func addedDuringAnEvent() {
+        publisher.observers(of: Leaf.self).addOnce { [publisher, log] _ in
+            log.append("leaf")
+            publisher.observers(of: Middle.self).add { _ in log.append("middle") }
+            publisher.observers(of: Base.self).add { _ in log.append("base") }
+            publisher.observers(of: Leaf.self).add { _ in log.append("second leaf") }
+        }
+
+        #expect(heard(Leaf()) == ["leaf"])
+        #expect(heard(Leaf()) == ["second leaf", "middle", "base"])
+    }
+
+    /// Promise 6.
+    @Test("The event of a class that an observer publishes has passed all classes before the outer one goes on")
+    func nestedEvents() {
+        publisher.observers(of: Leaf.self).addOnce { [publisher, log] _ in
+            log.append("leaf")
+            publisher.publish(Middle())
+        }
+        observe(Middle.self, as: "middle")
+        observe(Base.self, as: "base")
+
+        #expect(heard(Leaf()) == ["leaf", "middle", "base", "middle", "base"])
+    }
+
+    @Test("A structure passes by the observers of classes")
+    func structuresAmongClasses() {
+        observe(Base.self, as: "base")
+        observe(Saved.self, as: "saved")
+
+        #expect(heard(Saved()) == ["saved"])
+        #expect(heard(One.Saved()) == [])
+    }
+}
+
+private enum One {
+    struct Saved: Event {}
+}
+
+private enum Two {
+    struct Saved: Event {}
+}
+
+private struct Saved: Event {}
+
+private struct PrivateSaved: Event {}
+
+private struct Changed<Value: Sendable>: Event {
+    let new: Value
+}
+
+private struct Outer<Value> {
+    struct Ended: Event {}
+}
+
+private struct Box: Event {
+    let event: any Event
+}
+
+private protocol Named: Event {}
+
+private struct Titled: Named, Equatable {}
+
+private class Base: Event, @unchecked Sendable {}
+private class Middle: Base, @unchecked Sendable {}
+private final class Leaf: Middle, @unchecked Sendable {}
+private final class OtherLeaf: Middle, @unchecked Sendable {}
+private class Unrelated: Event, @unchecked Sendable {}
+private class GenericBase<Value>: Event, @unchecked Sendable {}
+private final class GenericLeaf<Value>: GenericBase<Value>, @unchecked Sendable {}
+
+private func firstLocalEvent() -> any Event {
+    struct Local: Event {}
+    return Local()
+}
+
+private func secondLocalEvent() -> any Event {
+    struct Local: Event {}
+    return Local()
+}
+
+extension EventTypeTests {
+    /// Observes the type of an event whose name cannot be written here.
+    private func observeDynamically<E: Event>(_ event: E, as name: String) {
+        observe(E.self, as: name)
+    }
+}
