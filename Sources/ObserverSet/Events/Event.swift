@@ -15,6 +15,8 @@
 /// ```
 ///
 /// Two types are two events, whatever they are called: local, private and nested types and each specialisation of a
-/// generic one are told apart. In a module whose code lives on the main actor by default, an event is as `nonisolated`
-/// as the protocol is: it needs no annotation.
+/// generic one are told apart.
+///
+/// In a module whose code lives on the main actor by default, a type that states the conformance is nonisolated without
+/// an annotation, since it may be used on any thread; a subclass of such a class has to be marked `nonisolated`.
 public protocol Event: Sendable {}

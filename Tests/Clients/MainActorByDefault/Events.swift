@@ -1,4 +1,5 @@
-// Typed events in a module that lives on the main actor unless it says otherwise: an event needs no annotation.
+// Typed events in a module that lives on the main actor unless it says otherwise: an event needs no annotation, only the
+// subclass of one does.
 
 import ObserverSet
 
@@ -11,7 +12,7 @@ enum Change<Value: Sendable>: Event {
 }
 
 class Message: Event, @unchecked Sendable {}
-final class Warning: Message, @unchecked Sendable {}
+nonisolated final class Warning: Message, @unchecked Sendable {}
 
 final class Inbox {
     var log: [String] = []

@@ -1,4 +1,4 @@
-// expect: argument type 'Any' does not conform to expected type 'Event'
+// expect: requires that 'Published' conform to 'Event'
 // What is published has a type that says that it is an event.
 
 import ObserverSet

@@ -106,7 +106,7 @@ struct EventLifetimeTests {
                 publisher.allEvents.add { [life = Tracked()] _ in _ = life },
             ]
             publisher.publish(Derived())
-            #expect(tokens.allSatisfy(\.isActive))
+            #expect(tokens.allSatisfy { $0.isActive })
         }
 
         #expect(weakPublisher == nil)

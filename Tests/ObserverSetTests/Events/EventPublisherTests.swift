@@ -53,11 +53,12 @@ struct EventPublisherTests {
 
     @Test("The default publisher is one for the whole program")
     func defaultPublisher() async {
-        let token = EventPublisher.default.observers(of: Closed.self).add { [log] _ in log.append("closed") }
+        struct Ended: Event {}
+        let token = EventPublisher.default.observers(of: Ended.self).add { [log] _ in log.append("ended") }
 
-        await onThread { EventPublisher.default.publish(Closed()) }
+        await onThread { EventPublisher.default.publish(Ended()) }
 
-        #expect(log.entries == ["closed"])
+        #expect(log.entries == ["ended"])
         token.remove()
     }
 
