@@ -2,8 +2,8 @@ import Synchronization
 
 /// A publisher's channels for classes, each before those of its superclasses.
 ///
-/// A linked list that only grows, at any place. Publishing walks it without a lock, and asks each channel whether it is one
-/// of the event's: there is no other way to a class's superclasses, and rarely more than a few classes are events.
+/// A linked list that only grows, at any place. Publishing walks it without a lock, and asks each channel whether it is
+/// one of the event's: there is no other way to a class's superclasses, and rarely more than a few classes are events.
 ///
 /// Why a walk meets only what is complete: a link is made with what follows it, and then stored, releasing, in the one
 /// before it, where the walk loads it, acquiring. Writers hold the publisher's lock. Each link is retained by the list

@@ -1,7 +1,7 @@
 /// Something that has happened, told by its type.
 ///
-/// Any type whose values may cross threads can be one; a structure with what observers want to know is the usual choice.
-/// There is nothing to implement.
+/// Any type whose values may cross threads can be one; a structure with what observers want to know is the usual
+/// choice. There is nothing to implement.
 ///
 /// ```swift
 /// struct OrderPlaced: Event {

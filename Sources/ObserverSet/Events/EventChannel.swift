@@ -58,9 +58,9 @@ final class ValueChannel<Observed: Event>: EventChannel {
 
 /// Those who observe the events of a class and its subclasses, or all events.
 ///
-/// An event passes several such channels one after the other. None of them may call an observer that was added since the
-/// event was published (promise 3), though its turn comes later: so the event carries its time, and each observer is
-/// stamped with that of its registration.
+/// An event passes several such channels one after the other. None of them may call an observer that was added since
+/// the event was published (promise 3), though its turn comes later: so the event carries its time, and each observer
+/// is stamped with that of its registration.
 final class SharedChannel<Observed: Sendable>: EventChannel {
     let set: ObserverSet<TimedEvent<Observed>>
     let source: EventSource<Observed>
@@ -89,8 +89,8 @@ final class EventClock: Sendable {
 
     /// The number of registrations so far.
     ///
-    /// Relaxed: a registration that has been made before the caller's event, on this thread or as far as this thread can
-    /// know, is counted; of one that is made meanwhile either number is right.
+    /// Relaxed: a registration that has been made before the caller's event, on this thread or as far as this thread
+    /// can know, is counted; of one that is made meanwhile either number is right.
     var now: UInt64 {
         @inline(__always) get { registrations.load(ordering: .relaxed) }
     }

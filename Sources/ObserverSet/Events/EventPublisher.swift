@@ -24,15 +24,16 @@ import Synchronization
 /// There may be any number of publishers: one for each part of a program, one for each test. `default` is there for
 /// programs that need only one.
 ///
-/// Observers are added, called and removed as in a set, and what `ObserverSet` promises holds for each type's observers:
-/// where they run, the order in which they are called and see events, and how they end. They end with the publisher.
+/// Observers are added, called and removed as in a set, and what `ObserverSet` promises holds for each type's
+/// observers: where they run, the order in which they are called and see events, and how they end. They end with the
+/// publisher.
 ///
 /// ## Who is told, and in which order
 ///
 /// 1. The observers of the event's own type: the dynamic one, also if it is published as an `any Event` or as its
 ///    superclass.
-/// 2. If it is an object, the observers of each superclass that is an event, the most derived one first. An observer of a
-///    class therefore hears the events of all its subclasses.
+/// 2. If it is an object, the observers of each superclass that is an event, the most derived one first. An observer of
+///    a class therefore hears the events of all its subclasses.
 /// 3. The observers of ``allEvents``.
 ///
 /// Within each step it is the order in which they were added. An event that an observer publishes in turn has
@@ -79,9 +80,9 @@ public final class EventPublisher: Sendable {
 extension EventPublisher {
     /// Tells those who observe the event's type or a superclass of it, and then those who observe all events.
     ///
-    /// As with ``ObserverSet/notify(_:isolation:)``, observers that belong to no actor, or to the one the caller is on, are
-    /// called before this returns; for the others the event is put into their mailbox. May be called on any thread, and
-    /// from inside an observer.
+    /// As with ``ObserverSet/notify(_:isolation:)``, observers that belong to no actor, or to the one the caller is on,
+    /// are called before this returns; for the others the event is put into their mailbox. May be called on any thread,
+    /// and from inside an observer.
     ///
     /// ```swift
     /// publisher.publish(OrderPlaced(number: 1))
@@ -132,9 +133,9 @@ extension EventPublisher {
 extension EventPublisher {
     /// The source to which observers of one type of events are added.
     ///
-    /// It has the whole `add` family, and can be a member of a group like any other source. For one type it is always the
-    /// same object, which may be kept; it does not keep the publisher alive, nor the observers when the publisher has
-    /// gone. To observe then adds nothing, and returns an inactive token.
+    /// It has the whole `add` family, and can be a member of a group like any other source. For one type it is always
+    /// the same object, which may be kept; it does not keep the publisher alive, nor the observers when the publisher
+    /// has gone. To observe then adds nothing, and returns an inactive token.
     ///
     /// ```swift
     /// publisher.observers(of: OrderPlaced.self).add(self) { badge, order in badge.show(order.number) }
@@ -144,7 +145,8 @@ extension EventPublisher {
     ///
     /// - Parameter type: The type of the events.
     /// - Returns: A source that tells each event of that type.
-    /// - Complexity: O(1), for a class that was not observed before O(*c*), where *c* is the number of classes that were.
+    /// - Complexity: O(1), for a class that was not observed before O(*c*), where *c* is the number of classes that
+    ///   were.
     public func observers<Observed: Event>(of type: Observed.Type) -> some NotificationSource<Observed> {
         source(of: type)
     }

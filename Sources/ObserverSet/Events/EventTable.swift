@@ -2,22 +2,22 @@ import Synchronization
 
 /// Finds by its type the set of those who observe an event: without a lock, without waiting, and without allocating.
 ///
-/// A hash table with open addressing. It only grows: an entry is never removed, moved or changed. When it is half full, a
-/// table of twice the size is filled and published, and the old one is kept until the end for those who are still reading
-/// it; all the old ones together are smaller than the current one.
+/// A hash table with open addressing. It only grows: an entry is never removed, moved or changed. When it is half full,
+/// a table of twice the size is filled and published, and the old one is kept until the end for those who are still
+/// reading it; all the old ones together are smaller than the current one.
 ///
 /// ## Why a reader finds only what is there
 ///
 /// - Writers hold the publisher's lock: there is one at a time.
-/// - A slot changes once: the writer stores the set, then the key, releasing. A reader loads the key, acquiring, and looks at
-///   the set only if the key is the one it looks for: then the set is there, and so is all that went into making it.
-///   (Relaxed, on arm64 the key could be seen before the set.) What the reader passed over is taken for good, so that a
-///   vacant slot tells that the type had not been entered in this table when it was read.
-/// - A table is published, releasing, after it has been filled, and loaded, acquiring. Whoever has seen an entry made, by
-///   whatever way, loads the table it was made in or a later one, which has it too.
+/// - A slot changes once: the writer stores the set, then the key, releasing. A reader loads the key, acquiring, and
+///   looks at the set only if the key is the one it looks for: then the set is there, and so is all that went into
+///   making it. (Relaxed, on arm64 the key could be seen before the set.) What the reader passed over is taken for
+///   good, so that a vacant slot tells that the type had not been entered in this table when it was read.
+/// - A table is published, releasing, after it has been filled, and loaded, acquiring. Whoever has seen an entry made,
+///   by whatever way, loads the table it was made in or a later one, which has it too.
 /// - Half of the slots are vacant, so that every search ends.
-/// - Nothing is freed before `deinit`, which no reader can meet, since it holds the publisher that holds the table. The sets
-///   are kept by the publisher as well, as long as the table.
+/// - Nothing is freed before `deinit`, which no reader can meet, since it holds the publisher that holds the table. The
+///   sets are kept by the publisher as well, as long as the table.
 @safe struct EventTable: ~Copyable, @unchecked Sendable {
     @safe private struct Slot: ~Copyable {
         /// The type, as a number; zero while the slot is vacant.
