@@ -9,6 +9,7 @@ import Synchronization
 /// ## Why a reader finds only what is there
 ///
 /// - Writers hold the publisher's lock: there is one at a time.
+/// - Everything that changes is atomic, so that no access to a slot is exclusive.
 /// - A slot changes once: the writer stores the set, then the key, releasing. A reader loads the key, acquiring, and
 ///   looks at the set only if the key is the one it looks for: then the set is there, and so is all that went into
 ///   making it. (Relaxed, on arm64 the key could be seen before the set.) What the reader passed over is taken for
@@ -23,7 +24,7 @@ import Synchronization
         /// The type, as a number; zero while the slot is vacant.
         let key = Atomic<UInt>(0)
         /// The set, unretained; there if the key is.
-        nonisolated(unsafe) var set: UnsafeRawPointer?
+        let set = unsafe Atomic<UnsafeRawPointer?>(nil)
     }
 
     @safe private struct Header: ~Copyable {
@@ -31,7 +32,7 @@ import Synchronization
         /// How far a hash is shifted to become a place.
         let shift: UInt
         /// How many slots are taken; for writers.
-        var count = 0
+        let count = Atomic<Int>(0)
         /// The table that this one has replaced.
         nonisolated(unsafe) let older: UnsafeMutableRawPointer?
     }
@@ -48,7 +49,7 @@ import Synchronization
         while true {
             let slot = unsafe Self.slots(table) + place
             let key = unsafe slot.pointee.key.load(ordering: .acquiring)
-            if key == wanted { return unsafe .fromOpaque(slot.pointee.set.unsafelyUnwrapped) }
+            if key == wanted { return unsafe .fromOpaque(slot.pointee.set.load(ordering: .relaxed).unsafelyUnwrapped) }
             if key == 0 { return nil }
             place = (place &+ 1) & (capacity &- 1)
         }
@@ -78,12 +79,13 @@ import Synchronization
     private static func withRoom(_ table: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer {
         guard let table = unsafe table else { return unsafe make(capacity: 8, older: nil) }
         let capacity = unsafe header(table).pointee.capacity
-        if unsafe header(table).pointee.count < capacity / 2 { return unsafe table }
+        if unsafe header(table).pointee.count.load(ordering: .relaxed) < capacity / 2 { return unsafe table }
         let fresh = unsafe make(capacity: 2 * capacity, older: table)
         for place in 0..<capacity {
             let slot = unsafe slots(table) + place
             let key = unsafe slot.pointee.key.load(ordering: .relaxed)
-            if key != 0 { unsafe enter(key, slot.pointee.set.unsafelyUnwrapped, in: fresh) }
+            if key == 0 { continue }
+            unsafe enter(key, slot.pointee.set.load(ordering: .relaxed).unsafelyUnwrapped, in: fresh)
         }
         return unsafe fresh
     }
@@ -93,7 +95,7 @@ import Synchronization
         let table = UnsafeMutableRawPointer.allocate(byteCount: size, alignment: MemoryLayout<Slot>.alignment)
         let shift = UInt(UInt.bitWidth - capacity.trailingZeroBitCount)
         unsafe table.initializeMemory(as: Header.self, to: Header(capacity: capacity, shift: shift, older: older))
-        for place in 0..<capacity { unsafe (slots(table) + place).initialize(to: Slot(set: nil)) }
+        for place in 0..<capacity { unsafe (slots(table) + place).initialize(to: Slot()) }
         return unsafe table
     }
 
@@ -103,9 +105,9 @@ import Synchronization
         while unsafe slots(table)[place].key.load(ordering: .relaxed) != 0 {
             place = unsafe (place &+ 1) & (header.pointee.capacity &- 1)
         }
-        unsafe slots(table)[place].set = unsafe set
+        unsafe slots(table)[place].set.store(set, ordering: .relaxed)
         unsafe slots(table)[place].key.store(key, ordering: .releasing)
-        unsafe header.pointee.count += 1
+        unsafe header.pointee.count.wrappingAdd(1, ordering: .relaxed)
     }
 
     // MARK: Where things are
