@@ -46,8 +46,8 @@ import Synchronization
 /// the observers of a type, and for an event that nobody observes, only that. The event of a class costs a cast for
 /// each class that is observed, so that a structure is the better event.
 ///
-/// An observed type's (empty) set is kept as long as its publisher, a few hundred bytes; types that are only published
-/// leave nothing behind.
+/// An observed type's set is kept as long as its publisher, less than a kilobyte when it is empty; types that are only
+/// published leave nothing behind.
 public final class EventPublisher: Sendable {
     /// The publisher of programs that need only one.
     ///

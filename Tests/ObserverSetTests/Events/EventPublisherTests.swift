@@ -163,14 +163,14 @@ struct EventPublisherTests {
     /// Promise 6.
     @Test("An event that an observer publishes has passed all steps before the outer one goes on")
     func nested() {
-        publisher.observers(of: Opened.self).add { [publisher, log] event in
+        publisher.observers(of: Opened.self).add { [weak publisher, log] event in
             log.append("1 opened \(event.name)")
-            if event.name == "a" { publisher.publish(Closed()) }
+            if event.name == "a" { publisher?.publish(Closed()) }
         }
         publisher.observers(of: Opened.self).add { [log] event in log.append("2 opened \(event.name)") }
-        publisher.observers(of: Closed.self).add { [publisher, log] _ in
+        publisher.observers(of: Closed.self).add { [weak publisher, log] _ in
             log.append("closed")
-            publisher.publish(Opened(name: "b"))
+            publisher?.publish(Opened(name: "b"))
         }
         publisher.allEvents.add { [log] event in log.append("all \(type(of: event))") }
 
@@ -191,11 +191,11 @@ struct EventPublisherTests {
     func addedDuringAnEvent() {
         let isFirst = Shared(true)
         publisher.allEvents.add { [log] _ in log.append("all") }
-        publisher.observers(of: Closed.self).add { [publisher, log] _ in
+        publisher.observers(of: Closed.self).add { [weak publisher, log] _ in
             log.append("type")
             guard isFirst.exchange(false) else { return }
-            publisher.observers(of: Closed.self).add { _ in log.append("added to the type") }
-            publisher.allEvents.add { _ in log.append("added to all") }
+            publisher?.observers(of: Closed.self).add { _ in log.append("added to the type") }
+            publisher?.allEvents.add { _ in log.append("added to all") }
         }
 
         publisher.publish(Closed())
@@ -210,11 +210,11 @@ struct EventPublisherTests {
     )
     func addedAndNested() {
         let isFirst = Shared(true)
-        publisher.allEvents.add { [publisher, log] event in
+        publisher.allEvents.add { [weak publisher, log] event in
             log.append("first \(event)")
             guard isFirst.exchange(false) else { return }
-            publisher.allEvents.add { log.append("second \($0)") }
-            publisher.publish(Opened(name: "b"))
+            publisher?.allEvents.add { log.append("second \($0)") }
+            publisher?.publish(Opened(name: "b"))
         }
 
         publisher.publish(Closed())
@@ -228,8 +228,8 @@ struct EventPublisherTests {
     @Test("`addOnce` during an event waits for the next one")
     func onceDuringAnEvent() {
         let token = Shared<ObserverToken?>(nil)
-        publisher.observers(of: Closed.self).addOnce { [publisher, log] _ in
-            token.value = publisher.allEvents.addOnce { log.append("once \($0)") }
+        publisher.observers(of: Closed.self).addOnce { [weak publisher, log] _ in
+            token.value = publisher?.allEvents.addOnce { log.append("once \($0)") }
         }
 
         publisher.publish(Closed())
