@@ -86,3 +86,4 @@ await run()
 await useGroupsAndBags()
 
 await runEvents()
+try await useDelegates()

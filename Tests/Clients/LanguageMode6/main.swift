@@ -112,3 +112,4 @@ precondition(counted == [0.25, 0.5, 0.75, 1] && hasFinished && recorded == count
 await useGroupsAndBags()
 
 await runEvents()
+try await useDelegates()

@@ -104,3 +104,4 @@ precondition(counted == bar.fractions)
 await useGroupsAndBags()
 
 await runEvents()
+try await useDelegates()

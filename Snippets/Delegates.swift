@@ -1,0 +1,46 @@
+// Any number of delegates, weakly held, instead of the one that a `weak var delegate` has room for.
+
+import ObserverSet
+
+@MainActor protocol DownloadDelegate: AnyObject {
+    func downloadDidProgress(_ fraction: Double)
+    func downloadWillFinish() throws
+}
+
+@MainActor final class Download {
+    let delegates = MulticastDelegate<any DownloadDelegate>()
+
+    func run() {
+        for step in 1...2 { delegates.notify { $0.downloadDidProgress(Double(step) / 2) } }
+        do {
+            try delegates.notify { try $0.downloadWillFinish() }
+        } catch {
+            print("refused: \(error)")  // the others have been told all the same
+        }
+    }
+}
+
+@MainActor final class ProgressBar: DownloadDelegate {
+    func downloadDidProgress(_ fraction: Double) { print("bar: \(fraction)") }
+    func downloadWillFinish() { print("bar: done") }
+}
+
+@MainActor final class Guard: DownloadDelegate {
+    struct DiskFull: Error {}
+
+    func downloadDidProgress(_ fraction: Double) {}
+    func downloadWillFinish() throws { throw DiskFull() }
+}
+
+let download = Download()
+let diskGuard = Guard()
+download.delegates.add(diskGuard)
+do {
+    let bar = ProgressBar()
+    download.delegates.add(bar)
+    download.delegates.add(bar)  // held once
+    download.run()
+    debugPrint(download.delegates)
+}
+print(download.delegates)  // the bar is gone; nothing had to be removed
+download.delegates.remove(diskGuard)

@@ -1,0 +1,217 @@
+/// Delegates of one object: any number, weakly held, told one after the other.
+///
+/// For those who would rather implement a protocol than add closures. The delegates may be given as a protocol type or
+/// as a class; nothing has to be removed when one goes.
+///
+/// ```swift
+/// protocol DownloadDelegate: AnyObject {
+///     func downloadDidProgress(_ fraction: Double)
+/// }
+///
+/// final class Download {
+///     let delegates = MulticastDelegate<any DownloadDelegate>()
+///
+///     func receive(_ fraction: Double) {
+///         delegates.notify { $0.downloadDidProgress(fraction) }
+///     }
+/// }
+///
+/// download.delegates.add(progressBar)
+/// ```
+///
+/// Everything happens synchronously, where the caller is: the delegates of a protocol that is isolated to the main actor
+/// are added and notified on the main actor, as the compiler sees to.
+///
+/// A multicast is `Sendable` if its delegates' type is, and may then be used on any number of threads at once.
+/// Otherwise it stays, as its delegates do, in one isolation domain.
+///
+/// The idea is that of the article "Implementing the observer pattern in Swift".
+///
+/// ## What is promised
+///
+/// Of the contract of ``ObserverSet/ObserverSet``, with delegates for observers and owners:
+///
+/// - No user code runs under a lock; delegates are told in the order in which they were added; one that is added during
+///   a notification is first told by the next one; one that is removed during it is not told any more (promises 1 to 4).
+/// - Delegates are held weakly, and strongly only for their own call. One that is being deallocated is not told, listed
+///   or counted (promise 5).
+/// - Nested notifications are depth first (promise 6). What belongs to a delegate that was removed or has died does not
+///   pile up (promise 8). Removal is idempotent (promise 9). The multicast may die any time (promise 10).
+/// - `notify` takes time O(*n*), `add` and `remove` take amortised O(1), plus at most O(log *n*) to find the entry
+///   (promise 12).
+///
+/// ### Limits
+///
+/// - A token knows whether the registration was ended, and does not look at the delegate, which may belong to where the
+///   token is not. So the token of a dead delegate stays active until the multicast has noticed the death: in the next
+///   `notify`, `count`, `delegates`, `add` of many, and so on.
+@safe public final class MulticastDelegate<Delegate> {
+    @usableFromInline let seats = DelegateSeats()
+
+    /// Makes a multicast without delegates.
+    public init() {}
+}
+
+/// What it holds is found and changed under a lock, and handed out only as what it was added as.
+extension MulticastDelegate: @unchecked Sendable where Delegate: Sendable {}
+
+// MARK: - Notifying
+
+extension MulticastDelegate {
+    /// Tells every delegate, in the order in which they were added.
+    ///
+    /// ```swift
+    /// delegates.notify { $0.downloadDidProgress(0.5) }
+    /// try delegates.notify { try $0.downloadWillWrite(to: file) }
+    /// ```
+    ///
+    /// An error of one delegate is not the others' business: all are told, and the first error is thrown when the last
+    /// of them has been. Errors after the first are dropped; catch them in `body` if you want each.
+    ///
+    /// May be called from inside a delegate. The last reference to a delegate may be the one held for its call; its
+    /// `deinit` then runs here, after the call.
+    ///
+    /// - Parameter body: What to do with each delegate; called in the caller's isolation, before this returns.
+    /// - Throws: The first error that `body` has thrown.
+    /// - Complexity: O(*n*).
+    // Inlinable, so that the client's own code is all that stands between a seat and the delegate's method.
+    @inlinable
+    public func notify<Failure: Error>(_ body: (Delegate) throws(Failure) -> Void) throws(Failure) {
+        var failure: Failure?
+        seats.visit { seat, object in
+            do throws(Failure) {
+                try seat.borrow(object, body)
+            } catch {
+                if failure == nil { failure = error }
+            }
+        }
+        if let failure { throw failure }
+    }
+}
+
+// MARK: - Adding and removing
+
+extension MulticastDelegate {
+    /// Adds a delegate, which is held weakly.
+    ///
+    /// A delegate that is there already stays where it is, and the token of its registration is returned again. Two
+    /// objects that are equal by `==` are still two delegates.
+    ///
+    /// Traps if `delegate` is not a class instance, which a weak reference cannot be formed to: "A delegate must be a
+    /// class instance". A protocol that inherits from `AnyObject` rules that out when the program is compiled.
+    ///
+    /// - Parameters:
+    ///   - delegate: Whom to tell.
+    ///   - fileID: Where the registration stands, for descriptions.
+    ///   - line: Where the registration stands, for descriptions.
+    /// - Returns: A token that ends the registration, and may do so anywhere. Dropping it ends nothing.
+    /// - Complexity: Amortised O(1), plus O(log *n*) if the delegate is there already.
+    @discardableResult
+    public func add(_ delegate: Delegate, fileID: StaticString = #fileID, line: UInt = #line) -> ObserverToken {
+        guard let object = object(of: delegate) else {
+            fatalError(
+                """
+                A delegate must be a class instance, since MulticastDelegate<\(Delegate.self)> holds it weakly; \
+                \(type(of: delegate as Any)) is none. Have the protocol inherit from AnyObject.
+                """)
+        }
+        return seats.add(delegate, object: object, fileID: fileID, line: line)
+    }
+
+    /// Removes a delegate.
+    ///
+    /// May be called from inside any delegate, itself included. In the delegate's own `deinit` it finds it dead already,
+    /// and returns false; it is never told again all the same.
+    ///
+    /// - Returns: True if it was there; if several threads remove it at once, for exactly one of them.
+    /// - Complexity: Amortised O(1), plus at most O(log *n*) to find the entry.
+    @discardableResult
+    public func remove(_ delegate: Delegate) -> Bool {
+        guard let object = object(of: delegate) else { return false }
+        return seats.remove(object)
+    }
+
+    /// Ends a registration, if it is one of this multicast's.
+    ///
+    /// - Returns: True for exactly one caller; false for a token of another multicast, or of a registration that has
+    ///   ended.
+    /// - Complexity: Amortised O(1), plus at most O(log *n*) to find the entry.
+    @discardableResult
+    public func remove(_ token: ObserverToken) -> Bool {
+        seats.remove(token)
+    }
+
+    /// Removes all delegates.
+    ///
+    /// - Complexity: O(*n* log *n*).
+    public func removeAll() {
+        seats.removeAll()
+    }
+
+    /// The object that a delegate is; nil if it is something else.
+    private func object(of delegate: Delegate) -> AnyObject? {
+        // Only of a class: anything can be made an object of by putting it into a box.
+        guard type(of: delegate as Any) is AnyObject.Type else { return nil }
+        // Behind a type parameter an error's own box would be put into another.
+        if Delegate.self == (any Error).self, let error = delegate as? any Error { return error as AnyObject }
+        return delegate as AnyObject
+    }
+}
+
+// MARK: - Who is there
+
+extension MulticastDelegate {
+    /// The delegates that are alive, in the order in which they were added.
+    ///
+    /// - Complexity: O(*n*).
+    public var delegates: [Delegate] {
+        var delegates: [Delegate] = []
+        notify { delegates.append($0) }
+        return delegates
+    }
+
+    /// The number of delegates that are alive.
+    ///
+    /// - Complexity: O(*n*).
+    public var count: Int {
+        var count = 0
+        notify { _ in count += 1 }
+        return count
+    }
+
+    /// Whether no delegate is alive.
+    ///
+    /// - Complexity: O(*n*).
+    public var isEmpty: Bool { count == 0 }
+}
+
+// MARK: - Descriptions
+
+extension MulticastDelegate: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// The delegates' type, and their number.
+    public var description: String {
+        describe(count: count)
+    }
+
+    /// The description, and a line for each delegate: its class, and who added it.
+    public var debugDescription: String {
+        let lines = lines
+        return ([describe(count: lines.count)] + lines.map { "  " + $0 }).joined(separator: "\n")
+    }
+
+    /// A mirror with a child for each delegate: its class, and who added it.
+    public var customMirror: Mirror {
+        Mirror(self, unlabeledChildren: lines, displayStyle: .collection)
+    }
+
+    /// For example `ProgressBar, registered at Player/Download.swift:12`.
+    private var lines: [String] {
+        var lines: [String] = []
+        seats.visit { seat, object in lines.append("\(type(of: object)), registered at \(seat.site)") }
+        return lines
+    }
+
+    private func describe(count: Int) -> String {
+        "MulticastDelegate<\(Delegate.self)>(\(count) delegate\(count == 1 ? "" : "s"))"
+    }
+}

@@ -1,0 +1,12 @@
+// expect: capture of 'delegates' with non-Sendable type 'MulticastDelegate<any ModelDelegate>' in a '@Sendable' closure
+// A multicast of delegates that are not Sendable stays with them.
+
+import ObserverSet
+
+protocol ModelDelegate: AnyObject {
+    func modelDidChange()
+}
+
+func forward(_ changed: ObserverSet<Void>, to delegates: MulticastDelegate<any ModelDelegate>) {
+    changed.addNonisolated { delegates.notify { $0.modelDidChange() } }
+}

@@ -1,0 +1,12 @@
+// expect: of 'Sendable'-conforming class 'Model' has non-Sendable type 'MulticastDelegate<any ModelDelegate>'
+// Delegates that are not Sendable cannot be told on any thread.
+
+import ObserverSet
+
+protocol ModelDelegate: AnyObject {
+    func modelDidChange()
+}
+
+final class Model: Sendable {
+    let delegates = MulticastDelegate<any ModelDelegate>()
+}

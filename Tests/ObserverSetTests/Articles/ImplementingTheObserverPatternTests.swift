@@ -1,0 +1,194 @@
+import ObserverSet
+import Testing
+
+/// The system of the article "Implementing the observer pattern in Swift", as its reader would write it with this
+/// library: observers of a protocol type, weakly held, behind an existential, that need no clean-up.
+@Suite("Article: Implementing the observer pattern in Swift", .lifetimesChecked)
+struct ImplementingTheObserverPatternTests {
+    private let clock = KitchenClock()
+
+    @Test("Every observer is told what has happened, each in its own way")
+    func told() {
+        let display = Display()
+        let bell = Bell()
+        clock.observers.add(display)
+        clock.observers.add(bell)
+
+        clock.run(minutes: 2)
+
+        #expect(display.shown == ["2 left", "1 left", "0 left"])
+        #expect(bell.rings == 1)
+    }
+
+    @Test("The observers are listed as what they are known as")
+    func listed() {
+        let display = Display()
+        let bell = Bell()
+        clock.observers.add(display)
+        clock.observers.add(bell)
+
+        let observers: [any ClockObserver] = clock.observers.delegates
+
+        #expect(observers.count == 2)
+        #expect(observers[0] === display && observers[1] === bell)
+    }
+
+    @Test("An observer is removed by identity, and one that was never added is not")
+    func removedByIdentity() {
+        let display = Display()
+        clock.observers.add(display)
+
+        #expect(!clock.observers.remove(Display()))
+        #expect(clock.observers.remove(display))
+        clock.run(minutes: 1)
+
+        #expect(display.shown == [])
+    }
+
+    @Test("An observer is removed by its token, once")
+    func removedByToken() {
+        let display = Display()
+        let token = clock.observers.add(display)
+        clock.run(minutes: 0)
+
+        #expect(token.remove())
+        #expect(!token.remove())
+        clock.run(minutes: 0)
+
+        #expect(display.shown == ["0 left"])
+    }
+
+    @Test("An observer that is added twice is told once")
+    func addedTwice() {
+        let bell = Bell()
+
+        #expect(clock.observers.add(bell) == clock.observers.add(bell))
+        clock.run(minutes: 0)
+
+        #expect(bell.rings == 1)
+    }
+
+    @Test("An observer dies when its last owner lets go, and is gone with nothing said")
+    func notKeptAlive() {
+        weak var gone: Display?
+        do {
+            let display = Display()
+            gone = display
+            clock.observers.add(display)
+            #expect(clock.observers.count == 1)
+        }
+
+        #expect(gone == nil)
+        #expect(clock.observers.isEmpty)
+        clock.run(minutes: 1)
+    }
+
+    @Test("An observer may deregister in its `deinit` all the same, by its token or by itself")
+    func deregistersInItsDeinit() {
+        let bell = Bell()
+        do {
+            let tidy = TidyObserver(clock)
+            clock.observers.add(bell)
+            clock.run(minutes: 0)
+            #expect(tidy.minutes == [0])
+        }
+
+        clock.run(minutes: 0)
+
+        #expect(clock.observers.count == 1)
+        #expect(bell.rings == 2)
+    }
+
+    @Test("An observer may deregister while it is told, and the others are told nevertheless")
+    func deregistersInItsMethod() {
+        let once = OnceObserver()
+        let bell = Bell()
+        once.token = clock.observers.add(once)
+        clock.observers.add(bell)
+
+        clock.run(minutes: 3)
+
+        #expect(once.minutes == [3])
+        #expect(bell.rings == 1)
+    }
+
+    @Test("What is observed may be known by a protocol alone")
+    func existential() {
+        let display = Display()
+        let observable: any ClockObservable = clock
+        let token = observable.observers.add(display)
+
+        clock.run(minutes: 0)
+        #expect(display.shown == ["0 left"])
+        #expect(token.remove())
+        #expect(observable.observers.isEmpty)
+    }
+}
+
+private protocol ClockObserver: AnyObject {
+    func clock(_ clock: KitchenClock, has minutes: Int)
+    func clockRings(_ clock: KitchenClock)
+}
+
+extension ClockObserver {
+    func clock(_ clock: KitchenClock, has minutes: Int) {}
+    func clockRings(_ clock: KitchenClock) {}
+}
+
+/// What can be observed, whatever it is.
+private protocol ClockObservable {
+    var observers: MulticastDelegate<any ClockObserver> { get }
+}
+
+private final class KitchenClock: ClockObservable {
+    let observers = MulticastDelegate<any ClockObserver>()
+
+    func run(minutes: Int) {
+        for left in (0...minutes).reversed() { observers.notify { $0.clock(self, has: left) } }
+        observers.notify { $0.clockRings(self) }
+    }
+}
+
+private final class Display: ClockObserver {
+    var shown: [String] = []
+    private let tracked = Tracked()
+
+    func clock(_ clock: KitchenClock, has minutes: Int) { shown.append("\(minutes) left") }
+}
+
+private final class Bell: ClockObserver {
+    var rings = 0
+    private let tracked = Tracked()
+
+    func clockRings(_ clock: KitchenClock) { rings += 1 }
+}
+
+/// Cleans up after itself, though it need not.
+private final class TidyObserver: ClockObserver {
+    var minutes: [Int] = []
+    private let clock: KitchenClock
+    private var token: ObserverToken?
+
+    init(_ clock: KitchenClock) {
+        self.clock = clock
+        token = clock.observers.add(self)
+    }
+
+    func clock(_ clock: KitchenClock, has minutes: Int) { self.minutes.append(minutes) }
+
+    deinit {
+        clock.observers.remove(self)
+        token?.remove()
+    }
+}
+
+/// Hears once.
+private final class OnceObserver: ClockObserver {
+    var minutes: [Int] = []
+    var token: ObserverToken?
+
+    func clock(_ clock: KitchenClock, has minutes: Int) {
+        self.minutes.append(minutes)
+        token?.remove()
+    }
+}

@@ -1,0 +1,415 @@
+import ObserverSet
+import Testing
+
+/// What delegates may do while they are told: add, remove, die, notify, throw.
+@Suite("Notifying delegates", .lifetimesChecked)
+struct DelegateNotificationTests {
+    private let multicast = Listeners()
+    private let log = Log<Int>()
+
+    /// Adds delegates that write their number down, and then do what `action` says for them.
+    private func add(_ count: Int, _ action: @escaping (Int) -> Void) -> [ListeningRecorder] {
+        let delegates = (0..<count).map { index in
+            ListeningRecorder { [log] _ in
+                log.append(index)
+                action(index)
+            }
+        }
+        for delegate in delegates { multicast.add(delegate) }
+        return delegates
+    }
+
+    /// What is written down by one notification.
+    private func told(_ value: Int = 0) -> [Int] {
+        log.removeAll()
+        multicast.notify { $0.hear(value) }
+        return log.entries
+    }
+
+    // MARK: Adding and removing
+
+    /// Scenario 1, with delegates.
+    @Test("A delegate may remove itself in its method; nobody is skipped", arguments: 0..<4)
+    func removesItself(index: Int) {
+        let all = Box<[ListeningRecorder]>([])
+        all.value = add(4) { [multicast] in
+            if $0 == index { multicast.remove(all.value[index]) }
+        }
+
+        #expect(told() == [0, 1, 2, 3])
+        #expect(told() == [0, 1, 2, 3].filter { $0 != index })
+        all.value = []
+    }
+
+    @Test("All delegates may remove themselves in one notification")
+    func allRemoveThemselves() {
+        let all = Box<[ListeningRecorder]>([])
+        all.value = add(4) { [multicast] in multicast.remove(all.value[$0]) }
+
+        #expect(told() == [0, 1, 2, 3])
+        #expect(told() == [] && multicast.isEmpty)
+        all.value = []
+    }
+
+    /// Scenarios 2 and 3, with delegates.
+    @Test("A delegate removed by an earlier one is not told; one removed by a later one was", arguments: [true, false])
+    func removesAnother(byToken: Bool) {
+        let all = Box<[ListeningRecorder]>([])
+        let tokens = Box<[ObserverToken]>([])
+        all.value = add(4) { [multicast] index in
+            guard index == 1, tokens.value.count == 4 else { return }
+            for victim in [0, 2] {
+                if byToken { tokens.value[victim].remove() } else { multicast.remove(all.value[victim]) }
+            }
+        }
+        tokens.value = all.value.map { multicast.add($0) }
+
+        #expect(told() == [0, 1, 3])
+        #expect(told() == [1, 3])
+        all.value = []
+    }
+
+    /// Scenario 4, with delegates.
+    @Test("A delegate may remove all")
+    func removesAll() {
+        let delegates = add(5) { [multicast] index in
+            guard index == 1 else { return }
+            multicast.removeAll()
+            #expect(multicast.isEmpty)
+        }
+
+        #expect(told() == [0, 1])
+        #expect(told() == [])
+        withExtendedLifetime(delegates) {}
+    }
+
+    /// Scenario 5, with delegates.
+    @Test("A delegate added during a notification is first told by the next")
+    func addsAnother() {
+        let added = Box<[ListeningRecorder]>([])
+        let first = add(1) { [multicast, log] _ in
+            let delegate = ListeningRecorder { _ in log.append(1) }
+            added.value.append(delegate)
+            multicast.add(delegate)
+        }
+
+        #expect(told() == [0])
+        #expect(told() == [0, 1])
+        #expect(told() == [0, 1, 1])
+        #expect(multicast.count == 4)
+        withExtendedLifetime(first) {}
+    }
+
+    /// Scenario 6, with delegates.
+    @Test("A delegate that removes and adds itself again is told once, and then comes last")
+    func addsItselfAgain() {
+        let all = Box<[ListeningRecorder]>([])
+        var isFirst = true
+        all.value = add(3) { [multicast] index in
+            guard index == 0, isFirst else { return }
+            isFirst = false
+            multicast.remove(all.value[0])
+            multicast.add(all.value[0])
+        }
+
+        #expect(told() == [0, 1, 2])
+        #expect(told() == [1, 2, 0])
+        all.value = []
+    }
+
+    @Test("Adding a delegate again during a notification changes nothing")
+    func addsWhoIsThere() {
+        let all = Box<[ListeningRecorder]>([])
+        all.value = add(3) { [multicast] _ in
+            for delegate in all.value { multicast.add(delegate) }
+        }
+
+        #expect(told() == [0, 1, 2])
+        #expect(told() == [0, 1, 2])
+        #expect(multicast.count == 3)
+        all.value = []
+    }
+
+    // MARK: Dying
+
+    /// Scenario 55: a delegate dies while another is told.
+    @Test("A delegate that dies during a notification is not told; the others are")
+    func diesDuringNotification() {
+        let all = Box<[ListeningRecorder?]>([])
+        all.value = add(4) { index in
+            if index == 1 { all.value[2] = nil }
+        }
+
+        #expect(told() == [0, 1, 3])
+        #expect(multicast.count == 3)
+        #expect(told() == [0, 1, 3])
+        all.value = []
+    }
+
+    /// Scenario 55: a delegate dies in its own method.
+    @Test("A delegate may drop its last reference in its own method, which it survives")
+    func diesInItsOwnMethod() {
+        let last = Box<ListeningRecorder?>(nil)
+        let order = Log<String>()
+        let multicast = multicast
+        last.value = ListeningRecorder {
+            last.value = nil
+            order.append("told \($0)")
+        } atEnd: { recorder in
+            order.append("dies after \(recorder.heard)")
+            #expect(!multicast.remove(recorder))
+            multicast.notify { $0.hear(9) }
+        }
+        multicast.add(last.value!)
+        let other = ListeningRecorder { order.append("other \($0)") }
+        multicast.add(other)
+
+        multicast.notify { $0.hear(1) }
+
+        #expect(order.entries == ["told 1", "dies after [1]", "other 9", "other 1"])
+        #expect(multicast.count == 1)
+    }
+
+    @Test("The multicast may die in its own notification, which goes on to the end")
+    func multicastDies() {
+        let short = Box<Listeners?>(Listeners())
+        weak let weakMulticast = short.value
+        let first = ListeningRecorder { _ in short.value = nil }
+        let second = ListeningRecorder()
+        short.value?.add(first)
+        let token = short.value!.add(second)
+
+        short.value?.notify { $0.hear(1) }
+
+        #expect(first.heard == [1] && second.heard == [1])
+        #expect(weakMulticast == nil)
+        #expect(!token.isActive)
+    }
+
+    // MARK: Notifying
+
+    /// Scenario 8, with delegates.
+    @Test("Nested notifications are depth first")
+    func nested() {
+        let order = Log<String>()
+        let multicast = multicast
+        let first = ListeningRecorder { value in
+            order.append("a\(value)")
+            if value < 3 { multicast.notify { $0.hear(value + 1) } }
+        }
+        let second = ListeningRecorder { order.append("b\($0)") }
+        multicast.add(first)
+        multicast.add(second)
+
+        multicast.notify { $0.hear(0) }
+
+        #expect(order.entries == ["a0", "a1", "a2", "a3", "b3", "b2", "b1", "b0"])
+        first.atCall = { _ in }
+    }
+
+    @Test("What a delegate learns of the multicast in its method is true")
+    func asksInItsMethod() {
+        let delegates = add(3) { [multicast] index in
+            #expect(multicast.count == 3 && !multicast.isEmpty)
+            #expect(multicast.delegates.count == 3)
+            #expect(multicast.debugDescription.split(separator: "\n").count == 4)
+        }
+
+        #expect(told() == [0, 1, 2])
+        withExtendedLifetime(delegates) {}
+    }
+
+    @Test(
+        "`notify` may return something of each delegate through what it captures, and pass values that cannot be sent")
+    func bodiesCapture() {
+        final class Request {
+            var answers = 0
+        }
+        let delegates = add(3) { _ in }
+        let request = Request()
+        var sum = 0
+
+        multicast.notify { delegate in
+            delegate.hear(4)
+            request.answers += 1
+            sum += (delegate as? ListeningRecorder)?.heard.last ?? 0
+        }
+
+        #expect(request.answers == 3 && sum == 12)
+        withExtendedLifetime(delegates) {}
+    }
+
+    // MARK: Throwing
+
+    /// Scenario 55: a delegate throws. All are told, and the first error is thrown.
+    @Test("An error of one delegate keeps no other from being told; the first is thrown after the last was told")
+    func throwing() {
+        let delegates = add(5) { _ in }
+
+        let error = #expect(throws: Refusal.self) {
+            try multicast.notify { delegate in
+                delegate.hear(0)
+                let count = log.count
+                if count.isMultiple(of: 2) { throw Refusal(number: count) }
+            }
+        }
+
+        #expect(error == Refusal(number: 2))
+        #expect(log.entries == [0, 1, 2, 3, 4])
+        #expect(told() == [0, 1, 2, 3, 4], "and again")
+        withExtendedLifetime(delegates) {}
+    }
+
+    @Test("The errors' type is that of the body")
+    func typedThrows() {
+        let delegates = add(2) { _ in }
+        var caught: [Refusal] = []
+
+        do throws(Refusal) {
+            try multicast.notify { _ throws(Refusal) in throw Refusal(number: 1) }
+        } catch {
+            caught.append(error)
+        }
+
+        #expect(caught == [Refusal(number: 1)])
+        withExtendedLifetime(delegates) {}
+    }
+
+    @Test("A function that rethrows may notify on behalf of its own argument")
+    func rethrowing() throws {
+        func forEach(_ body: (any Listening) throws -> Void) rethrows { try multicast.notify(body) }
+        let delegates = add(2) { _ in }
+
+        forEach { $0.hear(0) }
+        #expect(throws: Refusal.self) { try forEach { _ in throw Refusal(number: 3) } }
+
+        #expect(log.entries == [0, 1])
+        withExtendedLifetime(delegates) {}
+    }
+
+    @Test("A delegate that throws may remove itself, or drop its last reference, first")
+    func throwsAndLeaves() {
+        let all = Box<[ListeningRecorder?]>([])
+        all.value = add(4) { _ in }
+
+        #expect(throws: Refusal(number: 0)) {
+            try multicast.notify { delegate in
+                delegate.hear(0)
+                let index = log.count - 1
+                if index == 0 { multicast.remove(delegate) }
+                if index == 1 { all.value[1] = nil }
+                if index < 2 { throw Refusal(number: index) }
+            }
+        }
+
+        #expect(log.entries == [0, 1, 2, 3])
+        #expect(told() == [2, 3])
+        all.value = []
+    }
+
+    @Test("An error is released, with what it has, once it was caught")
+    func errorsAreReleased() {
+        struct Heavy: Error {
+            let tracked: Tracked
+        }
+        let delegates = add(3) { _ in }
+
+        #expect(throws: Heavy.self) { try multicast.notify { _ in throw Heavy(tracked: Tracked()) } }
+
+        #expect(Lifetimes.current.count == 3, "the delegates alone")
+        withExtendedLifetime(delegates) {}
+    }
+
+    // MARK: Isolation
+
+    @Test("The delegates of a protocol on the main actor are told there, without annotation")
+    @MainActor
+    func mainActor() {
+        let multicast = MulticastDelegate<any MainActorListening>()
+        do {
+            let delegate = MainActorDelegate()
+            let token = multicast.add(delegate)
+            multicast.notify { $0.hear(1) }
+            multicast.notify { $0.hear(2) }
+            #expect(delegate.heard == [1, 2])
+            #expect(multicast.remove(delegate))
+            #expect(!token.isActive)
+            multicast.add(delegate)
+        }
+        #expect(multicast.isEmpty)
+    }
+
+    @Test("An actor may have delegates of its own that are not Sendable")
+    func actor() async {
+        let owner = DelegatingActor()
+
+        let heard = await owner.run()
+
+        #expect(heard == [1, 2])
+    }
+
+    @Test("Actors are delegates too, which are told synchronously what needs no isolation")
+    func actorsAsDelegates() async {
+        let multicast = MulticastDelegate<any SendableListening>()
+        do {
+            let delegate = ListeningActor()
+            multicast.add(delegate)
+            multicast.notify { $0.hear(1) }
+            multicast.notify { delegate in Task { await delegate.later() } }
+            #expect(delegate.log.entries.first == 1)
+            await eventually { delegate.log.count == 2 }
+            #expect(delegate.log.entries == [1, 2])
+        }
+        await eventually { multicast.isEmpty }
+        #expect(multicast.isEmpty)
+    }
+}
+
+/// A variable that the closures of a test share.
+private final class Box<Value> {
+    var value: Value
+
+    init(_ value: Value) {
+        self.value = value
+    }
+}
+
+@MainActor private protocol MainActorListening: AnyObject {
+    func hear(_ value: Int)
+}
+
+@MainActor private final class MainActorDelegate: MainActorListening {
+    private let tracked = Tracked()
+    var heard: [Int] = []
+
+    func hear(_ value: Int) { heard.append(value) }
+}
+
+private actor DelegatingActor {
+    private let listeners = Listeners()
+
+    func run() -> [Int] {
+        let delegate = ListeningRecorder()
+        listeners.add(delegate)
+        listeners.notify { $0.hear(1) }
+        notifyAgain()
+        return delegate.heard
+    }
+
+    private func notifyAgain() {
+        listeners.notify { $0.hear(2) }
+    }
+}
+
+private protocol SendableListening: AnyObject, Sendable {
+    func hear(_ value: Int)
+    func later() async
+}
+
+private actor ListeningActor: SendableListening {
+    private let tracked = Tracked()
+    nonisolated let log = Log<Int>()
+
+    nonisolated func hear(_ value: Int) { log.append(value) }
+    func later() { log.append(2) }
+}

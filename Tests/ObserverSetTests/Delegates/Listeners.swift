@@ -1,0 +1,54 @@
+import ObserverSet
+
+/// What delegates of these tests implement; not `Sendable`.
+protocol Listening: AnyObject {
+    func hear(_ value: Int)
+}
+
+/// A protocol that values may implement too.
+protocol OpenListening {
+    func hear(_ value: Int)
+}
+
+/// A protocol with a primary associated type.
+protocol ListeningTo<Value>: AnyObject {
+    associatedtype Value
+    func hear(_ value: Value)
+}
+
+class ListeningBase {
+    func hear(_ value: Int) {}
+}
+
+/// Writes down what it hears, and may do something more; its lifetime is counted.
+final class ListeningRecorder: ListeningBase, Listening, OpenListening, ListeningTo {
+    var heard: [Int] = []
+    var atCall: (Int) -> Void
+    private let atEnd: (ListeningRecorder) -> Void
+    private let tracked = Tracked()
+
+    init(atCall: @escaping (Int) -> Void = { _ in }, atEnd: @escaping (ListeningRecorder) -> Void = { _ in }) {
+        self.atCall = atCall
+        self.atEnd = atEnd
+    }
+
+    override func hear(_ value: Int) {
+        heard.append(value)
+        atCall(value)
+    }
+
+    deinit { atEnd(self) }
+}
+
+/// A value that implements a protocol.
+struct ListeningValue: OpenListening {
+    func hear(_ value: Int) {}
+}
+
+/// A multicast that the closures of a test share.
+typealias Listeners = MulticastDelegate<any Listening>
+
+/// What a delegate throws.
+struct Refusal: Error, Equatable {
+    let number: Int
+}
