@@ -74,9 +74,9 @@ extension MulticastDelegate {
     /// - Parameter body: What to do with each delegate; called in the caller's isolation, before this returns.
     /// - Throws: The first error that `body` has thrown.
     /// - Complexity: O(*n*).
-    // Inlinable, so that the client's own code is all that stands between a seat and the delegate's method.
     @inlinable
     public func notify<Failure: Error>(_ body: (Delegate) throws(Failure) -> Void) throws(Failure) {
+        // Inlinable, so that the client's own code is all that stands between a seat and the delegate's method.
         var failure: Failure?
         seats.visit { seat, object in
             do throws(Failure) {

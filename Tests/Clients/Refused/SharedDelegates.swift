@@ -1,4 +1,4 @@
-// expect: of 'Sendable'-conforming class 'Model' has non-Sendable type 'MulticastDelegate<any ModelDelegate>'
+// expect: of 'Sendable'-conforming class 'Model' contains non-Sendable type 'any ModelDelegate'
 // Delegates that are not Sendable cannot be told on any thread.
 
 import ObserverSet

@@ -241,7 +241,7 @@ struct DelegateNotificationTests {
 
     // MARK: Throwing
 
-    /// Scenario 55: a delegate throws. All are told, and the first error is thrown.
+    /// Scenario 55: a delegate throws, all are told, and the first error is thrown.
     @Test("An error of one delegate keeps no other from being told; the first is thrown after the last was told")
     func throwing() {
         let delegates = add(5) { _ in }
