@@ -341,7 +341,8 @@ struct MulticastDelegateTests {
             #expect(multicast.remove(recorder))
             #expect(multicast.isEmpty)
         }
-        #expect(reused > 0, "no address was used again, so this shows nothing")
+        // A sanitizer keeps addresses back.
+        #expect(reused > 0 || ResidentMemory.isSanitized, "no address was used again, so this shows nothing")
     }
 
     @Test("A new delegate at a dead one's address is added, without a look at it between")
