@@ -61,7 +61,9 @@ package struct Lock<State: ~Copyable & Sendable>: ~Copyable, Sendable {
 ///
 /// Not under the thread sanitizer: reading the flag goes through a lazily initialised global, which would order
 /// everything that it stands between, and hide races.
-enum CallOut {
+///
+/// `package`, not internal: the layers assert it before their own call-outs.
+package enum CallOut {
     #if DEBUG && !OBSERVERSET_TSAN
     /// A task-local value serves as a thread-local one: outside a task the runtime keeps it per thread.
     @TaskLocal static var isForbidden = false
@@ -78,7 +80,7 @@ enum CallOut {
 
     /// Stops a debug build in which user code is about to run while this thread holds a lock.
     @inline(__always)
-    static func assertNoLockIsHeld() {
+    package static func assertNoLockIsHeld() {
         #if DEBUG && !OBSERVERSET_TSAN
         precondition(!isForbidden, "ObserverSet is about to run user code while it holds its lock")
         #endif

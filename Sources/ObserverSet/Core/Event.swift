@@ -1,5 +1,7 @@
 /// Something that has happened, told by its type.
 ///
+/// An event publisher publishes them, and a notification center posts those that are bridged.
+///
 /// Any type whose values may cross threads can be one; a structure with what observers want to know is the usual
 /// choice. There is nothing to implement.
 ///

@@ -1,0 +1,138 @@
+#if NotificationCenter
+public import Foundation
+
+extension NotificationCenter {
+    /// Posts an event, as a notification with its name and `userInfo`.
+    ///
+    /// Typed observers and those who know only the name hear it alike, before this returns; typed observers that belong
+    /// to an actor hear it there, in the order of the posts. May be called on any thread, and from inside an observer.
+    ///
+    /// An event that is an instance of a class goes by the name of its own class, not by that of a superclass.
+    ///
+    /// - Parameters:
+    ///   - event: What happened.
+    ///   - object: Who says so, for those who observe one sender.
+    /// - Complexity: O(*n*).
+    public func post(_ event: some BridgedEvent, object: AnyObject? = nil) {
+        // As an existential, since a superclass's own conformance would answer for its subclasses.
+        let type: any BridgedEvent.Type = type(of: event)
+        post(name: type.notificationName, object: object, userInfo: event.userInfo)
+    }
+
+    /// The events of one type, whoever posts them: this library, or code that knows only their name.
+    ///
+    /// A notification that has the name but is of another shape is skipped.
+    ///
+    /// ```swift
+    /// center.observers(of: ThemeChanged.self).add(self) { window, event in window.isDark = event.isDark }
+    /// ```
+    ///
+    /// Observers are called in the order in which they were added, and never after they have been removed: behind each
+    /// name stands one registration of Foundation's, and behind that a set. Against observers that others have
+    /// registered with the center no order is promised. Foundation does not tell on which actor a notification is
+    /// posted: an observer on the main actor is called in place where `Task.immediate` can notice it, one on another
+    /// actor asynchronously, in order.
+    ///
+    /// - Parameters:
+    ///   - type: The type of the events.
+    ///   - object: The only sender whose events are to be told, held weakly; nil for any. When it has died nothing is
+    ///     told any more, even if another object takes its address.
+    /// - Returns: A source that does not keep the center alive. The observers of a center that dies are let go of.
+    /// - Complexity: Adding is amortised O(1).
+    public func observers<E: BridgedEvent>(of type: E.Type, object: AnyObject? = nil) -> some NotificationSource<E> {
+        NamedSource(center: self, name: type.notificationName, sender: Sender(object)) { E($0) }
+    }
+
+    /// What is made of the notifications with a name that others define.
+    ///
+    /// ```swift
+    /// center.observers(named: UserDefaults.didChangeNotification) { $0.object as? UserDefaults }
+    /// ```
+    ///
+    /// See ``Foundation/NotificationCenter/observers(of:object:)`` for order, threads and lifetimes.
+    ///
+    /// - Parameters:
+    ///   - name: The notifications' name.
+    ///   - object: The only sender whose notifications are to be told, held weakly; nil for any.
+    ///   - transform: Makes what observers are told, or nil for nothing. Called on the posting thread, once for each
+    ///     observer.
+    /// - Returns: A source that does not keep the center alive.
+    /// - Complexity: Adding is amortised O(1).
+    public func observers<Parameters: Sendable>(
+        named name: Notification.Name, object: AnyObject? = nil,
+        as transform: @escaping @Sendable (Notification) -> Parameters?
+    ) -> some NotificationSource<Parameters> {
+        NamedSource(center: self, name: name, sender: Sender(object), transform: transform)
+    }
+
+    /// The notifications with a name that others define, without what they carry.
+    ///
+    /// ```swift
+    /// center.observers(named: .NSSystemClockDidChange).add(clock) { clock in clock.adjust() }
+    /// ```
+    ///
+    /// See ``Foundation/NotificationCenter/observers(of:object:)`` for order, threads and lifetimes.
+    ///
+    /// - Parameters:
+    ///   - name: The notifications' name.
+    ///   - object: The only sender whose notifications are to be told, held weakly; nil for any.
+    /// - Returns: A source that does not keep the center alive.
+    /// - Complexity: Adding is amortised O(1).
+    public func observers(
+        named name: Notification.Name, object: AnyObject? = nil
+    ) -> some NotificationSource<Void> {
+        NamedSource(center: self, name: name, sender: Sender(object)) { _ in () }
+    }
+}
+
+/// What a center's notifications with a name tell.
+private struct NamedSource<Parameters: Sendable>: NotificationSource {
+    private weak let center: NotificationCenter?
+    private let name: Notification.Name
+    private let sender: Sender
+    private let transform: @Sendable (Notification) -> Parameters?
+
+    init(
+        center: NotificationCenter, name: Notification.Name, sender: Sender,
+        transform: @escaping @Sendable (Notification) -> Parameters?
+    ) {
+        self.center = center
+        self.name = name
+        self.sender = sender
+        self.transform = transform
+    }
+
+    func register(_ observer: Observer<Parameters>) -> ObserverToken {
+        // The token of an observer that nobody will ever call.
+        guard let center else { return ObserverToken([]) }
+        let channel = NotificationChannel.named(name, of: center)
+        return channel.posts.register(
+            observer.adapted { [sender, transform] (post: NotificationChannel.Post) in
+                // The observer holds its channel: see there.
+                withExtendedLifetime(channel) {
+                    sender.posted(post.notification) ? transform(post.notification) : nil
+                }
+            })
+    }
+}
+
+/// Whose notifications are told.
+///
+/// Unchecked: of the object only the identity is used.
+private struct Sender: @unchecked Sendable {
+    private weak let object: AnyObject?
+    private let isAny: Bool
+
+    init(_ object: AnyObject?) {
+        self.object = object
+        isAny = object == nil
+    }
+
+    /// Two objects that live are the same if they have the same address, and a dead one is nobody's.
+    func posted(_ notification: Notification) -> Bool {
+        if isAny { return true }
+        guard let object, let poster = notification.object else { return false }
+        return poster as AnyObject === object
+    }
+}
+#endif

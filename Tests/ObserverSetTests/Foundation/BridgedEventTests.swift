@@ -1,0 +1,190 @@
+#if NotificationCenter
+import Foundation
+import ObserverSet
+import Testing
+
+/// The names that events go by, and what they carry.
+@Suite("Bridged events", .lifetimesChecked)
+struct BridgedEventTests {
+    private let center = NotificationCenter()
+    private let log = Log<String>()
+
+    // MARK: Without a line of code
+
+    @Test("A plain structure is posted and observed without a line of code")
+    func plainStructure() {
+        center.observers(of: TrackStarted.self).add { [log] in log.append("\($0.title) at \($0.second)") }
+
+        center.post(TrackStarted(title: "So What", second: 0))
+
+        #expect(log.entries == ["So What at 0"])
+    }
+
+    @Test("By default an event goes by its type's name, and carries itself")
+    func defaults() throws {
+        let event = TrackStarted(title: "So What", second: 3)
+        let found = try #require(event.userInfo?["event"] as? TrackStarted)
+
+        #expect(TrackStarted.notificationName.rawValue == "ObserverSetTests.TrackStarted")
+        #expect(found.title == "So What")
+        #expect(event.userInfo?.count == 1)
+    }
+
+    @Test("The name carries the module, and what the type is nested in")
+    func nestedName() {
+        #expect(Player.Stopped.notificationName.rawValue == "ObserverSetTests.Player.Stopped")
+        #expect(Player.Queue.Stopped.notificationName.rawValue == "ObserverSetTests.Player.Queue.Stopped")
+    }
+
+    /// Scenarios 51 and 52: types whose plain names are the same.
+    @Test("Events of the same plain name, or of different specialisations, are told apart")
+    func namesakes() {
+        center.observers(of: Player.Stopped.self).add { [log] _ in log.append("player") }
+        center.observers(of: Player.Queue.Stopped.self).add { [log] _ in log.append("queue") }
+        center.observers(of: Setting<Int>.self).add { [log] in log.append("Int \($0.value)") }
+        center.observers(of: Setting<String>.self).add { [log] in log.append("String \($0.value)") }
+
+        center.post(Player.Stopped())
+        center.post(Player.Queue.Stopped())
+        center.post(Setting(value: 1))
+        center.post(Setting(value: "a"))
+
+        #expect(log.entries == ["player", "queue", "Int 1", "String a"])
+    }
+
+    @Test("An enumeration and an event without content need nothing either")
+    func otherKinds() {
+        center.observers(of: Connection.self).add { [log] in log.append("\($0)") }
+        center.observers(of: LoggedOut.self).add { [log] _ in log.append("logged out") }
+
+        center.post(Connection.lost(code: 4))
+        center.post(LoggedOut())
+
+        #expect(log.entries == ["lost(code: 4)", "logged out"])
+    }
+
+    /// Scenario 53: the class of the instance decides, whatever the static type.
+    @Test("An instance of a subclass goes by its own class's name")
+    func subclass() {
+        center.observers(of: Warning.self).add { [log] _ in log.append("warning") }
+        center.observers(of: Alarm.self).add { [log] _ in log.append("alarm") }
+
+        center.post(Warning())
+        center.post(Alarm())
+        center.post(Alarm() as Warning)
+
+        #expect(log.entries == ["warning", "alarm", "alarm"])
+    }
+
+    /// Scenario 54: an existential goes by its dynamic type.
+    @Test("An event of unknown type goes by the name of its own")
+    func existential() {
+        center.observers(of: TrackStarted.self).add { [log] in log.append($0.title) }
+        let events: [any BridgedEvent] = [LoggedOut(), TrackStarted(title: "Blue in Green", second: 0)]
+
+        for event in events { center.post(event) }
+
+        #expect(log.entries == ["Blue in Green"])
+    }
+
+    // MARK: Names that must be declared
+
+    @Test("A local type without a name of its own stops the program, with the remedy")
+    func localType() async {
+        let result = await #expect(
+            processExitsWith: .failure, observing: [\.standardErrorContent]
+        ) {
+            struct Local: BridgedEvent {}
+            NotificationCenter().post(Local())
+        }
+        expectRemedy(in: result, for: "Local")
+    }
+
+    @Test("A private type without a name of its own stops the program when it is observed, too")
+    func privateType() async {
+        let result = await #expect(
+            processExitsWith: .failure, observing: [\.standardErrorContent]
+        ) {
+            NotificationCenter().observers(of: Secret.self).add { _ in }
+        }
+        expectRemedy(in: result, for: "Secret")
+    }
+
+    @Test("So does a generic event of a private type")
+    func genericOfPrivateType() async {
+        let result = await #expect(
+            processExitsWith: .failure, observing: [\.standardErrorContent]
+        ) {
+            NotificationCenter().post(Setting(value: Secret()))
+        }
+        expectRemedy(in: result, for: "Setting<Secret>")
+    }
+
+    private func expectRemedy(in result: ExitTest.Result?, for type: String) {
+        let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+        #expect(
+            text.contains(
+                "\(type) is private or local, and has no stable name: "
+                    + "declare `static var notificationName: Notification.Name` in it"), "\(text)")
+    }
+
+    @Test("Local and private types with a name of their own are events like others")
+    func namedLocalTypes() {
+        struct Local: BridgedEvent {
+            static var notificationName: Notification.Name { Notification.Name("Local") }
+        }
+        center.observers(of: Local.self).add { [log] _ in log.append("local") }
+        center.observers(of: NamedSecret.self).add { [log] _ in log.append("private") }
+
+        center.post(Local())
+        center.post(NamedSecret())
+
+        #expect(log.entries == ["local", "private"])
+    }
+
+    @Test("A name is made once by many threads", .timeLimit(.minutes(5)))
+    func nameFromManyThreads() async {
+        await onThreads(8) { _ in
+            for _ in 0..<100 {
+                #expect(
+                    Setting<[UInt16]>.notificationName.rawValue == "ObserverSetTests.Setting<Swift.Array<Swift.UInt16>>"
+                )
+            }
+        }
+    }
+}
+
+struct TrackStarted: BridgedEvent {
+    let title: String
+    let second: Int
+}
+
+struct LoggedOut: BridgedEvent {}
+
+struct Setting<Value: Sendable>: BridgedEvent {
+    let value: Value
+}
+
+enum Connection: BridgedEvent {
+    case made
+    case lost(code: Int)
+}
+
+enum Player {
+    struct Stopped: BridgedEvent {}
+
+    enum Queue {
+        struct Stopped: BridgedEvent {}
+    }
+}
+
+class Warning: BridgedEvent, @unchecked Sendable {}
+
+final class Alarm: Warning, @unchecked Sendable {}
+
+private struct Secret: BridgedEvent {}
+
+private struct NamedSecret: BridgedEvent {
+    static var notificationName: Notification.Name { Notification.Name("NamedSecret") }
+}
+#endif

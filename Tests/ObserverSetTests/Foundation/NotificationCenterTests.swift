@@ -1,0 +1,516 @@
+#if NotificationCenter
+import Dispatch
+import Foundation
+import Testing
+
+@testable import ObserverSet
+
+/// Foundation's notifications, posted and observed by type, and by name.
+@Suite("Notification centers", .lifetimesChecked)
+struct NotificationCenterTests {
+    private let center = NotificationCenter()
+    private let log = Log<String>()
+
+    private func logged(_ text: String) -> @Sendable (ThemeChanged) -> Void {
+        { [log] event in log.append("\(text) \(event.isDark)") }
+    }
+
+    // MARK: Old and new
+
+    /// Scenario 56: an observer who knows only the name, and what stands in `userInfo`.
+    @Test("Who knows only names and `userInfo` sees typed posts")
+    func oldObserver() {
+        let token = center.addObserver(forName: .themeDidChange, object: nil, queue: nil) { [log] notification in
+            log.append("old \(notification.userInfo?["dark"] as? Bool == true)")
+        }
+        center.observers(of: ThemeChanged.self).add(logged("typed"))
+
+        center.post(ThemeChanged(isDark: true))
+
+        #expect(log.entries.sorted() == ["old true", "typed true"])
+        center.removeObserver(token)
+    }
+
+    /// Scenario 56: a poster who knows only the name, and what has to stand in `userInfo`.
+    @Test("Typed observers see the posts of who knows only names and `userInfo`")
+    func oldPoster() {
+        center.observers(of: ThemeChanged.self).add(logged("typed"))
+
+        center.post(name: .themeDidChange, object: nil, userInfo: ["dark": true])
+
+        #expect(log.entries == ["typed true"])
+    }
+
+    /// Scenario 56: no loop, and nothing told twice.
+    @Test("A post is told once to each, whoever posts and whoever observes")
+    func noEcho() {
+        let old = Counter()
+        let token = center.addObserver(forName: .themeDidChange, object: nil, queue: nil) { _ in old.increment() }
+        let typed = Counter()
+        let named = Counter()
+        center.observers(of: ThemeChanged.self).add { _ in typed.increment() }
+        center.observers(named: .themeDidChange).add { named.increment() }
+
+        center.post(ThemeChanged(isDark: true))
+        center.post(name: .themeDidChange, object: nil, userInfo: ["dark": false])
+
+        #expect(old.value == 2 && typed.value == 2 && named.value == 2)
+        center.removeObserver(token)
+    }
+
+    /// Scenario 56: the payload is of another shape.
+    @Test(
+        "A payload of the wrong shape is skipped, and disturbs nobody",
+        arguments: [nil, [:], ["dark": "yes"], ["event": 1], [1: true]] as [Payload])
+    func wrongShape(_ payload: Payload) {
+        center.observers(of: ThemeChanged.self).add(logged("first"))
+        center.observers(named: .themeDidChange).add { [log] in log.append("any shape") }
+        center.observers(of: ThemeChanged.self).add(logged("last"))
+
+        center.post(name: .themeDidChange, object: nil, userInfo: payload.userInfo)
+        center.post(ThemeChanged(isDark: false))
+
+        #expect(log.entries == ["any shape", "first false", "any shape", "last false"])
+    }
+
+    @Test("An event that carries itself is skipped where another stands in its place")
+    func wrongEvent() {
+        center.observers(of: TrackStarted.self).add { [log] in log.append($0.title) }
+
+        center.post(name: TrackStarted.notificationName, object: nil)
+        center.post(name: TrackStarted.notificationName, object: nil, userInfo: ["event": LoggedOut()])
+        center.post(TrackStarted(title: "Freddie Freeloader", second: 0))
+
+        #expect(log.entries == ["Freddie Freeloader"])
+    }
+
+    // MARK: Notifications that others define
+
+    @Test("What the transform makes of a notification is told, and nil is not")
+    func namedWithTransform() {
+        center.observers(named: Notification.Name("Counted")) { $0.userInfo?["count"] as? Int }
+            .add { [log] in log.append("\($0)") }
+
+        center.post(name: Notification.Name("Counted"), object: nil, userInfo: ["count": 3])
+        center.post(name: Notification.Name("Counted"), object: nil)
+        center.post(name: Notification.Name("Other"), object: nil, userInfo: ["count": 4])
+
+        #expect(log.entries == ["3"])
+    }
+
+    @Test("A name alone is observed without what it carries, by methods too")
+    func namedVoid() {
+        let listener = Listener(log)
+        center.observers(named: .themeDidChange).add(listener) { $0.note("closure") }
+        center.observers(named: .themeDidChange).add(listener, Listener.hear)
+
+        center.post(name: .themeDidChange, object: 5, userInfo: ["anything": 1])
+
+        #expect(log.entries == ["closure", "method"])
+    }
+
+    // MARK: Senders
+
+    @Test("Only the sender that is asked for is heard")
+    func sender() {
+        let window = Tracked()
+        let other = Tracked()
+        center.observers(of: ThemeChanged.self, object: window).add(logged("window"))
+        center.observers(named: .themeDidChange, object: other).add { [log] in log.append("other") }
+
+        center.post(ThemeChanged(isDark: true), object: window)
+        center.post(ThemeChanged(isDark: true), object: other)
+        center.post(ThemeChanged(isDark: true))
+        center.post(name: .themeDidChange, object: "text", userInfo: ["dark": true])
+
+        #expect(log.entries == ["window true", "other"])
+    }
+
+    @Test("A sender is not kept alive")
+    func senderIsWeak() {
+        var window: Tracked? = Tracked()
+        let token = center.observers(of: ThemeChanged.self, object: window).add(logged("window"))
+        center.post(ThemeChanged(isDark: true), object: window)
+
+        window = nil
+
+        #expect(Lifetimes.current.count == 0)
+        center.post(ThemeChanged(isDark: true))
+        #expect(log.entries == ["window true"])
+        #expect(token.remove())
+    }
+
+    /// Scenario 24: an object at the address of a dead sender.
+    @Test("Another object at the address of a dead sender is not taken for it")
+    func reusedAddress() {
+        var hits = 0
+        for _ in 0..<200 {
+            var sender: Tracked? = Tracked()
+            let address = ObjectIdentifier(sender!)
+            let token = center.observers(of: ThemeChanged.self, object: sender).add(logged("dead"))
+            sender = nil
+
+            // Held, so that each gets another address.
+            var others: [Tracked] = []
+            for _ in 0..<64 {
+                let other = Tracked()
+                others.append(other)
+                guard ObjectIdentifier(other) == address else { continue }
+                hits += 1
+                center.post(ThemeChanged(isDark: true), object: other)
+                break
+            }
+            token.remove()
+        }
+
+        #expect(log.entries == [])
+        #if !OBSERVERSET_TSAN
+        // A sanitizer keeps released memory back.
+        if !ResidentMemory.isSanitized { #expect(hits > 0, "no address was ever used again") }
+        #endif
+    }
+
+    // MARK: Order and removal
+
+    @Test("Observers are called in the order in which they were added, whatever their form")
+    func registrationOrder() {
+        let listener = Listener(log)
+        for number in 0..<50 {
+            switch number % 4 {
+            case 0: center.observers(of: ThemeChanged.self).add { [log] _ in log.append("\(number)") }
+            case 1: center.observers(named: .themeDidChange).add { [log] in log.append("\(number)") }
+            case 2:
+                center.observers(of: ThemeChanged.self).add(listener) { $0.note("\(number)\($1.isDark ? "" : "?")") }
+            default: center.observers(named: .themeDidChange) { $0.name }.addOnce { [log] _ in log.append("\(number)") }
+            }
+        }
+
+        center.post(ThemeChanged(isDark: true))
+
+        #expect(log.entries == (0..<50).map(String.init))
+    }
+
+    /// Scenario 2, through Foundation's center, which calls what was removed while it posts.
+    @Test("An observer that an earlier one removes is not called")
+    func removedDuringPost() {
+        let later = Shared<[ObserverToken]>([])
+        center.observers(of: ThemeChanged.self).add { [log] _ in
+            log.append("remover")
+            for token in later.value { #expect(token.remove()) }
+        }
+        later.value = (0..<3).map { number in
+            center.observers(of: ThemeChanged.self).add(logged("later \(number)"))
+        }
+
+        center.post(ThemeChanged(isDark: true))
+
+        #expect(log.entries == ["remover"])
+    }
+
+    @Test("An observer that is added during a post is first called by the next")
+    func addedDuringPost() {
+        center.observers(of: ThemeChanged.self).addOnce { [center, log] _ in
+            center.observers(of: ThemeChanged.self).add { log.append("added \($0.isDark)") }
+        }
+
+        center.post(ThemeChanged(isDark: true))
+        center.post(ThemeChanged(isDark: false))
+
+        #expect(log.entries == ["added false"])
+    }
+
+    @Test("A post inside an observer comes first, depth first")
+    func nestedPost() {
+        center.observers(of: ThemeChanged.self).add { [center, log] event in
+            log.append("first \(event.isDark)")
+            if event.isDark { center.post(ThemeChanged(isDark: false)) }
+        }
+        center.observers(of: ThemeChanged.self).add(logged("second"))
+
+        center.post(ThemeChanged(isDark: true))
+
+        #expect(log.entries == ["first true", "first false", "second false", "second true"])
+    }
+
+    /// Scenario 23: Foundation's center on Linux uses its keys again.
+    @Test("Removing twice harms no observer that came later, of ours or of others")
+    func removedTwice() {
+        let token = center.observers(of: ThemeChanged.self).add(logged("gone"))
+        #expect(token.remove())
+        let old = center.addObserver(forName: .themeDidChange, object: nil, queue: nil) { [log] _ in log.append("old") }
+
+        #expect(!token.remove())
+        center.post(ThemeChanged(isDark: true))
+        let newer = center.observers(of: ThemeChanged.self).add(logged("newer"))
+        #expect(!token.remove())
+        center.post(ThemeChanged(isDark: true))
+
+        #expect(log.entries.sorted() == ["newer true", "old", "old"])
+        #expect(newer.isActive)
+        center.removeObserver(old)
+    }
+
+    // MARK: What stands behind
+
+    @Test("All observers of a name share one registration, which lives until the last of them is removed")
+    func oneRegistration() {
+        weak var channel = NotificationChannel.named(.themeDidChange, of: center)
+        #expect(channel == nil, "held by nobody")
+        var tokens: [ObserverToken] = []
+        for number in 0..<100 {
+            tokens.append(center.observers(of: ThemeChanged.self).add { _ in })
+            tokens.append(center.observers(named: .themeDidChange).add {})
+            if number == 0 { channel = .named(.themeDidChange, of: center) }
+            #expect(channel === NotificationChannel.named(.themeDidChange, of: center))
+        }
+        #expect(channel?.posts.count == 200)
+
+        for token in tokens.dropLast() { token.remove() }
+        #expect(channel != nil)
+        tokens.last?.remove()
+
+        #expect(channel == nil)
+        center.observers(of: ThemeChanged.self).add(logged("again"))
+        center.post(ThemeChanged(isDark: true))
+        #expect(log.entries == ["again true"])
+    }
+
+    @Test("Each name has its own, and each center")
+    func ownRegistrations() {
+        let centers = [NotificationCenter(), NotificationCenter()]
+        for center in centers {
+            center.observers(of: ThemeChanged.self).add(logged("theme"))
+            center.observers(of: LoggedOut.self).add { [log] _ in log.append("out") }
+        }
+
+        centers[0].post(ThemeChanged(isDark: true))
+        centers[1].post(LoggedOut())
+
+        #expect(log.entries == ["theme true", "out"])
+    }
+
+    @Test("Sixteen threads that observe first share what stands behind", .timeLimit(.minutes(5)))
+    func firstObserversAtOnce() async {
+        for _ in 0..<50 {
+            let center = NotificationCenter()
+            let calls = Counter()
+            let tokens = Log<ObserverToken>()
+
+            await onThreads(16) { _ in
+                tokens.append(center.observers(of: ThemeChanged.self).add { _ in calls.increment() })
+            }
+            center.post(ThemeChanged(isDark: true))
+
+            #expect(calls.value == 16)
+            for token in tokens.entries { #expect(token.remove()) }
+            center.post(ThemeChanged(isDark: true))
+            #expect(calls.value == 16)
+        }
+    }
+
+    @Test("Observing against removing the last: every post that begins later is heard", .timeLimit(.minutes(5)))
+    func lastAgainstFirst() async {
+        let center = NotificationCenter()
+
+        await onThreads(4) { _ in
+            for _ in 0..<500 {
+                let calls = Counter()
+                let token = center.observers(of: ThemeChanged.self).add { _ in calls.increment() }
+                center.post(ThemeChanged(isDark: true))
+                #expect(calls.value >= 1)
+                #expect(token.remove())
+            }
+        }
+    }
+
+    // MARK: Lifetimes
+
+    @Test("An owner's death ends its registration; what others hold is released with theirs")
+    func ownerDeath() {
+        var owner: Tracked? = Tracked()
+        let token = center.observers(of: ThemeChanged.self).add(owner!) { [log] _, _ in log.append("told") }
+
+        owner = nil
+        center.post(ThemeChanged(isDark: true))
+
+        #expect(!token.isActive)
+        #expect(log.entries == [])
+    }
+
+    @Test("What an observer captures is released when it is removed", arguments: [true, false])
+    func captureIsReleased(_ isLast: Bool) {
+        let other = isLast ? nil : center.observers(of: ThemeChanged.self).add(logged("other"))
+        let token = {
+            let capture = Tracked()
+            return center.observers(of: ThemeChanged.self).add { _ in _ = capture.value }
+        }()
+        #expect(Lifetimes.current.count == 1)
+
+        token.remove()
+
+        #expect(Lifetimes.current.count == 0)
+        other?.remove()
+    }
+
+    /// Scenario 28: Foundation's center crashes when what a removed closure captured posts in its `deinit`.
+    @Test("A capture that posts and observes in its `deinit` does no harm, whenever it goes")
+    func bombs() {
+        func bomb(_ name: String) -> @Sendable (ThemeChanged) -> Void {
+            let capture = Tracked { [center, log] in
+                log.append(name)
+                center.post(LoggedOut())
+                center.observers(of: ThemeChanged.self).add { _ in }.remove()
+            }
+            return { _ in _ = capture.value }
+        }
+        center.observers(of: LoggedOut.self).add { [log] _ in log.append("heard") }
+
+        let last = center.observers(of: ThemeChanged.self).add(bomb("last"))
+        last.remove()
+        let token = Shared<ObserverToken?>(nil)
+        token.value = center.observers(of: ThemeChanged.self).add(bomb("inside"))
+        center.observers(of: ThemeChanged.self).addOnce { [log] _ in
+            token.value?.remove()
+            log.append("removed")
+        }
+        center.post(ThemeChanged(isDark: true))
+
+        #expect(log.entries == ["last", "heard", "removed", "inside", "heard"])
+    }
+
+    @Test("A center that dies lets go of its observers, and its sources stay behind without one")
+    func centerDeath() {
+        weak var weakCenter: NotificationCenter?
+        let token: ObserverToken
+        let source: any NotificationSource<ThemeChanged>
+        do {
+            let center = NotificationCenter()
+            weakCenter = center
+            let capture = Tracked()
+            source = center.observers(of: ThemeChanged.self)
+            token = source.add { _ in _ = capture.value }
+            #expect(token.isActive)
+        }
+
+        #expect(weakCenter == nil)
+        #expect(Lifetimes.current.count == 0)
+        #expect(!token.isActive)
+        #expect(!token.remove())
+        let late = source.add(logged("late"))
+        #expect(!late.isActive)
+        #expect(!late.remove())
+    }
+
+    @Test("Centers that come and go at one address have nothing to do with each other")
+    func centersAtOneAddress() {
+        for number in 0..<500 {
+            let center = NotificationCenter()
+            center.observers(of: ThemeChanged.self).add { [log] _ in log.append("\(number)") }
+            center.post(ThemeChanged(isDark: true))
+        }
+
+        #expect(log.entries == (0..<500).map(String.init))
+    }
+
+    // MARK: Delivery
+
+    @Test("On the main actor, an observer of the main actor is called before the post returns")
+    @MainActor func mainActorInPlace() {
+        let view = View()
+        center.observers(of: ThemeChanged.self).add(view) { view, event in view.isDark = event.isDark }
+
+        center.post(ThemeChanged(isDark: true))
+
+        #expect(view.isDark)
+    }
+
+    @Test("Observers of an actor and of a queue hear all posts in order", .timeLimit(.minutes(5)))
+    func hops() async {
+        let keeper = Collector()
+        let queued = Log<Int>()
+        center.observers(of: Setting<Int>.self).add(keeper) { $0.values.append($1.value) }
+        center.observers(of: Setting<Int>.self).add(on: DispatchQueue(label: "Q")) { queued.append($0.value) }
+
+        for value in 0..<1_000 { center.post(Setting(value: value)) }
+        await eventually { queued.count == 1_000 }
+        while await keeper.values.count < 1_000 { await Task.yield() }
+
+        #expect(queued.entries == Array(0..<1_000))
+        #expect(await keeper.values == Array(0..<1_000))
+    }
+
+    @Test("An observer that is called once is called once, whichever thread posts", .timeLimit(.minutes(5)))
+    func onceAgainstThreads() async {
+        let center = NotificationCenter()
+        for _ in 0..<200 {
+            let calls = Counter()
+            center.observers(of: ThemeChanged.self).addOnce { _ in calls.increment() }
+
+            await onThreads(2) { _ in center.post(ThemeChanged(isDark: true)) }
+
+            #expect(calls.value == 1)
+        }
+    }
+
+    @Test("Posting from a `deinit` reaches observers")
+    func postFromDeinit() {
+        center.observers(of: ThemeChanged.self).add(logged("heard"))
+
+        do { _ = Tracked { [center] in center.post(ThemeChanged(isDark: true)) } }
+
+        #expect(log.entries == ["heard true"])
+    }
+}
+
+/// A notification that code without types knows, and its typed form.
+struct ThemeChanged: BridgedEvent {
+    let isDark: Bool
+
+    init(isDark: Bool) {
+        self.isDark = isDark
+    }
+
+    static var notificationName: Notification.Name { .themeDidChange }
+    var userInfo: [AnyHashable: Any]? { ["dark": isDark] }
+    init?(_ notification: Notification) {
+        guard let isDark = notification.userInfo?["dark"] as? Bool else { return nil }
+        self.init(isDark: isDark)
+    }
+}
+
+extension Notification.Name {
+    static let themeDidChange = Notification.Name("ThemeDidChange")
+}
+
+/// What a post by name may carry, as an argument of tests.
+struct Payload: @unchecked Sendable, ExpressibleByDictionaryLiteral, ExpressibleByNilLiteral {
+    let userInfo: [AnyHashable: Any]?
+
+    init(dictionaryLiteral elements: (AnyHashable, Any)...) {
+        userInfo = Dictionary(uniqueKeysWithValues: elements)
+    }
+
+    init(nilLiteral: ()) {
+        userInfo = nil
+    }
+}
+
+private final class Listener: Sendable {
+    private let log: Log<String>
+
+    init(_ log: Log<String>) {
+        self.log = log
+    }
+
+    func hear() { note("method") }
+    func note(_ text: String) { log.append(text) }
+}
+
+@MainActor private final class View {
+    var isDark = false
+}
+
+private actor Collector {
+    var values: [Int] = []
+}
+#endif
