@@ -1,0 +1,457 @@
+import Dispatch
+import Foundation
+import ObserverSet
+import Testing
+
+/// How sequences end, and what goes when they do.
+@Suite("Ends of sequences", .lifetimesChecked)
+struct SequenceEndTests {
+    // MARK: The source lets go
+
+    @Test("When the set dies, what is buffered is delivered, and then the end", .timeLimit(.minutes(5)))
+    func setDies() async {
+        var set: ObserverSet<Int>? = ObserverSet()
+        let sequence = set!.values()
+        for value in 1...3 { set?.notify(value) }
+
+        set = nil
+        var iterator = sequence.makeAsyncIterator()
+
+        #expect([await iterator.next(), await iterator.next(), await iterator.next()] == [1, 2, 3])
+        #expect(await iterator.next() == nil)
+        #expect(await iterator.next() == nil, "for good")
+        #expect(iterator.droppedCount == 0)
+    }
+
+    @Test("An iterator that waits ends when the set dies", .timeLimit(.minutes(5)))
+    func setDiesWhileWaiting() async {
+        for _ in 0..<100 {
+            var set: ObserverSet<Int>? = ObserverSet()
+            let consumer = Task { [sequence = set!.values()] in
+                var count = 0
+                for await _ in sequence { count += 1 }
+                return count
+            }
+            if Bool.random() { await Task.yield() }
+            set = nil
+
+            #expect(await consumer.value == 0)
+        }
+    }
+
+    @Test("`removeAll` ends a sequence as the set's death does, and a further iterator begins anew")
+    func removedAll() async {
+        let set = ObserverSet<Int>()
+        let sequence = set.values()
+        set.notify(1)
+        set.removeAll()
+        set.notify(2)
+
+        var iterator = sequence.makeAsyncIterator()
+        #expect(await iterator.next() == 1)
+        #expect(await iterator.next() == nil)
+
+        var another = sequence.makeAsyncIterator()
+        set.notify(3)
+        #expect(await another.next() == 3)
+    }
+
+    /// Scenario 50: the set dies as it is notified.
+    ///
+    /// Source: swift#86719, #82774 (Observation misses an event), #82752 (leaks closures).
+    @Test("A set that dies during its own notification still delivers it", .timeLimit(.minutes(5)))
+    func setDiesDuringItsNotification() async {
+        let holder = Shared<ObserverSet<Int>?>(ObserverSet())
+        holder.value?.add { [holder] _ in holder.value = nil }
+        var iterator = holder.value!.values().makeAsyncIterator()
+
+        holder.value?.notify(1)
+
+        #expect(holder.value == nil)
+        #expect(await iterator.next() == 1)
+        #expect(await iterator.next() == nil)
+    }
+
+    @Test("A sequence keeps its set no more alive than its iterators and loops do", .timeLimit(.minutes(5)))
+    func setIsNotKept() async {
+        weak var weakSet: ObserverSet<Int>?
+        let sequence: NotificationSequence<Int>
+        var iterators: [NotificationSequence<Int>.Iterator] = []
+        do {
+            let set = ObserverSet<Int>()
+            weakSet = set
+            sequence = set.values()
+            iterators = [sequence.makeAsyncIterator(), sequence.makeAsyncIterator()]
+        }
+
+        #expect(weakSet == nil)
+        var ofTheDead = sequence.makeAsyncIterator()
+        #expect(await ofTheDead.next() == nil)
+        #expect(ofTheDead.droppedCount == 0)
+        #expect(iterators.count == 2)
+    }
+
+    @Test("A sequence of a source that is a value keeps it; an iterator does not", .timeLimit(.minutes(5)))
+    func valueIsKept() async {
+        weak var weakSet: ObserverSet<String>?
+        var sequence: NotificationSequence<Int>?
+        do {
+            let set = ObserverSet<String>()
+            weakSet = set
+            sequence = LineLengths(lines: set).values()
+        }
+        #expect(weakSet != nil)
+        var first = sequence!.makeAsyncIterator()
+        var second = sequence!.makeAsyncIterator()
+        weakSet?.notify("four")
+
+        sequence = nil
+
+        #expect(weakSet == nil)
+        #expect(await first.next() == 4)
+        #expect(await first.next() == nil)
+        #expect(await second.next() == 4)
+        #expect(await second.next() == nil)
+    }
+
+    @Test("A source that refuses or forgets its observer has sequences that end at once", .timeLimit(.minutes(5)))
+    func refused() async {
+        let sequence = Deaf().values()
+        var iterator = sequence.makeAsyncIterator()
+        #expect(await iterator.next() == nil)
+        #expect(await Deaf().next() == nil)
+    }
+
+    @Test("A source that calls and forgets its observer before `register` returns leaves no registration")
+    func endedWhileRegistering() async {
+        let set = ObserverSet<Int>()
+        let source = Hasty(set: set)
+        var iterator = source.values().makeAsyncIterator()
+        #expect(set.isEmpty)
+
+        #expect(await iterator.next() == 1)
+        #expect(await iterator.next() == nil)
+        // The token that was returned when all was over was removed.
+        #expect(source.isBystanderThere == false)
+    }
+
+    // MARK: The task is cancelled
+
+    /// Scenario 46: cancellation of a task that waits.
+    @Test("A cancelled task's loop ends at once, and its registration is gone", .timeLimit(.minutes(5)))
+    func cancelledWhileWaiting() async {
+        let set = ObserverSet<Int>()
+        for _ in 0..<200 {
+            let isWaiting = Counter()
+            let task = Task { [sequence = set.values()] in
+                isWaiting.increment()
+                for await _ in sequence {}
+                return set.isEmpty
+            }
+            await eventually { isWaiting.value == 1 }
+
+            task.cancel()
+
+            #expect(await task.value)
+        }
+        #expect(set.isEmpty)
+    }
+
+    /// Scenario 46: what is buffered.
+    @Test("After cancellation nothing is delivered; what was buffered is released and counted", .timeLimit(.minutes(5)))
+    func cancelledWithBuffer() async {
+        let set = ObserverSet<Tracked>()
+        let lifetimes = Lifetimes.current
+        let (started, start) = AsyncStream.makeStream(of: Void.self)
+        let gate = Signal()
+        let sequence = set.values()
+        let task = Task {
+            var received: [Int] = []
+            for await value in sequence {
+                received.append(value.value)
+                start.finish()
+                // Busy with the first element while others come, and the task is cancelled.
+                await onThread { gate.wait() }
+            }
+            return (received, set.isEmpty, lifetimes.count)
+        }
+        for value in 1...5 { set.notify(Tracked(value, in: lifetimes)) }
+        for await _ in started {}
+
+        task.cancel()
+        gate.set()
+        let (received, isGone, alive) = await task.value
+
+        #expect(received == [1])
+        #expect(isGone)
+        #expect(alive == 0)
+        #expect(sequence.droppedCount == 4)
+    }
+
+    @Test("A cancelled iterator stays at its end", .timeLimit(.minutes(5)))
+    func cancelledForGood() async {
+        let set = ObserverSet<Int>()
+        let sequence = set.values()
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask {
+                var iterator = sequence.makeAsyncIterator()
+                set.notify(1)
+                #expect(await iterator.next() == 1)
+                cancelThisTask()
+                set.notify(2)
+                #expect(await iterator.next() == nil)
+                #expect(set.isEmpty)
+                #expect(await iterator.next() == nil)
+                #expect(iterator.droppedCount == 1)
+            }
+        }
+        #expect(sequence.droppedCount == 1)
+    }
+
+    // MARK: The iterator or the sequence is dropped
+
+    /// Scenario 47: leaving the loop.
+    ///
+    /// Source: swift-foundation asyncMessageSequenceStopsObservationWhenDescoped.
+    @Test("Leaving a loop ends its registration, and releases what is buffered")
+    func leavingALoop() async {
+        let set = ObserverSet<Tracked>()
+        let sequence = set.values()
+        for value in 1...5 { set.notify(Tracked(value)) }
+        #expect(Lifetimes.current.count == 5)
+
+        for await value in sequence where value.value == 2 { break }
+
+        #expect(set.isEmpty)
+        #expect(Lifetimes.current.count == 0)
+        #expect(sequence.droppedCount == 3)
+    }
+
+    @Test("Leaving a loop over a sequence that nobody keeps ends its registration")
+    func leavingALoopOverATemporary() async {
+        let set = ObserverSet<Int>()
+        let notifier = set.addOnce { _ in }
+        let task = Task { set.notify(1) }
+        for await _ in set.values() {
+            break
+        }
+        await task.value
+        notifier.remove()
+        #expect(set.isEmpty)
+    }
+
+    /// Bad input: an iterator that is not used.
+    @Test("An iterator dropped before its first element ends its registration")
+    func iteratorDroppedUnused() {
+        let set = ObserverSet<Tracked>()
+        let sequence = set.values()
+        do {
+            let iterator = sequence.makeAsyncIterator()
+            set.notify(Tracked(1))
+            #expect(set.count == 1)
+            withExtendedLifetime(iterator) {}
+        }
+
+        #expect(set.isEmpty)
+        #expect(Lifetimes.current.count == 0)
+        #expect(sequence.droppedCount == 1)
+    }
+
+    @Test("A sequence dropped without ever having been iterated over ends its registration")
+    func sequenceDroppedUnused() {
+        let set = ObserverSet<Tracked>()
+        do {
+            let sequence = set.values()
+            set.notify(Tracked(1))
+            withExtendedLifetime(sequence) {}
+            #expect(set.count == 1)
+            #expect(Lifetimes.current.count == 1)
+        }
+
+        #expect(set.isEmpty)
+        #expect(Lifetimes.current.count == 0)
+        for _ in 0..<1_000 { _ = set.values() }
+        #expect(set.isEmpty)
+    }
+
+    @Test("A sequence that was iterated over may be dropped before its iterator")
+    func sequenceDroppedFirst() async {
+        let set = ObserverSet<Int>()
+        var iterator = set.values().makeAsyncIterator()
+        #expect(set.count == 1)
+
+        set.notify(1)
+
+        #expect(await iterator.next() == 1)
+    }
+
+    @Test("An iterator may be dropped inside a notification, by another observer or by itself", .timeLimit(.minutes(5)))
+    func droppedInsideANotification() async {
+        let set = ObserverSet<Int>()
+        let sequences = Shared<[NotificationSequence<Int>]>([])
+        set.addOnce { _ in sequences.value = [] }
+        sequences.value = [set.values(), set.values()]
+        set.addOnce { _ in sequences.value = [] }
+
+        set.notify(1)
+
+        #expect(set.isEmpty)
+    }
+
+    @Test("A removed sequence that a notification in flight has reached does no harm", .timeLimit(.minutes(5)))
+    func droppedWhileReached() async {
+        let set = ObserverSet<Tracked>()
+        let lifetimes = Lifetimes.current
+        let isDone = Signal()
+        let notifiers = Task {
+            await onThreads(2) { _ in
+                while !isDone.isSet { set.notify(Tracked(in: lifetimes)) }
+            }
+        }
+        await onThread {
+            for _ in 0..<5_000 {
+                let sequence = set.values()
+                let iterator = sequence.makeAsyncIterator()
+                let another = sequence.makeAsyncIterator()
+                withExtendedLifetime((iterator, another)) {}
+            }
+            isDone.set()
+        }
+        await notifiers.value
+
+        #expect(set.isEmpty)
+        #expect(lifetimes.count == 0)
+    }
+
+    // MARK: What a deinit may do
+
+    /// Scenario 29: the `deinit` of what a buffer drops.
+    @Test(
+        "The `deinit` of a value that a full buffer drops may use the set", .timeLimit(.minutes(5)),
+        arguments: [.newest(1), .oldest(1)] as [NotificationSequence<Tracked>.Buffering])
+    func droppedByAFullBuffer(buffering: NotificationSequence<Tracked>.Buffering) {
+        let set = ObserverSet<Tracked>()
+        let ends = Log<Int>()
+        let lifetimes = Lifetimes.current
+        let sequence = set.values(buffering: buffering)
+
+        for value in 1...3 { set.notify(Tracked(value, in: lifetimes) { [weak set] in use(set, ends) }) }
+
+        #expect(ends.entries == [1, 1])
+        #expect(sequence.droppedCount == 2)
+    }
+
+    /// Scenario 29: the `deinit` of what is buffered when all ends.
+    @Test(
+        "The `deinit` of a value that is buffered at the end may use the set", .timeLimit(.minutes(5)),
+        arguments: SequenceEnd.allCases)
+    func droppedAtTheEnd(end: SequenceEnd) async {
+        var set: ObserverSet<Tracked>? = ObserverSet()
+        let ends = Log<Int>()
+        let lifetimes = Lifetimes.current
+        var sequence: NotificationSequence<Tracked>? = set!.values()
+        for value in 1...3 { set?.notify(Tracked(value, in: lifetimes) { [weak set] in use(set, ends) }) }
+
+        switch end {
+        case .sequenceIsDropped:
+            sequence = nil
+        case .iteratorIsDropped:
+            do { _ = sequence?.makeAsyncIterator() }
+        case .taskIsCancelled:
+            let task = Task { [sequence] in
+                cancelThisTask()
+                for await _ in sequence! { Issue.record("cancelled before") }
+            }
+            await task.value
+        case .setDies:
+            set = nil
+            sequence = nil
+        case .observersAreRemoved:
+            set?.removeAll()
+            sequence = nil
+        }
+
+        #expect(ends.count == 3)
+        #expect(lifetimes.count == 0)
+        #expect(set?.isEmpty != false)
+        withExtendedLifetime(sequence) {}
+    }
+
+    @Test(
+        "What an adapting source captured is released when the iterator is dropped, and may use the set",
+        .timeLimit(.minutes(5)))
+    func captureOfASource() async {
+        let set = ObserverSet<Int>()
+        let ends = Log<Int>()
+        let lifetimes = Lifetimes.current
+        for isCancelled in [false, true] {
+            let source = Capturing(source: set) { Tracked(in: lifetimes) { [weak set] in use(set, ends) } }
+            let task = Task {
+                var iterator = source.values().makeAsyncIterator()
+                if isCancelled { cancelThisTask() }
+                set.notify(1)
+                return await iterator.next()
+            }
+            #expect(await task.value == (isCancelled ? nil : 1))
+        }
+
+        #expect(ends.count == 2)
+        #expect(set.isEmpty)
+    }
+}
+
+/// How a sequence with elements in its buffer comes to its end.
+enum SequenceEnd: CaseIterable, Sendable {
+    case sequenceIsDropped, iteratorIsDropped, taskIsCancelled, setDies, observersAreRemoved
+}
+
+/// Does to a set what can be done to one, from this thread and from another; writes down how many observe it.
+private func use<Parameters>(_ set: ObserverSet<Parameters>?, _ ends: Log<Int>) {
+    guard let set else { return ends.append(0) }
+    ends.append(set.count)
+    set.addNonisolated { _ in }.remove()
+    _ = set.values()
+    join {
+        set.addNonisolated { _ in }.remove()
+        _ = set.values().makeAsyncIterator()
+    }
+}
+
+/// A source that registers nobody.
+private struct Deaf: NotificationSource {
+    func register(_ observer: Observer<Int>) -> ObserverToken { ObserverToken([]) }
+}
+
+/// A source that calls its observer and removes it before it returns the token, which stands for another one too.
+private final class Hasty: NotificationSource {
+    private let set: ObserverSet<Int>
+    private let bystanders = ObserverSet<Int>()
+
+    init(set: ObserverSet<Int>) {
+        self.set = set
+    }
+
+    var isBystanderThere: Bool { !bystanders.isEmpty }
+
+    func register(_ observer: Observer<Int>) -> ObserverToken {
+        let token = set.register(observer)
+        set.notify(1)
+        token.remove()
+        return ObserverToken([token, bystanders.addNonisolated { _ in }])
+    }
+}
+
+/// A source whose registrations capture something.
+private struct Capturing: NotificationSource {
+    let source: any NotificationSource<Int>
+    let make: @Sendable () -> Tracked
+
+    func register(_ observer: Observer<Int>) -> ObserverToken {
+        source.register(observer.adapted { [capture = make()] (value: Int) in capture.isIntact ? value : nil })
+    }
+}
+
+/// Cancels the task that calls it.
+private func cancelThisTask() {
+    unsafe withUnsafeCurrentTask { task in unsafe task?.cancel() }
+}

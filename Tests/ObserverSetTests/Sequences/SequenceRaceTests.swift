@@ -1,0 +1,362 @@
+import Dispatch
+import Foundation
+import ObserverSet
+import Synchronization
+import Testing
+
+/// What sequences do when threads meet.
+@Suite("Races of sequences", .lifetimesChecked, .serialized)
+struct SequenceRaceTests {
+    /// Scenario 42: an element meets the cancellation of the task that waits for it.
+    ///
+    /// Source: BLESwift#25, supabase-swift#1154, AsyncExtensions#52, swift#87082, swift#87084 (hangs after 53,212 and 291,212 rounds
+    /// where the continuation was resumed under a lock that the cancellation takes too).
+    @Test("However often an element meets a cancellation, nobody hangs and nothing stays", .timeLimit(.minutes(10)))
+    func sendAgainstCancel() async {
+        let rounds = ProcessInfo.wantsLongTests ? 500_000 : ResidentMemory.isSanitized ? 20_000 : 100_000
+        let set = ObserverSet<Int>()
+        let wrong = Counter()
+        let delivered = Counter()
+        let next = Shared<Waiting?>(Waiting(set))
+
+        await race(times: rounds) { round in
+            let waiting = next.value!
+            waiting.cancel(after: round % 8)
+            if let value = waiting.result() {
+                delivered.increment()
+                // That of this round, or of the last if the notifier came late.
+                if value != round && value != round - 1 { wrong.increment() }
+            }
+            next.value = round < rounds - 1 ? Waiting(set) : nil
+        } _: { round in
+            for _ in 0..<round % 5 { Thread.yield() }
+            set.notify(round)
+        }
+
+        #expect(wrong.value == 0)
+        #expect(delivered.value > 0, "some elements came first")
+        #expect(delivered.value < rounds, "some cancellations came first")
+        #expect(set.isEmpty)
+    }
+
+    /// Scenario 42 for `next()`, which registers in the very moment.
+    ///
+    /// Source: as before.
+    @Test("However often `next()` meets a notification and a cancellation, it returns", .timeLimit(.minutes(10)))
+    func nextAgainstCancel() async {
+        let rounds = ProcessInfo.wantsLongTests ? 100_000 : 10_000
+        let set = ObserverSet<Int>()
+
+        await race(times: rounds) { round in
+            let isOver = Signal()
+            let task = Task {
+                _ = await set.next()
+                isOver.set()
+            }
+            for _ in 0..<round % 8 { Thread.yield() }
+            task.cancel()
+            isOver.wait()
+        } _: { round in
+            set.notify(round)
+        }
+
+        #expect(set.isEmpty)
+    }
+
+    /// Scenario 49: nothing is lost uncounted.
+    ///
+    /// Source: tokio loom_broadcast.rs (drop_rx, broadcast_wrap: received + lagged == sent).
+    @Test(
+        "What was delivered and what was dropped add up to what was sent, whoever is faster", .timeLimit(.minutes(10)),
+        arguments: [.unbounded, .newest(1), .newest(3), .oldest(1), .oldest(3)] as [NotificationSequence<Int>.Buffering]
+    )
+    func everyElementIsAccountedFor(buffering: NotificationSequence<Int>.Buffering) async {
+        let seed = UInt64.random(in: 0...UInt64.max)
+        var random = SeededGenerator(seed: seed)
+        for _ in 0..<200 {
+            let sent = Int(random.next() % 200)
+            let senders = 1 + Int(random.next() % 3)
+            let paces = (0..<3).map { _ in random.next() }
+            var set: ObserverSet<Int>? = ObserverSet()
+            let sequence = set!.values(buffering: buffering)
+            let iterators = Counter()
+            let consumers = paces.map { pace in
+                Task {
+                    var pace = SeededGenerator(seed: pace)
+                    var delivered: [Int] = []
+                    var iterator = sequence.makeAsyncIterator()
+                    iterators.increment()
+                    while let value = await iterator.next() {
+                        delivered.append(value)
+                        for _ in 0..<pace.next() % 3 { await Task.yield() }
+                    }
+                    return (delivered, iterator.droppedCount)
+                }
+            }
+            await eventually { iterators.value == paces.count }
+
+            await onThreads(senders) { [set] sender in
+                for number in 0..<sent {
+                    set?.notify(sender * sent + number)
+                    if number % 7 == 0 { Thread.yield() }
+                }
+            }
+            set = nil
+
+            var dropped = 0
+            for consumer in consumers {
+                let (delivered, itsDropped) = await consumer.value
+                #expect(delivered.count + itsDropped == senders * sent, "seed \(seed)")
+                for sender in 0..<senders {
+                    let ofOne = delivered.filter { $0 / max(sent, 1) == sender }
+                    #expect(zip(ofOne, ofOne.dropFirst()).allSatisfy(<), "seed \(seed)")
+                }
+                dropped += itsDropped
+            }
+            #expect(sequence.droppedCount == dropped)
+        }
+    }
+
+    /// Scenario 49 with a consumer that leaves in between.
+    ///
+    /// Source: as before.
+    @Test(
+        "The count is right for a consumer that leaves or is cancelled at any time", .timeLimit(.minutes(10)),
+        arguments: [.unbounded, .newest(1), .newest(3), .oldest(1), .oldest(3)]
+            as [NotificationSequence<Int>.Buffering],
+        [true, false])
+    func everyElementIsAccountedForAtAnyTime(
+        buffering: NotificationSequence<Int>.Buffering, isCancelled: Bool
+    ) async {
+        let seed = UInt64.random(in: 0...UInt64.max)
+        var random = SeededGenerator(seed: seed)
+        for _ in 0..<200 {
+            let set = ObserverSet<Int>()
+            let reached = Counter()
+            let sequence = Counting(source: set, count: reached).values(buffering: buffering)
+            let patience = Int(random.next() % 50)
+            let received = Counter()
+            let consumer = Task {
+                var iterator = sequence.makeAsyncIterator()
+                while isCancelled || received.value < patience, await iterator.next() != nil { received.increment() }
+            }
+            let moment = Int(random.next() % 100)
+
+            await onThreads(1) { _ in
+                for number in 0..<100 {
+                    set.notify(number)
+                    if isCancelled, number == moment { consumer.cancel() }
+                }
+            }
+            // Whoever is more patient than there are elements, or too late for them.
+            consumer.cancel()
+            await consumer.value
+
+            // The last one may have reached the source before the registration ended, and the observer no more.
+            let accountedFor = received.value + sequence.droppedCount
+            #expect(reached.value - 1...reached.value ~= accountedFor, "seed \(seed)")
+            #expect(set.isEmpty)
+        }
+    }
+
+    @Test("The count never falls, and never exceeds what was sent", .timeLimit(.minutes(5)))
+    func countRises() async {
+        let set = ObserverSet<Int>()
+        let sent = Counter()
+        let isDone = Signal()
+        let sequence = set.values(buffering: .newest(2))
+        let wrong = Counter()
+
+        await onThreads(2) { thread in
+            if thread == 0 {
+                for number in 0..<20_000 {
+                    sent.increment()
+                    set.notify(number)
+                    if number % 100 == 0 { _ = sequence.makeAsyncIterator() }
+                }
+                isDone.set()
+            } else {
+                var last = 0
+                while !isDone.isSet {
+                    let count = sequence.droppedCount
+                    if count < last || count > sent.value { wrong.increment() }
+                    last = count
+                }
+            }
+        }
+
+        #expect(wrong.value == 0)
+    }
+
+    /// Scenario 50: notified as the sequence is made.
+    ///
+    /// Source: swift#86719, #82774 (Observation misses an event), #82752 (leaks closures).
+    @Test("Every notification that begins after the sequence was made arrives", .timeLimit(.minutes(10)))
+    func racesAtTheBeginning() async {
+        let set = ObserverSet<Int>()
+        let rounds = 2_000
+        let latest = Atomic<Int>(0)
+        let isDone = Signal()
+        let missed = Counter()
+        let notifier = Task {
+            await onThread {
+                var number = 0
+                while !isDone.isSet {
+                    number += 1
+                    latest.store(number, ordering: .sequentiallyConsistent)
+                    set.notify(number)
+                }
+            }
+        }
+
+        for _ in 0..<rounds {
+            var iterator = set.values().makeAsyncIterator()
+            // The next number is notified after this.
+            let before = latest.load(ordering: .sequentiallyConsistent)
+            if let first = await iterator.next(), first > before + 1 { missed.increment() }
+        }
+        isDone.set()
+        await notifier.value
+
+        #expect(missed.value == 0)
+        #expect(set.isEmpty)
+    }
+
+    @Test("A set may die, and a task be cancelled, at once with a notification", .timeLimit(.minutes(10)))
+    func threeAtOnce() async {
+        let rounds = 2_000
+        for round in 0..<rounds {
+            let set = ObserverSet<Tracked>()
+            let lifetimes = Lifetimes.current
+            let holder = Shared<ObserverSet<Tracked>?>(set)
+            let task = Task { [sequence = set.values(buffering: .newest(1 + round % 2))] in
+                for await value in sequence { #expect(value.isIntact) }
+            }
+            await onThreads(3) { thread in
+                switch thread {
+                case 0: holder.value = nil
+                case 1: task.cancel()
+                default: holder.value?.notify(Tracked(in: lifetimes))
+                }
+            }
+            await task.value
+        }
+    }
+
+    @Test(
+        "Many tasks may make iterators of one sequence at once; one of them gets the live one", .timeLimit(.minutes(5)))
+    func oneGetsTheLiveOne() async {
+        for _ in 0..<200 {
+            let set = ObserverSet<Int>()
+            let sequence = set.values()
+            set.notify(1)
+            let first = Counter()
+            let made = Counter()
+            let consumers = Log<Task<Void, Never>>()
+
+            await onThreads(4) { _ in
+                let iterator = sequence.makeAsyncIterator()
+                made.increment()
+                consumers.append(
+                    Task {
+                        var iterator = iterator
+                        if await iterator.next() == 1 { first.increment() }
+                    })
+            }
+            #expect(made.value == 4)
+            set.notify(2)
+            for consumer in consumers.entries { await consumer.value }
+
+            #expect(first.value == 1)
+            #expect(set.isEmpty)
+        }
+    }
+
+    /// Scenario 48: a consumer that is slower.
+    @Test("A bounded buffer keeps memory flat, however much is sent", .timeLimit(.minutes(5)))
+    func memoryIsFlat() async {
+        await #expect(processExitsWith: .success) {
+            let set = ObserverSet<[Int]>()
+            let sequence = set.values(buffering: .newest(1))
+
+            let growth = await ResidentMemory.growth {
+                for number in 0..<10_000 { set.notify([number]) }
+            } _: {
+                for number in 0..<1_000_000 { set.notify([number]) }
+            }
+
+            #expect(growth < 512 << 10)
+            #expect(sequence.droppedCount == 1_009_999)
+        }
+    }
+
+    @Test("Sequences that come and go leave no memory behind", .timeLimit(.minutes(5)))
+    func churn() async {
+        await #expect(processExitsWith: .success) {
+            let set = ObserverSet<[Int]>()
+
+            let growth = await ResidentMemory.growth {
+                await comeAndGo(set, 10_000)
+            } _: {
+                await comeAndGo(set, 100_000)
+            }
+
+            #expect(growth < 1 << 20)
+            #expect(set.isEmpty)
+        }
+    }
+}
+
+/// A task that waits for an element, or is about to.
+private final class Waiting: Sendable {
+    private let element = Shared<Int?>(nil)
+    private let isAboutToWait = Signal()
+    private let isOver = Signal()
+    private let task: Task<Void, Never>
+
+    init(_ set: ObserverSet<Int>) {
+        task = Task { [sequence = set.values(), element, isAboutToWait, isOver] in
+            var iterator = sequence.makeAsyncIterator()
+            isAboutToWait.set()
+            element.value = await iterator.next()
+            isOver.set()
+        }
+        isAboutToWait.wait()
+    }
+
+    func cancel(after yields: Int) {
+        for _ in 0..<yields { Thread.yield() }
+        task.cancel()
+    }
+
+    /// Blocks until the task has ended.
+    func result() -> Int? {
+        isOver.wait()
+        return element.value
+    }
+}
+
+/// Counts what reaches it, and passes it on.
+private struct Counting: NotificationSource {
+    let source: any NotificationSource<Int>
+    let count: Counter
+
+    func register(_ observer: Observer<Int>) -> ObserverToken {
+        source.register(
+            observer.adapted { [count] (value: Int) in
+                count.increment()
+                return value
+            })
+    }
+}
+
+/// Makes sequences, uses some of them, and drops them.
+private func comeAndGo(_ set: ObserverSet<[Int]>, _ count: Int) async {
+    for number in 0..<count {
+        let sequence = set.values(buffering: number % 2 == 0 ? .unbounded : .newest(2))
+        set.notify([number])
+        var iterator = sequence.makeAsyncIterator()
+        if number % 3 == 0 { _ = await iterator.next() }
+        if number % 5 == 0 { _ = sequence.makeAsyncIterator() }
+    }
+}

@@ -1,0 +1,435 @@
+import Dispatch
+import ObserverSet
+import Testing
+
+/// What a sequence delivers, and to whom.
+@Suite("Sequences", .lifetimesChecked)
+struct SequenceTests {
+    // MARK: What arrives
+
+    /// Scenario 43: the first element.
+    ///
+    /// Source: swift-concurrency-extras#19, relay#1268, swift-foundation makeAsyncIteratorStartsObservation.
+    @Test("A sequence is live from its creation: what is notified before it is iterated over arrives")
+    func liveFromCreation() async {
+        let set = ObserverSet<Int>()
+        set.notify(0)
+        let sequence = set.values()
+        #expect(set.count == 1)
+
+        set.notify(1)
+        var iterator = sequence.makeAsyncIterator()
+        set.notify(2)
+
+        #expect(await iterator.next() == 1)
+        #expect(await iterator.next() == 2)
+        #expect(set.count == 1)
+        #expect(sequence.droppedCount == 0)
+    }
+
+    @Test("A thread's elements arrive in order, one at a time", .timeLimit(.minutes(5)))
+    func inOrder() async {
+        let log = Log<Int>()
+        var set: ObserverSet<Int>? = ObserverSet()
+        let sequence = set!.values()
+        let consumer = Task { for await value in sequence { log.append(value) } }
+
+        await onThread { [set] in for value in 0..<1_000 { set?.notify(value) } }
+        set = nil
+        await consumer.value
+
+        #expect(log.entries == Array(0..<1_000))
+    }
+
+    @Test("Of several notifying threads, each one's elements arrive in its order", .timeLimit(.minutes(5)))
+    func inOrderOfEachThread() async {
+        let count = 1_000
+        var set: ObserverSet<(thread: Int, number: Int)>? = ObserverSet()
+        let sequence = set!.values()
+        let consumer = Task {
+            var next = [0, 0, 0, 0]
+            var inversions = 0
+            for await (thread, number) in sequence {
+                if number != next[thread] { inversions += 1 }
+                next[thread] = number + 1
+            }
+            return (next, inversions)
+        }
+
+        await onThreads(4) { [set] thread in
+            for number in 0..<count { set?.notify((thread: thread, number: number)) }
+        }
+        set = nil
+        let (next, inversions) = await consumer.value
+
+        #expect(next == Array(repeating: count, count: 4))
+        #expect(inversions == 0)
+    }
+
+    /// Scenario 45: what a full buffer does.
+    ///
+    /// Source: swift-async-algorithms#383, NotificationCenterMessageTests asyncMessageSequenceBuffer.
+    @Test(
+        "A full buffer keeps what its policy says, and counts what it drops",
+        arguments: [
+            (.unbounded, [1, 2, 3, 4, 5], 0),
+            (.newest(2), [4, 5], 3), (.newest(1), [5], 4), (.newest(5), [1, 2, 3, 4, 5], 0),
+            (.newest(.max), [1, 2, 3, 4, 5], 0),
+            (.oldest(2), [1, 2], 3), (.oldest(1), [1], 4), (.oldest(5), [1, 2, 3, 4, 5], 0),
+            (.oldest(.max), [1, 2, 3, 4, 5], 0),
+        ] as [(NotificationSequence<Int>.Buffering, [Int], Int)])
+    func fullBuffer(buffering: NotificationSequence<Int>.Buffering, expected: [Int], dropped: Int) async {
+        var set: ObserverSet<Int>? = ObserverSet()
+        let sequence = set!.values(buffering: buffering)
+
+        for value in 1...5 { set?.notify(value) }
+        #expect(sequence.droppedCount == dropped)
+        set = nil
+        var iterator = sequence.makeAsyncIterator()
+        var received: [Int] = []
+        while let value = await iterator.next() { received.append(value) }
+
+        #expect(received == expected)
+        #expect(iterator.droppedCount == dropped)
+        #expect(sequence.droppedCount == dropped)
+    }
+
+    @Test("A buffer that has been emptied has room again")
+    func roomAgain() async {
+        let set = ObserverSet<Int>()
+        var iterator = set.values(buffering: .oldest(1)).makeAsyncIterator()
+
+        for value in 1...3 { set.notify(value) }
+        #expect(await iterator.next() == 1)
+        for value in 4...6 { set.notify(value) }
+        #expect(await iterator.next() == 4)
+
+        #expect(iterator.droppedCount == 4)
+    }
+
+    @Test("Parameters of every shape arrive as they are", .timeLimit(.minutes(5)))
+    func shapes() async {
+        let void = ObserverSet<Void>()
+        let optional = ObserverSet<Int?>()
+        let labelled = ObserverSet<(name: String, index: Int)>()
+        let object = ObserverSet<Tracked>()
+        var voids = void.values().makeAsyncIterator()
+        var optionals = optional.values().makeAsyncIterator()
+        var tuples = labelled.values().makeAsyncIterator()
+        var objects = object.values().makeAsyncIterator()
+
+        void.notify()
+        optional.notify(nil)
+        optional.notify(1)
+        labelled.notify((name: "So What", index: 0))
+        object.notify(Tracked(7))
+
+        #expect(await voids.next() != nil)
+        #expect(await optionals.next() == .some(nil))
+        #expect(await optionals.next() == .some(1))
+        #expect(await tuples.next()?.name == "So What")
+        #expect(await objects.next()?.value == 7)
+        #expect(Lifetimes.current.count == 0)
+    }
+
+    // MARK: Iterators
+
+    /// Scenario 44: two iterators of one sequence.
+    ///
+    /// Source: swift#66541, #71412, #76547; swift-async-algorithms TestShare.swift.
+    @Test("The first iterator takes the live registration, each further one begins its own")
+    func twoIterators() async {
+        let set = ObserverSet<Int>()
+        let sequence = set.values()
+        set.notify(1)
+
+        var first = sequence.makeAsyncIterator()
+        #expect(set.count == 1)
+        var second = sequence.makeAsyncIterator()
+        #expect(set.count == 2)
+        set.notify(2)
+        set.notify(3)
+
+        #expect([await first.next(), await first.next(), await first.next()] == [1, 2, 3])
+        #expect([await second.next(), await second.next()] == [2, 3])
+    }
+
+    /// Scenario 44 in two tasks.
+    ///
+    /// Source: as before.
+    @Test("Two loops over one sequence both get every element", .timeLimit(.minutes(5)))
+    func twoLoops() async {
+        var set: ObserverSet<Int>? = ObserverSet()
+        let sequence = set!.values()
+        let consumers = (0..<2).map { _ in
+            Task {
+                var received: [Int] = []
+                for await value in sequence { received.append(value) }
+                return received
+            }
+        }
+        // The second one's registration is its own.
+        await eventually { set?.count == 2 }
+
+        for value in 0..<100 { set?.notify(value) }
+        set = nil
+
+        for consumer in consumers { #expect(await consumer.value == Array(0..<100)) }
+    }
+
+    @Test("An iterator made after another one was dropped begins anew")
+    func oneAfterTheOther() async {
+        let set = ObserverSet<Int>()
+        let sequence = set.values()
+        set.notify(1)
+        do {
+            var iterator = sequence.makeAsyncIterator()
+            #expect(await iterator.next() == 1)
+        }
+        #expect(set.isEmpty)
+        set.notify(2)
+
+        var iterator = sequence.makeAsyncIterator()
+        #expect(set.count == 1)
+        set.notify(3)
+
+        #expect(await iterator.next() == 3)
+    }
+
+    @Test("What iterators drop is counted for each, and for their sequence in total")
+    func dropsOfEach() async {
+        let set = ObserverSet<Int>()
+        let sequence = set.values(buffering: .newest(1))
+        let first = sequence.makeAsyncIterator()
+        set.notify(1)
+        set.notify(2)
+        let second = sequence.makeAsyncIterator()
+        set.notify(3)
+        set.notify(4)
+
+        #expect(first.droppedCount == 3)
+        #expect(second.droppedCount == 1)
+        #expect(sequence.droppedCount == 4)
+    }
+
+    @Test("A thousand iterators that wait are each woken once by an element", .timeLimit(.minutes(5)))
+    func thousandIterators() async {
+        var set: ObserverSet<Int>? = ObserverSet()
+        let woken = Counter()
+        let consumers = (0..<1_000).map { _ in
+            let sequence = set!.values()
+            return Task {
+                var received: [Int] = []
+                for await value in sequence {
+                    woken.increment()
+                    received.append(value)
+                }
+                return received
+            }
+        }
+        #expect(set?.count == 1_000)
+
+        for value in 1...3 {
+            set?.notify(value)
+            await eventually { woken.value == 1_000 * value }
+            #expect(woken.value == 1_000 * value)
+        }
+        set = nil
+
+        for consumer in consumers { #expect(await consumer.value == [1, 2, 3]) }
+        #expect(woken.value == 3_000)
+    }
+
+    // MARK: Sources
+
+    @Test("A source of one's own has sequences too, which end with what is behind it", .timeLimit(.minutes(5)))
+    func ownSource() async {
+        var lines: ObserverSet<String>? = ObserverSet()
+        var iterator = LineLengths(lines: lines!).values().makeAsyncIterator()
+        #expect(lines?.count == 1)
+
+        lines?.notify("So What")
+        lines?.notify("")
+        lines?.notify("Blue in Green")
+        lines = nil
+
+        #expect(await iterator.next() == 7)
+        #expect(await iterator.next() == 13)
+        #expect(await iterator.next() == nil)
+    }
+
+    @Test("A sequence of an existential or opaque source behaves like that of the set behind it")
+    func erasedSources() async {
+        weak var weakSet: ObserverSet<Int>?
+        let sequences: [NotificationSequence<Int>]
+        do {
+            let set = ObserverSet<Int>()
+            weakSet = set
+            let existential: any NotificationSource<Int> = set
+            let opaque: some NotificationSource<Int> = set
+            sequences = [existential.values(), opaque.values()]
+            set.notify(1)
+        }
+        #expect(weakSet == nil)
+
+        for sequence in sequences {
+            var iterator = sequence.makeAsyncIterator()
+            #expect(await iterator.next() == 1)
+            #expect(await iterator.next() == nil)
+            var another = sequence.makeAsyncIterator()
+            #expect(await another.next() == nil)
+        }
+    }
+
+    @Test("A description names the line that made the sequence")
+    func described() async {
+        let set = ObserverSet<Int>()
+        let sequence = set.values(); let line = #line
+        #expect(set.debugDescription.contains("SequenceTests.swift:\(line)"))
+
+        let first = sequence.makeAsyncIterator()
+        let second = sequence.makeAsyncIterator()
+
+        #expect(set.debugDescription.split(separator: "SequenceTests.swift:\(line)").count == 3)
+        withExtendedLifetime((first, second)) {}
+    }
+
+    // MARK: Isolation
+
+    @Test("A loop on the main actor stays there", .timeLimit(.minutes(5)))
+    @MainActor
+    func onTheMainActor() async {
+        var set: ObserverSet<Int>? = ObserverSet()
+        var received: [Int] = []
+        let sequence = set!.values()
+        set?.notify(1)
+        set?.notify(2)
+        set = nil
+
+        for await value in sequence {
+            MainActor.assertIsolated()
+            received.append(value)
+        }
+
+        #expect(received == [1, 2])
+    }
+
+    @Test("An iterator kept by an actor is used there", .timeLimit(.minutes(5)))
+    func keptByAnActor() async {
+        let set = ObserverSet<Int>()
+        let reader = Reader(set.values())
+        set.notify(1)
+        set.notify(2)
+
+        #expect(await reader.read() == 1)
+        #expect(await reader.readInPlace() == 2)
+    }
+
+    @Test("An iterator may be handed to a task that then owns it", .timeLimit(.minutes(5)))
+    func handedOver() async {
+        let set = ObserverSet<Int>()
+        let sequence = set.values()
+        set.notify(1)
+
+        let iterator = sequence.makeAsyncIterator()
+        let task = Task {
+            var iterator = iterator
+            return await iterator.next()
+        }
+
+        #expect(await task.value == 1)
+    }
+
+    // MARK: One element
+
+    @Test("`next()` returns the next notification, and has then ended", .timeLimit(.minutes(5)))
+    func nextOne() async {
+        let set = ObserverSet<Int>()
+        set.notify(0)
+        let task = Task { await set.next() }
+        await eventually { set.count == 1 }
+
+        set.notify(1)
+        set.notify(2)
+
+        #expect(await task.value == 1)
+        #expect(set.isEmpty)
+    }
+
+    @Test("`next()` listens before it first suspends, on the main actor too", .timeLimit(.minutes(5)))
+    @MainActor
+    func nextOnTheMainActor() async {
+        let set = ObserverSet<Int>()
+        let main = Task { @MainActor in
+            await Task.yield()
+            #expect(set.count == 1)
+            set.notify(1)
+        }
+
+        #expect(await set.next() == 1)
+        await main.value
+    }
+
+    @Test("`next()` returns nil when its task is cancelled", .timeLimit(.minutes(5)))
+    func nextCancelled() async {
+        let set = ObserverSet<Int>()
+        let task = Task { await set.next() }
+        await eventually { set.count == 1 }
+
+        task.cancel()
+
+        #expect(await task.value == nil)
+        #expect(set.isEmpty)
+    }
+
+    @Test("`next()` returns nil when the set dies, which waiting does not prevent", .timeLimit(.minutes(5)))
+    func nextOfTheDead() async {
+        var set: ObserverSet<Int>? = ObserverSet()
+        let task = Task { [weak set] in await set?.next() }
+        await eventually { set?.count == 1 }
+        #expect(set?.count == 1)
+
+        set = nil
+
+        #expect(await task.value == nil)
+    }
+
+    @Test("`next()` returns nil when all observers are removed", .timeLimit(.minutes(5)))
+    func nextRemoved() async {
+        let set = ObserverSet<Int>()
+        let task = Task { await set.next() }
+        await eventually { set.count == 1 }
+
+        set.removeAll()
+
+        #expect(await task.value == nil)
+    }
+}
+
+/// Tells the length of each line that another source tells, unless it is empty.
+struct LineLengths: NotificationSource {
+    let lines: any NotificationSource<String>
+
+    func register(_ observer: Observer<Int>) -> ObserverToken {
+        lines.register(observer.adapted { line in line.isEmpty ? nil : line.count })
+    }
+}
+
+/// An actor that keeps an iterator.
+private actor Reader {
+    private var iterator: NotificationSequence<Int>.Iterator?
+
+    init(_ sequence: NotificationSequence<Int>) {
+        iterator = sequence.makeAsyncIterator()
+    }
+
+    func read() async -> Int? {
+        var iterator = self.iterator
+        return await iterator?.next()
+    }
+
+    func readInPlace() async -> Int? {
+        var iterator = self.iterator
+        return await iterator?.next(isolation: self)
+    }
+}
