@@ -71,8 +71,9 @@ final class Outlet<Parameters: Sendable>: Sendable {
     }
 
     deinit {
-        subscription.close()
+        // In this order: what still comes in before the registration has ended is counted.
         subscription.end()
+        subscription.close()
     }
 }
 

@@ -87,3 +87,4 @@ await useGroupsAndBags()
 
 await runEvents()
 try await useDelegates()
+await useSequences()

@@ -113,3 +113,4 @@ await useGroupsAndBags()
 
 await runEvents()
 try await useDelegates()
+await useSequences()

@@ -105,3 +105,4 @@ await useGroupsAndBags()
 
 await runEvents()
 try await useDelegates()
+await useSequences()

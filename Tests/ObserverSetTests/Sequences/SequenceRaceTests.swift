@@ -73,7 +73,7 @@ struct SequenceRaceTests {
     func everyElementIsAccountedFor(buffering: NotificationSequence<Int>.Buffering) async {
         let seed = UInt64.random(in: 0...UInt64.max)
         var random = SeededGenerator(seed: seed)
-        for _ in 0..<200 {
+        for _ in 0..<100 {
             let sent = Int(random.next() % 200)
             let senders = 1 + Int(random.next() % 3)
             let paces = (0..<3).map { _ in random.next() }
