@@ -1,4 +1,4 @@
-// expect: conformance of 'NotificationSequence<Int>.Iterator' to 'Sendable' is unavailable
+// expect: conformance of 'NotificationSequence<Parameters>.Iterator' to 'Sendable' is unavailable
 // An iterator belongs to the task that uses it; the sequence may be shared.
 
 import ObserverSet

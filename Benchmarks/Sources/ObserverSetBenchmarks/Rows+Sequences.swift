@@ -1,0 +1,78 @@
+import Dispatch
+import ObserverSet
+
+/// Sending to one consumer that waits in a `for await`; from the first element to the last delivery.
+enum SequenceRows {
+    static var all: [Row] {
+        [
+            .comparing(
+                "`values()`: notify to one waiting consumer, per element", to: "`AsyncStream` yield",
+                reach: .time(atMost: 1.2)
+            ) { plan in
+                let count = Int(plan.sampleTime / 100)
+                return (notifying(count), yielding(count))
+            }
+        ]
+    }
+
+    /// Counts what arrives, and signals when as much has come as is expected.
+    private struct Arrivals {
+        let expected: Int
+        let done: DispatchSemaphore
+        private var received = 0
+
+        init(expecting count: Int, _ done: DispatchSemaphore) {
+            expected = count
+            self.done = done
+        }
+
+        mutating func count() {
+            received += 1
+            guard received == expected else { return }
+            received = 0
+            done.signal()
+        }
+    }
+
+    private static func notifying(_ count: Int) -> Sampler {
+        let set = ObserverSet<Int>()
+        let done = DispatchSemaphore(value: 0)
+        Task.detached { [values = set.values()] in
+            var arrivals = Arrivals(expecting: count, done)
+            for await _ in values { arrivals.count() }
+        }
+        return {
+            let start = now()
+            for value in 0..<count { set.notify(value) }
+            done.wait()
+            return Double(now() - start) / Double(count)
+        }
+    }
+
+    private static func yielding(_ count: Int) -> Sampler {
+        let (stream, continuation) = AsyncStream.makeStream(of: Int.self)
+        let end = EndOfStream(continuation)
+        let done = DispatchSemaphore(value: 0)
+        Task.detached {
+            var arrivals = Arrivals(expecting: count, done)
+            for await _ in stream { arrivals.count() }
+        }
+        return {
+            let start = now()
+            for value in 0..<count { end.continuation.yield(value) }
+            done.wait()
+            return Double(now() - start) / Double(count)
+        }
+    }
+
+    /// Finishes the stream when the sampler is gone, as a set's death does.
+    private final class EndOfStream: Sendable {
+        let continuation: AsyncStream<Int>.Continuation
+
+        init(_ continuation: AsyncStream<Int>.Continuation) {
+            self.continuation = continuation
+        }
+
+        deinit { continuation.finish() }
+    }
+}
