@@ -32,7 +32,9 @@
 ///
 /// The sequence may be shared between threads. An iterator belongs to the task that uses it.
 public struct NotificationSequence<Parameters: Sendable>: AsyncSequence, Sendable {
+    /// What the source tells.
     public typealias Element = Parameters
+    /// It does not throw.
     public typealias Failure = Never
 
     /// How many elements wait for an iterator that is slower than its source, and which are dropped beyond that.
@@ -71,12 +73,14 @@ extension NotificationSequence {
     ///
     /// The registration ends when the iterator is dropped. Not `Sendable`: two tasks need an iterator each.
     public struct Iterator: AsyncIteratorProtocol {
+        /// What the source tells.
         public typealias Element = Parameters
+        /// It does not throw.
         public typealias Failure = Never
 
         /// Both nil when nothing more will come: what is buffered goes with them.
-        private var outlet: Outlet<Parameters>?
-        private var elements: AsyncStream<Parameters>.Iterator?
+        @usableFromInline var outlet: Outlet<Parameters>?
+        @usableFromInline var elements: AsyncStream<Parameters>.Iterator?
         private let subscription: Subscription?
 
         init(_ outlet: Outlet<Parameters>?) {
@@ -89,6 +93,7 @@ extension NotificationSequence {
         ///
         /// - Returns: Nil for good when the source has let go of the registration and nothing is buffered any more, or
         ///   when the task is cancelled.
+        @inlinable
         public nonisolated(nonsending) mutating func next() async -> Parameters? {
             await next(isolation: #isolation)
         }
@@ -98,14 +103,15 @@ extension NotificationSequence {
         /// - Parameter actor: The caller's own.
         /// - Returns: Nil for good when the source has let go of the registration and nothing is buffered any more, or
         ///   when the task is cancelled.
+        @inlinable  // Specialised in the client, it costs what the stream's own costs.
         public mutating func next(isolation actor: isolated (any Actor)?) async -> Parameters? {
-            // The stream would hand out what is buffered to a cancelled task; and an element may have come in just before.
-            guard !Task.isCancelled, let element = await elements?.next(isolation: actor), !Task.isCancelled else {
+            // Looked at afterwards: the stream goes on to hand out to a cancelled task what is buffered.
+            guard let element = await elements?.next(isolation: actor), !Task.isCancelled else {
                 elements = nil
                 outlet = nil
                 return nil
             }
-            subscription?.noteDelivered()
+            outlet?.noteDelivered()
             return element
         }
 

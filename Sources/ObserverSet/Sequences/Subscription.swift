@@ -49,7 +49,12 @@ final class Origin<Parameters: Sendable>: Sendable {
 }
 
 /// The end of a registration at which elements come out: whoever holds it wants them.
+@usableFromInline
 final class Outlet<Parameters: Sendable>: Sendable {
+    /// How many elements were delivered.
+    ///
+    /// Written by the iterator alone, and away from what the notifiers write to.
+    private let delivered = Atomic<Int>(0)
     let stream: AsyncStream<Parameters>
     let subscription: Subscription
 
@@ -70,10 +75,17 @@ final class Outlet<Parameters: Sendable>: Sendable {
         subscription.begin(source.addNonisolated({ inlet.send($0) }, fileID: fileID, line: line))
     }
 
+    /// After an element has been taken out of the buffer.
+    @usableFromInline
+    func noteDelivered() {
+        // Not one operation: an iterator has one task.
+        delivered.store(delivered.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
+    }
+
     deinit {
         // In this order: what still comes in before the registration has ended is counted.
         subscription.end()
-        subscription.close()
+        subscription.close(delivered: delivered.load(ordering: .relaxed))
     }
 }
 
@@ -104,7 +116,7 @@ private final class Inlet<Parameters: Sendable>: Sendable {
     }
 }
 
-/// What both ends of a registration share: its token, and how many elements are between them.
+/// What both ends of a registration share: its token, and how many elements went in.
 final class Subscription: Sendable {
     private enum State: Sendable {
         /// `register` has not returned yet.
@@ -114,10 +126,10 @@ final class Subscription: Sendable {
     }
 
     private let state = Lock(State.registering)
-    /// How many elements were sent, and neither delivered nor dropped yet; far below zero once nobody wants them.
+    /// How many elements were sent and found room; far below zero once nobody wants them.
     ///
     /// Relaxed throughout, as are the drops: only the numbers matter.
-    private let waiting = Atomic<Int>(0)
+    private let accepted = Atomic<Int>(0)
     private static let closed = Int.min / 2
     let drops: Drops
 
@@ -151,23 +163,18 @@ final class Subscription: Sendable {
 
     /// Before an element is put into the buffer; returns false if nobody wants it.
     func noteSent() -> Bool {
-        waiting.wrappingAdd(1, ordering: .relaxed).newValue > 0
-    }
-
-    /// After an element has been taken out of the buffer, by the one who may close.
-    func noteDelivered() {
-        waiting.wrappingSubtract(1, ordering: .relaxed)
+        accepted.wrappingAdd(1, ordering: .relaxed).newValue > 0
     }
 
     /// After the buffer had no room for an element that was sent.
     func noteDropped() {
         // If nobody wants them any more, this one was counted with all that waited.
-        if waiting.wrappingSubtract(1, ordering: .relaxed).newValue >= 0 { drops.add(1) }
+        if accepted.wrappingSubtract(1, ordering: .relaxed).newValue >= 0 { drops.add(1) }
     }
 
     /// Nobody wants any more elements: those that wait are dropped.
-    func close() {
-        drops.add(waiting.exchange(Self.closed, ordering: .relaxed))
+    func close(delivered: Int) {
+        drops.add(accepted.exchange(Self.closed, ordering: .relaxed) - delivered)
     }
 }
 
