@@ -71,8 +71,16 @@ final class Outlet<Parameters: Sendable>: Sendable {
         // Called once, outside the stream's lock: when the inlet finishes it, when a task that waits is cancelled, and
         // when nobody is left who could wait.
         continuation.onTermination = { _ in subscription.end() }
+        subscription.begin(Self.observe(source, continuation, subscription, fileID: fileID, line: line))
+    }
+
+    /// Registers an inlet, which nobody but the source holds when this returns.
+    private static func observe(
+        _ source: some NotificationSource<Parameters>, _ continuation: AsyncStream<Parameters>.Continuation,
+        _ subscription: Subscription, fileID: StaticString, line: UInt
+    ) -> ObserverToken {
         let inlet = Inlet(continuation, subscription)
-        subscription.begin(source.addNonisolated({ inlet.send($0) }, fileID: fileID, line: line))
+        return source.addNonisolated({ inlet.send($0) }, fileID: fileID, line: line)
     }
 
     /// After an element has been taken out of the buffer.
