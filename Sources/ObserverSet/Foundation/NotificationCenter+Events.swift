@@ -46,7 +46,7 @@ extension NotificationCenter {
     /// What is made of the notifications with a name that others define.
     ///
     /// ```swift
-    /// center.observers(named: UserDefaults.didChangeNotification) { $0.object as? UserDefaults }
+    /// center.observers(named: .downloadDidFinish) { $0.userInfo?["url"] as? URL }.add(list) { list, url in list.insert(url) }
     /// ```
     ///
     /// See ``Foundation/NotificationCenter/observers(of:object:)`` for order, threads and lifetimes.
@@ -68,7 +68,7 @@ extension NotificationCenter {
     /// The notifications with a name that others define, without what they carry.
     ///
     /// ```swift
-    /// center.observers(named: .NSSystemClockDidChange).add(clock) { clock in clock.adjust() }
+    /// center.observers(named: UserDefaults.didChangeNotification).add(panel) { panel in panel.reload() }
     /// ```
     ///
     /// See ``Foundation/NotificationCenter/observers(of:object:)`` for order, threads and lifetimes.

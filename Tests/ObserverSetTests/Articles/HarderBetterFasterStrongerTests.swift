@@ -1,0 +1,93 @@
+#if NotificationCenter
+import Foundation
+import ObserverSet
+import Testing
+
+/// The system of the article "Harder, Better, Faster, Stronger Notification", as its reader would write it today.
+///
+/// A notification is a value that knows its own name, and may be told another; it is posted and observed by type through
+/// Foundation's center, where those who only know names still hear it.
+@Suite("Harder, Better, Faster, Stronger Notification", .lifetimesChecked)
+struct HarderBetterFasterStrongerTests {
+    private let center = NotificationCenter()
+    private let log = Log<String>()
+
+    /// The cases of one enumeration are told apart by whoever observes it.
+    enum Barista: BridgedEvent {
+        case started(coffee: String)
+        case finished(coffee: String, seconds: Int)
+    }
+
+    /// A name that was there before, with what old code puts into it.
+    struct ShopOpened: BridgedEvent {
+        let hour: Int
+
+        static var notificationName: Notification.Name { Notification.Name("CoffeeShopDidOpen") }
+        var userInfo: [AnyHashable: Any]? { ["hour": hour] }
+
+        init(hour: Int) {
+            self.hour = hour
+        }
+
+        init?(_ notification: Notification) {
+            guard let hour = notification.userInfo?["hour"] as? Int else { return nil }
+            self.init(hour: hour)
+        }
+    }
+
+    @Test("A case is posted by type, and observed with what it carries")
+    func cases() {
+        center.observers(of: Barista.self).add { [log] event in
+            switch event {
+            case .started(let coffee): log.append("started \(coffee)")
+            case .finished(let coffee, let seconds): log.append("\(coffee) after \(seconds) s")
+            }
+        }
+
+        center.post(Barista.started(coffee: "cortado"))
+        center.post(Barista.finished(coffee: "cortado", seconds: 45))
+
+        #expect(log.entries == ["started cortado", "cortado after 45 s"])
+    }
+
+    @Test("The name is made of the type, module and nesting included; or as it is told")
+    func names() {
+        #expect(
+            Barista.notificationName.rawValue == "ObserverSetTests.HarderBetterFasterStrongerTests.Barista")
+        #expect(ShopOpened.notificationName.rawValue == "CoffeeShopDidOpen")
+    }
+
+    @Test("Observers by selector's successor, name and block, hear typed posts")
+    func oldObserver() {
+        let token = center.addObserver(forName: Notification.Name("CoffeeShopDidOpen"), object: nil, queue: nil) {
+            [log] notification in log.append("opened at \(notification.userInfo?["hour"] as? Int ?? -1)")
+        }
+
+        center.post(ShopOpened(hour: 7))
+
+        #expect(log.entries == ["opened at 7"])
+        center.removeObserver(token)
+    }
+
+    @Test("Typed observers hear posts by name, and are spared what does not fit")
+    func oldPoster() {
+        center.observers(of: ShopOpened.self).add { [log] in log.append("opened at \($0.hour)") }
+
+        center.post(name: Notification.Name("CoffeeShopDidOpen"), object: nil, userInfo: ["hour": 8])
+        center.post(name: Notification.Name("CoffeeShopDidOpen"), object: nil, userInfo: ["hour": "eight"])
+
+        #expect(log.entries == ["opened at 8"])
+    }
+
+    @Test("A sender says who posts, and is asked for")
+    func senders() {
+        let shop = Tracked()
+        center.observers(of: ShopOpened.self, object: shop).add { [log] in log.append("ours at \($0.hour)") }
+
+        center.post(ShopOpened(hour: 7))
+        center.post(ShopOpened(hour: 9), object: shop)
+
+        #expect(log.entries == ["ours at 9"])
+    }
+}
+#endif

@@ -1,0 +1,143 @@
+import ObserverSet
+import Testing
+
+/// The system of Mike Ash's article "Let's Build Swift Notifications", as its reader would write it today.
+///
+/// A class declares its notifications as properties, whatever they tell; observers are closures, or methods of an owner
+/// that is held weakly; a token removes.
+@Suite("Let's Build Swift Notifications", .lifetimesChecked)
+@MainActor
+struct LetsBuildSwiftNotificationsTests {
+    /// What the article observes: an object with four notifications.
+    @MainActor final class Mailbox {
+        let opened = ObserverSet<Void>()
+        let messageArrived = ObserverSet<String>()
+        let messageMoved = ObserverSet<(String, Int)>()
+        let messageFiled = ObserverSet<(folder: String, message: String)>()
+
+        func receive(_ message: String) {
+            opened.notify()
+            messageArrived.notify(message)
+            messageMoved.notify(message, 3)
+            messageFiled.notify((folder: "Inbox", message: message))
+        }
+    }
+
+    /// Who observes them, by methods.
+    @MainActor final class Clerk {
+        private let life = Tracked()
+        private(set) var notes: [String] = []
+
+        init(_ mailbox: Mailbox) {
+            mailbox.opened.add(self, Clerk.mailboxOpened)
+            mailbox.messageArrived.add(self, Clerk.messageArrived)
+            mailbox.messageMoved.add(self, Clerk.messageMoved)
+            mailbox.messageFiled.add(self) { clerk, filed in clerk.notes.append("\(filed.message) in \(filed.folder)") }
+        }
+
+        func mailboxOpened() { notes.append("opened") }
+        func messageArrived(_ message: String) { notes.append("arrived: \(message)") }
+        func messageMoved(_ message: String, _ place: Int) { notes.append("\(message) at \(place)") }
+    }
+
+    @Test("Methods of an owner are told what each notification tells")
+    func methods() {
+        let mailbox = Mailbox()
+        let clerk = Clerk(mailbox)
+
+        mailbox.receive("hello")
+
+        #expect(clerk.notes == ["opened", "arrived: hello", "hello at 3", "hello in Inbox"])
+    }
+
+    @Test("Observers need no removal: they go with their owner, and their entries with them")
+    func noRemoval() {
+        let mailbox = Mailbox()
+        var clerk: Clerk? = Clerk(mailbox)
+        #expect(mailbox.opened.count == 1)
+        #expect(clerk != nil)
+
+        clerk = nil
+
+        #expect(Lifetimes.current.count == 0)
+        #expect(mailbox.opened.isEmpty && mailbox.messageFiled.isEmpty)
+        mailbox.receive("nobody listens")
+    }
+
+    @Test("A closure observes without an owner, until its token is removed")
+    func closureAndToken() {
+        let mailbox = Mailbox()
+        var heard: [String] = []
+        let token = mailbox.messageArrived.add { message in heard.append(message) }
+
+        mailbox.receive("first")
+        mailbox.messageArrived.remove(token)
+        mailbox.receive("second")
+
+        #expect(heard == ["first"])
+    }
+
+    @Test("Observers may add, remove and notify while they are called: no lock is held")
+    func reentrancy() {
+        let mailbox = Mailbox()
+        var heard: [String] = []
+        var token: ObserverToken?
+        token = mailbox.messageArrived.add { message in
+            heard.append(message)
+            token?.remove()
+            mailbox.messageArrived.add { heard.append("later: \($0)") }
+            mailbox.receive("nested")
+        }
+
+        mailbox.receive("outer")
+
+        #expect(heard == ["outer", "later: nested"])
+    }
+
+    @Test("Who is listening can be seen")
+    func inspection() {
+        let mailbox = Mailbox()
+        let clerk = Clerk(mailbox)
+
+        let description = mailbox.messageFiled.debugDescription
+
+        #expect(description.contains("Clerk"))
+        #expect(description.contains("LetsBuildSwiftNotificationsTests.swift"))
+        withExtendedLifetime(clerk) {}
+    }
+
+    @Test("A notification of a type serves who wants to observe any sender")
+    func anySender() {
+        let mailboxes = [Mailbox(), Mailbox()]
+        let anyArrived = ObserverSet<(mailbox: Mailbox, message: String)>()
+        for mailbox in mailboxes {
+            mailbox.messageArrived.add { [unowned mailbox] in anyArrived.notify((mailbox: mailbox, message: $0)) }
+        }
+        var heard: [(index: Int?, message: String)] = []
+        anyArrived.add { arrived in
+            heard.append((index: mailboxes.firstIndex { $0 === arrived.mailbox }, message: arrived.message))
+        }
+
+        mailboxes[1].receive("for one")
+        mailboxes[0].receive("for nought")
+
+        #expect(heard.map(\.index) == [1, 0])
+        #expect(heard.map(\.message) == ["for one", "for nought"])
+    }
+
+    @Test("The owner of a set keeps `notify` to itself, where it wants to")
+    func readOnlySide() {
+        @MainActor final class Thermometer {
+            private let changes = ObserverSet<Double>()
+            var changed: some NotificationSource<Double> { changes }
+            var celsius = 20.0 { didSet { changes.notify(celsius) } }
+        }
+        let thermometer = Thermometer()
+        var readings: [Double] = []
+        thermometer.changed.add { readings.append($0) }
+
+        thermometer.celsius = 21.5
+
+        #expect(readings == [21.5])
+    }
+}

@@ -1,0 +1,123 @@
+#if NotificationCenter
+import Foundation
+import ObserverSet
+import Testing
+
+/// The system of the article "NSNotificationCenter, Swift and blocks", as its reader would write it today.
+///
+/// Registrations with Foundation's center end with whoever holds them, all at once if need be; with a sender and
+/// without; several names may be observed as a group.
+@Suite("NSNotificationCenter, Swift and blocks", .lifetimesChecked)
+struct SwiftAndBlocksTests {
+    private let center = NotificationCenter()
+    private let log = Log<String>()
+
+    /// What the article builds: somebody who observes, and whose registrations end with it.
+    private final class Screen: Sendable {
+        private let life = Tracked()
+        private let bag = ObserverBag()
+
+        init(_ center: NotificationCenter, _ log: Log<String>, document: Document? = nil) {
+            center.observers(named: .didSave, object: document).add { log.append("saved") }.store(in: bag)
+            center.observers(named: .didClose, object: document) { $0.userInfo?["name"] as? String }
+                .add { log.append("closed \($0)") }.store(in: bag)
+        }
+
+        func deregisterAll() { bag.removeAll() }
+    }
+
+    private final class Document: Sendable {
+        private let life = Tracked()
+    }
+
+    @Test("Registrations end with their holder")
+    func endWithHolder() {
+        var screen: Screen? = Screen(center, log)
+        center.post(name: .didSave, object: nil)
+        #expect(screen != nil)
+
+        screen = nil
+        center.post(name: .didSave, object: nil)
+
+        #expect(log.entries == ["saved"])
+    }
+
+    @Test("All can be deregistered at once")
+    func deregisterAll() {
+        let screen = Screen(center, log)
+
+        screen.deregisterAll()
+        center.post(name: .didSave, object: nil)
+        center.post(name: .didClose, object: nil, userInfo: ["name": "draft"])
+
+        #expect(log.entries == [])
+    }
+
+    @Test("One sender is observed, or all are")
+    func senders() {
+        let document = Document()
+        let screens = [Screen(center, log, document: document), Screen(center, log)]
+
+        center.post(name: .didSave, object: document)
+        center.post(name: .didClose, object: Document(), userInfo: ["name": "other"])
+
+        #expect(log.entries == ["saved", "saved", "closed other"])
+        withExtendedLifetime(screens) {}
+    }
+
+    @Test("Several names are observed as a group, with one token")
+    func group() {
+        let group = ObserverGroup(center.observers(named: .didSave), center.observers(named: .didClose))
+        let token = group.add { [log] in log.append("something happened") }
+
+        center.post(name: .didSave, object: nil)
+        center.post(name: .didClose, object: nil)
+        token.remove()
+        center.post(name: .didSave, object: nil)
+
+        #expect(log.entries == ["something happened", "something happened"])
+    }
+
+    @Test("An owner does without a holder")
+    func owner() {
+        var document: Document? = Document()
+        ObserverGroup(center.observers(named: .didSave), center.observers(named: .didClose))
+            .add(document!) { [log] _ in log.append("told") }
+
+        center.post(name: .didClose, object: nil)
+        document = nil
+        center.post(name: .didClose, object: nil)
+
+        #expect(log.entries == ["told"])
+    }
+
+    @Test("A block is removed after its first call")
+    func once() {
+        center.observers(named: .didSave).addOnce { [log] in log.append("first") }
+
+        center.post(name: .didSave, object: nil)
+        center.post(name: .didSave, object: nil)
+
+        #expect(log.entries == ["first"])
+    }
+
+    @Test("Notifications are followed as a sequence, which ends with the center", .timeLimit(.minutes(5)))
+    func sequence() async {
+        var center: NotificationCenter? = NotificationCenter()
+        let names = center!.observers(named: .didClose) { $0.userInfo?["name"] as? String }.values()
+
+        for name in ["a", "b"] { center!.post(name: .didClose, object: nil, userInfo: ["name": name]) }
+        center!.post(name: .didClose, object: nil)
+        center = nil
+
+        var received: [String] = []
+        for await name in names { received.append(name) }
+        #expect(received == ["a", "b"])
+    }
+}
+
+extension Notification.Name {
+    fileprivate static let didSave = Notification.Name("DocumentDidSave")
+    fileprivate static let didClose = Notification.Name("DocumentDidClose")
+}
+#endif
