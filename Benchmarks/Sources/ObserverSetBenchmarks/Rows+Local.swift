@@ -1,0 +1,109 @@
+import ObserverSet
+
+/// The set for one isolation domain, on one thread.
+enum LocalRows {
+    static var all: [Row] { [notify, change] + memory }
+
+    // MARK: Notifying
+
+    private static var notify: Row {
+        .comparing(
+            "LocalObserverSet, notify, N = 100", to: "loop without retains, same literals", reach: .time(atMost: 1.1)
+        ) { plan in
+            let set = Unchecked(localSet(100))
+            let line = closureLoop(100)
+            return (
+                loop(plan) { repetitions in notify(set.value, repetitions) },
+                loop(plan) { repetitions in notify(line, repetitions) }
+            )
+        }
+    }
+
+    private static func localSet(_ count: Int) -> LocalObserverSet<Int> {
+        let set = LocalObserverSet<Int>()
+        let counter = Counter()
+        for _ in 0..<count { set.add { counter.value &+= $0 } }
+        return set
+    }
+
+    private static func closureLoop(_ count: Int) -> ClosureLoop {
+        let loop = ClosureLoop(capacity: count)
+        let counter = Counter()
+        for _ in 0..<count { loop.addNonisolated { counter.value &+= $0 } }
+        return loop
+    }
+
+    @inline(never)
+    private static func notify(_ set: LocalObserverSet<Int>, _ repetitions: Int) {
+        for value in 0..<repetitions { set.notify(value) }
+    }
+
+    @inline(never)
+    private static func notify(_ line: ClosureLoop, _ repetitions: Int) {
+        for value in 0..<repetitions { line.notify(value) }
+    }
+
+    // MARK: Adding and removing
+
+    private static var change: Row {
+        .comparing(
+            "LocalObserverSet, add + remove, 100 others", to: "ObserverSet, the same", reach: .time(atMost: 1)
+        ) { plan in
+            let local = Unchecked(localSet(100))
+            let set = NotifyRows.nonisolatedSet(100)
+            let counter = Counter()
+            return (
+                loop(plan) { repetitions in change(local.value, counter, repetitions) },
+                loop(plan) { repetitions in change(set, counter, repetitions) }
+            )
+        }
+    }
+
+    @inline(never)
+    private static func change(_ set: LocalObserverSet<Int>, _ counter: Counter, _ repetitions: Int) {
+        for _ in 0..<repetitions {
+            let token = set.add { counter.value &+= $0 }
+            token.remove()
+        }
+    }
+
+    @inline(never)
+    private static func change(_ set: ObserverSet<Int>, _ counter: Counter, _ repetitions: Int) {
+        for _ in 0..<repetitions {
+            let token = set.addNonisolated { counter.value &+= $0 }
+            token.remove()
+        }
+    }
+
+    // MARK: Memory
+
+    #if canImport(Glibc)
+    private static var memory: [Row] {
+        [
+            .figure("LocalObserverSet, bytes per set, never observed", reach: .figure(atMost: 48, unit: "bytes")) { _ in
+                bytesPerSet { LocalObserverSet<Int>() }
+            },
+            .figure("LocalObserverSet, allocations per notify, N = 100", reach: .figure(atMost: 0, unit: "blocks")) {
+                _ in
+                Heap.checkThatItCounts()
+                let set = localSet(100)
+                set.notify(0)
+                return Double(Heap.change { for value in 0..<1000 { set.notify(value) } }.allocations) / 1000
+            },
+        ]
+    }
+
+    private static func bytesPerSet(_ make: () -> LocalObserverSet<Int>) -> Double {
+        Heap.checkThatItCounts()
+        let count = 10_000
+        var sets: [LocalObserverSet<Int>] = []
+        sets.reserveCapacity(count)
+        let change = Heap.change {
+            for _ in 0..<count { sets.append(make()) }
+        }
+        return withExtendedLifetime(sets) { Double(change.bytes) / Double(count) }
+    }
+    #else
+    private static var memory: [Row] { [] }
+    #endif
+}

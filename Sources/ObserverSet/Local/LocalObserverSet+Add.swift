@@ -1,0 +1,161 @@
+// The `add` family of a local set.
+//
+// Each form takes the caller's isolation, though it does nothing with it: a set that is passed, together with an actor's
+// isolation, into a call becomes a part of what that actor guards, and the compiler refuses to send it elsewhere. Without
+// it some functions would lose their isolation on the way into the set, and could be called from elsewhere together with
+// it: an unapplied method (`View.show`), a generic function, a parameter of type `@MainActor () -> Void`.
+//
+// The forms for methods are `@inlinable`: a method's adapter, formed in the client, folds into a direct call; formed here it
+// would allocate at each call.
+
+extension LocalObserverSet {
+    /// Adds an observer without an owner.
+    ///
+    /// The observer lives as long as the set does, or until its token is removed. Capture weakly what should be able to die
+    /// before, or use the form with an owner.
+    ///
+    /// ```swift
+    /// let token = playlist.cleared.add { print("cleared") }
+    /// ```
+    ///
+    /// Added during a notification, it is first called by the next one.
+    ///
+    /// - Parameters:
+    ///   - observer: What to call.
+    ///   - isolation: The caller's own, filled in by the compiler; it ties the set to the caller's actor.
+    ///   - fileID: Where the registration stands, for descriptions.
+    ///   - line: Where the registration stands, for descriptions.
+    /// - Returns: A token that ends the registration. Dropping it ends nothing.
+    /// - Complexity: Amortised O(1).
+    @discardableResult
+    public func add(
+        _ observer: @escaping (Parameters) -> Void,
+        isolation: isolated (any Actor)? = #isolation, fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Token {
+        append(.function(observer), site: Site(fileID: fileID, line: line))
+    }
+
+    /// Adds an observer that lives as long as its owner, which it is passed.
+    ///
+    /// The owner is held weakly, and strongly only for its own call: there is nothing to remove when it goes. Use the owner
+    /// that is passed rather than capturing it, which would keep it alive.
+    ///
+    /// ```swift
+    /// playlist.itemAdded.add(view) { view, item in view.insert(item.name, at: item.index) }
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - owner: Whom the observer belongs to; of any class.
+    ///   - observer: What to call with the owner.
+    ///   - isolation: The caller's own, filled in by the compiler; it ties the set to the caller's actor.
+    ///   - fileID: Where the registration stands, for descriptions.
+    ///   - line: Where the registration stands, for descriptions.
+    /// - Returns: A token that ends the registration before its owner does.
+    /// - Complexity: Amortised O(1).
+    @discardableResult
+    public func add<Owner: AnyObject>(
+        _ owner: Owner, _ observer: @escaping (Owner, Parameters) -> Void,
+        isolation: isolated (any Actor)? = #isolation, fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Token {
+        append(
+            .owned(LocalOwnedEntry(owner: owner, call: observer)), site: Site(fileID: fileID, line: line))
+    }
+
+    /// Adds a method of an owner as an observer, which lives as long as the owner.
+    ///
+    /// ```swift
+    /// document.titleChanged.add(self, Window.setTitle)        // func setTitle(_ title: String)
+    /// ```
+    ///
+    /// A tuple with labels does not match a method's parameters; a closure sees the labels.
+    ///
+    /// - Parameters:
+    ///   - owner: Whose method it is; held weakly.
+    ///   - method: The method, unapplied.
+    ///   - isolation: The caller's own, filled in by the compiler; it ties the set to the caller's actor.
+    ///   - fileID: Where the registration stands, for descriptions.
+    ///   - line: Where the registration stands, for descriptions.
+    /// - Returns: A token that ends the registration before its owner does.
+    /// - Complexity: Amortised O(1).
+    @discardableResult
+    @inlinable
+    public func add<Owner: AnyObject>(
+        _ owner: Owner, _ method: @escaping (Owner) -> (Parameters) -> Void,
+        isolation: isolated (any Actor)? = #isolation, fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Token {
+        add(owner, { owner, parameters in method(owner)(parameters) }, fileID: fileID, line: line)
+    }
+
+    /// Adds a method without parameters, or with several, of an owner as an observer of `Void` or of an unlabelled tuple.
+    ///
+    /// ```swift
+    /// playlist.cleared.add(self, PlaylistView.clear)          // func clear()
+    /// table.moved.add(self, TableView.moveRow)                // func moveRow(_ from: Int, _ to: Int)
+    /// ```
+    ///
+    /// Otherwise the same as the form for one parameter.
+    ///
+    /// - Parameters:
+    ///   - owner: Whose method it is; held weakly.
+    ///   - method: The method, unapplied.
+    ///   - isolation: The caller's own, filled in by the compiler; it ties the set to the caller's actor.
+    ///   - fileID: Where the registration stands, for descriptions.
+    ///   - line: Where the registration stands, for descriptions.
+    /// - Returns: A token that ends the registration before its owner does.
+    /// - Complexity: Amortised O(1).
+    @discardableResult
+    @_disfavoredOverload
+    @inlinable
+    public func add<Owner: AnyObject, each P>(
+        _ owner: Owner, _ method: @escaping (Owner) -> (repeat each P) -> Void,
+        isolation: isolated (any Actor)? = #isolation, fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Token where Parameters == (repeat each P) {
+        add(owner, { owner, parameters in method(owner)(repeat each parameters) }, fileID: fileID, line: line)
+    }
+
+    /// Adds an observer that is called at most once, and then removed.
+    ///
+    /// It is removed as it is called: inside the call it is no longer counted, its token is inactive, and a nested
+    /// notification does not reach it.
+    ///
+    /// ```swift
+    /// connection.opened.addOnce { print("connected") }
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - observer: What to call.
+    ///   - isolation: The caller's own, filled in by the compiler; it ties the set to the caller's actor.
+    ///   - fileID: Where the registration stands, for descriptions.
+    ///   - line: Where the registration stands, for descriptions.
+    /// - Returns: A token that ends the registration before it has been called.
+    /// - Complexity: Amortised O(1).
+    @discardableResult
+    public func addOnce(
+        _ observer: @escaping (Parameters) -> Void,
+        isolation: isolated (any Actor)? = #isolation, fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Token {
+        append(.function(observer), site: Site(fileID: fileID, line: line), isOnce: true)
+    }
+
+    /// Adds an observer that is called at most once, if its owner lives to see it.
+    ///
+    /// See ``addOnce(_:isolation:fileID:line:)``, and the form of `add` with an owner.
+    ///
+    /// - Parameters:
+    ///   - owner: Whom the observer belongs to; held weakly.
+    ///   - observer: What to call with the owner.
+    ///   - isolation: The caller's own, filled in by the compiler; it ties the set to the caller's actor.
+    ///   - fileID: Where the registration stands, for descriptions.
+    ///   - line: Where the registration stands, for descriptions.
+    /// - Returns: A token that ends the registration before it has been called.
+    /// - Complexity: Amortised O(1).
+    @discardableResult
+    public func addOnce<Owner: AnyObject>(
+        _ owner: Owner, _ observer: @escaping (Owner, Parameters) -> Void,
+        isolation: isolated (any Actor)? = #isolation, fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Token {
+        append(
+            .owned(LocalOwnedEntry(owner: owner, call: observer)), site: Site(fileID: fileID, line: line),
+            isOnce: true)
+    }
+}

@@ -1,0 +1,214 @@
+/// A typed notification for code that stays in one isolation domain.
+///
+/// It demands nothing of the parameters, the owners and the closures, and the compiler keeps it where it is: a plain class
+/// notifies and observes in Swift 6 without an annotation.
+///
+/// ```swift
+/// final class Playlist {
+///     let itemAdded = LocalObserverSet<(name: String, index: Int)>()
+///     let cleared = LocalObserverSet<Void>()
+/// }
+///
+/// final class PlaylistView {
+///     init(_ playlist: Playlist) {
+///         playlist.itemAdded.add(self) { view, item in view.insert(item.name, at: item.index) }
+///         playlist.cleared.add(self, PlaylistView.clear)
+///     }
+/// }
+///
+/// playlist.itemAdded.notify((name: "So What", index: 0))
+/// ```
+///
+/// Every observer is called in place, by whoever notifies, and may do anything: add, remove, notify, let go of the set.
+/// Of the contract of ``ObserverSet`` the promises 2 to 6, 8 to 10 and 12 hold, read for one thread; there is no lock and
+/// nothing atomic. Where observers belong to several actors, or a model to several threads, use ``ObserverSet``.
+///
+/// ## Its isolation domain
+///
+/// It is not `Sendable`. Like any such object it may be handed over to another domain as long as nothing here refers to it;
+/// an observer that was added on an actor ties it to that actor for good, whatever the observer captures. A token is tied to
+/// its set.
+@safe public final class LocalObserverSet<Parameters> {
+    /// Made when the first observer is added, since most sets of a model are never observed.
+    private var registry: LocalRegistry<Parameters>?
+
+    /// Makes a set without observers.
+    ///
+    /// It is one small object; the rest is allocated when the first observer is added.
+    public init() {}
+
+    deinit {
+        // No notification is under way: whoever notifies holds the set.
+        registry?.removeAll()
+    }
+
+    func append(_ payload: consuming LocalPayload<Parameters>, site: Site, isOnce: Bool = false) -> Token {
+        let registry = registry ?? LocalRegistry()
+        self.registry = registry
+        return Token(registry: registry, id: registry.append(payload, site: site, isOnce: isOnce))
+    }
+}
+
+/// What is sent to another domain would be called there.
+@available(*, unavailable, message: "a LocalObserverSet stays in one isolation domain; use ObserverSet across several")
+extension LocalObserverSet: Sendable {}
+
+// MARK: - Notifying
+
+extension LocalObserverSet {
+    /// Calls every observer, in the order in which they were added.
+    ///
+    /// May be called from inside an observer: the inner notification then completes before the outer one goes on.
+    ///
+    /// - Parameter parameters: What the observers are told.
+    /// - Complexity: O(*n*). Allocates nothing.
+    public func notify(_ parameters: Parameters) {
+        registry?.notify(parameters)
+    }
+
+    /// Calls every observer of a `Void` notification, or of one with an unlabelled tuple, without a second pair of
+    /// parentheses.
+    ///
+    /// ```swift
+    /// playlist.cleared.notify()
+    /// table.moved.notify(2, 5)        // let moved = LocalObserverSet<(Int, Int)>()
+    /// ```
+    ///
+    /// - Parameter parameters: The elements of the tuple; none for `Void`.
+    /// - Complexity: O(*n*).
+    @_disfavoredOverload
+    public func notify<each P>(_ parameters: repeat each P) where Parameters == (repeat each P) {
+        notify((repeat each parameters))
+    }
+}
+
+// MARK: - Removing and counting
+
+extension LocalObserverSet {
+    /// Ends a registration, if it is one of this set's.
+    ///
+    /// - Returns: False for a token of another set, or of a registration that has ended.
+    /// - Complexity: Amortised O(1), plus O(log *n*) to find the entry.
+    @discardableResult
+    public func remove(_ token: Token) -> Bool {
+        token.registry === registry && token.remove()
+    }
+
+    /// Ends all registrations of an owner.
+    ///
+    /// - Returns: How many there were.
+    /// - Complexity: O(*n*).
+    @discardableResult
+    public func removeAll(ownedBy owner: AnyObject) -> Int {
+        registry?.removeAll(ownedBy: owner) ?? 0
+    }
+
+    /// Ends all registrations.
+    ///
+    /// - Complexity: O(*n*).
+    public func removeAll() {
+        registry?.removeAll()
+    }
+
+    /// The number of observers whose owner, if they have one, is alive.
+    ///
+    /// - Complexity: O(*n*).
+    public var count: Int {
+        registry?.count ?? 0
+    }
+
+    /// Whether there is no observer whose owner, if it has one, is alive.
+    ///
+    /// - Complexity: O(*n*).
+    public var isEmpty: Bool {
+        count == 0
+    }
+}
+
+// MARK: - Tokens
+
+extension LocalObserverSet {
+    /// Names one registration of a local set, so that it can be ended.
+    ///
+    /// A token is inert: dropping it removes nothing. It keeps neither the set nor the owner nor the observer alive, and
+    /// goes on to answer `false` when they are gone. Two tokens are equal if they name the same registration.
+    ///
+    /// ```swift
+    /// let token = playlist.itemAdded.add { item in print(item.name) }
+    /// token.remove()      // true
+    /// token.remove()      // false: it was removed already
+    /// ```
+    public struct Token {
+        let registry: LocalRegistry<Parameters>
+        let id: UInt64
+
+        /// Ends the registration.
+        ///
+        /// May be called from inside any observer, the token's own included. A notification under way skips the observer
+        /// from here on.
+        ///
+        /// - Returns: False if the registration had been removed before or its set is gone.
+        /// - Complexity: Amortised O(1), plus O(log *n*) to find the entry.
+        @discardableResult
+        public func remove() -> Bool {
+            registry.remove(id)
+        }
+
+        /// Whether the registration still stands: not removed, and neither its set nor its owner gone.
+        ///
+        /// - Complexity: O(log *n*).
+        public var isActive: Bool {
+            registry.isActive(id)
+        }
+    }
+}
+
+/// What is sent to another domain would remove there.
+@available(*, unavailable, message: "the token of a LocalObserverSet stays in the set's isolation domain")
+extension LocalObserverSet.Token: Sendable {}
+
+extension LocalObserverSet.Token: Hashable {
+    /// Whether both name the same registration.
+    public static func == (left: Self, right: Self) -> Bool {
+        left.registry === right.registry && left.id == right.id
+    }
+
+    /// Hashes the set's identity and the registration's number.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(ObjectIdentifier(registry))
+        hasher.combine(id)
+    }
+}
+
+extension LocalObserverSet.Token: CustomStringConvertible {
+    /// The token's number in its set, and where its observer was registered or that it is no longer active.
+    public var description: String {
+        "LocalObserverSet<\(Parameters.self)>.Token(#\(id), \(registry.description(of: id) ?? "inactive"))"
+    }
+}
+
+// MARK: - Descriptions
+
+extension LocalObserverSet: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// The parameters' type and the number of observers.
+    public var description: String {
+        describe(count: count)
+    }
+
+    /// The description and a line for each observer: its owner's type, and who registered it.
+    public var debugDescription: String {
+        let lines = lines
+        return ([describe(count: lines.count)] + lines.map { "  " + $0 }).joined(separator: "\n")
+    }
+
+    /// A mirror with a child for each observer: its owner's type, and who registered it.
+    public var customMirror: Mirror {
+        Mirror(self, unlabeledChildren: lines, displayStyle: .collection)
+    }
+
+    private var lines: [String] { registry?.descriptions ?? [] }
+
+    private func describe(count: Int) -> String {
+        "LocalObserverSet<\(Parameters.self)>(\(count) observer\(count == 1 ? "" : "s"))"
+    }
+}

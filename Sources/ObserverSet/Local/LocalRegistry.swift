@@ -1,0 +1,261 @@
+/// What a local set has once it is observed: the slots, in the order of registration, hence of their ids.
+///
+/// The set holds it, and so do tokens; it holds neither. Nothing here is atomic or locked: one isolation domain uses it.
+///
+/// **What makes the raw memory safe.** User code runs in three places: in the call of an observer; where a weak reference to
+/// an owner is loaded, since letting go of it again may end the owner; and where a removed observer is released. There it may
+/// do anything, to this registry too. Therefore:
+///
+/// - Calls and weak references stand only in a *pass*, between `passes += 1` and `passes -= 1`. While there is one, no slot is
+///   moved, emptied or released: a removal only marks the slot and lists it in `retired`, and a block that becomes too
+///   small is copied bit by bit and kept in `outgrown`. So what a pass calls stays alive and where it is until the call
+///   has returned, and an index means the same slot throughout.
+/// - What is released is first taken out of everything that others can reach: by the outermost pass at its end, or by a
+///   removal outside all passes.
+/// - A removed slot owns its payload only while it is listed in `retired`, and nobody looks at the payload of a slot that is
+///   removed, but for the call that has already begun.
+/// - No access to a stored property lasts while user code runs, so that no access can be in the way of another.
+@safe final class LocalRegistry<Parameters> {
+    private typealias Slot = LocalSlot<Parameters>
+
+    private var slots: UnsafeMutablePointer<Slot>
+    private var capacity: Int
+    /// The slots below are initialised.
+    private var end = 0
+    /// How many of them are living.
+    private var living = 0
+    private var lastID: UInt64 = 0
+    private var passes = 0
+    /// Whether something was removed or outgrown during a pass.
+    private var hasRetired = false
+    /// Slots that were removed during a pass.
+    private var retired: [Int] = []
+    /// Blocks that were outgrown during a pass.
+    private var outgrown: [UnsafeMutableRawPointer] = unsafe []
+    /// How many observers with an owner were added since dead owners were last looked for, and how many may be.
+    private var unexamined = 0
+    private var examineAt = 32
+
+    init() {
+        capacity = 4
+        unsafe slots = .allocate(capacity: capacity)
+    }
+
+    deinit {
+        // The set has died and removed all; a pass would hold this.
+        unsafe slots.deallocate()
+    }
+
+    // MARK: Calling
+
+    /// Calls every observer that is there now, in order, unless it is removed before its turn.
+    func notify(_ parameters: Parameters) {
+        var metDeadOwner = false
+        passes += 1
+        // Those that are added from here on come first in the next notification.
+        let end = end
+        var index = 0
+        while index < end {
+            // Anew for each: an observer may have added so many that the block was outgrown.
+            let slot = unsafe slots + index
+            let state = unsafe slot.pointee.state
+            if state == .once { retire(index) }
+            if unsafe state != .removed && !slot.pointee.payload.deliver(parameters) { metDeadOwner = true }
+            index &+= 1
+        }
+        passes -= 1
+        if metDeadOwner { removeDead() } else { settle() }
+    }
+
+    // MARK: Changing
+
+    /// Adds an observer, and returns the id of its registration.
+    func append(_ payload: consuming LocalPayload<Parameters>, site: Site, isOnce: Bool) -> UInt64 {
+        if end == capacity { moveToFreshBlock() }
+        lastID += 1
+        let id = lastID
+        let hasOwner = payload.entry != nil
+        unsafe (slots + end).initialize(
+            to: Slot(payload: payload, id: id, site: site, state: isOnce ? .once : .lasting))
+        end += 1
+        living += 1
+        if hasOwner {
+            unexamined += 1
+            if unexamined >= examineAt { removeDead() }
+        }
+        return id
+    }
+
+    /// Ends a registration; false if it has ended.
+    func remove(_ id: UInt64) -> Bool {
+        guard let index = index(of: id) else { return false }
+        if passes > 0 {
+            retire(index)
+            return true
+        }
+        unsafe slots[index].state = .removed
+        living -= 1
+        let payload = unsafe UnsafeMutableRawPointer(slots + index)
+            .assumingMemoryBound(to: LocalPayload<Parameters>.self).move()
+        // Half of many blank: passes should not walk the blanks.
+        if end >= 32, living * 2 < end { moveToFreshBlock() }
+        _ = consume payload
+        return true
+    }
+
+    /// Ends all registrations.
+    func removeAll() {
+        forEachLiving { index in retire(index) }
+    }
+
+    /// Ends all registrations of an owner, and returns how many there were.
+    func removeAll(ownedBy owner: AnyObject) -> Int {
+        var removed = 0
+        forEachLiving { index in
+            // Letting go of the owner may have ended it, and its `deinit` the registration.
+            if unsafe slots[index].payload.entry?.owner === owner, unsafe slots[index].isLiving {
+                retire(index)
+                removed += 1
+            }
+        }
+        return removed
+    }
+
+    /// Removes the entries of dead owners.
+    ///
+    /// After a pass that met one, and when so many owners were added that it costs each O(1).
+    private func removeDead() {
+        var owners = 0
+        forEachLiving { index in
+            guard unsafe slots[index].payload.entry != nil else { return }
+            if unsafe slots[index].payload.isAlive {
+                owners += 1
+            } else if unsafe slots[index].isLiving {
+                retire(index)
+            }
+        }
+        unexamined = 0
+        examineAt = max(32, owners)
+    }
+
+    // MARK: Looking
+
+    /// The number of observers whose owner, if they have one, is alive.
+    var count: Int {
+        var count = 0
+        forEachLiving { index in
+            if unsafe slots[index].payload.isAlive { count += 1 }
+        }
+        return count
+    }
+
+    /// A line for each observer whose owner, if it has one, is alive.
+    var descriptions: [String] {
+        var lines: [String] = []
+        forEachLiving { index in
+            if unsafe slots[index].payload.isAlive { lines.append(description(at: index)) }
+        }
+        return lines
+    }
+
+    /// The line for that registration; nil if it has ended, or its owner is dead.
+    func description(of id: UInt64) -> String? {
+        ifAlive(id) { index in description(at: index) }
+    }
+
+    /// Whether that registration still stands, and its owner, if it has one, is alive.
+    func isActive(_ id: UInt64) -> Bool {
+        ifAlive(id) { _ in true } ?? false
+    }
+
+    private func ifAlive<Result>(_ id: UInt64, _ body: (Int) -> Result) -> Result? {
+        guard let index = index(of: id) else { return nil }
+        passes += 1
+        let result = unsafe slots[index].payload.isAlive ? body(index) : nil
+        passes -= 1
+        settle()
+        return result
+    }
+
+    private func description(at index: Int) -> String {
+        let owner = unsafe slots[index].payload.entry.map { "\($0.ownerType)" } ?? "closure"
+        return unsafe "\(owner), registered at \(slots[index].site)"
+    }
+
+    /// Where the living slot with that id is.
+    private func index(of id: UInt64) -> Int? {
+        var low = 0
+        var high = end
+        while low < high {
+            let middle = (low + high) / 2
+            if unsafe slots[middle].id < id { low = middle + 1 } else { high = middle }
+        }
+        return unsafe low < end && slots[low].id == id && slots[low].isLiving ? low : nil
+    }
+
+    // MARK: Passes
+
+    /// Runs `body` for every living slot, in order, in a pass.
+    private func forEachLiving(_ body: (Int) -> Void) {
+        passes += 1
+        for index in 0..<end where unsafe slots[index].isLiving { body(index) }
+        passes -= 1
+        settle()
+    }
+
+    /// Marks a living slot removed, in a pass: from here on it is not called; what it holds stays until `settle()`.
+    private func retire(_ index: Int) {
+        unsafe slots[index].state = .removed
+        living -= 1
+        retired.append(index)
+        hasRetired = true
+    }
+
+    /// After the outermost pass: releases what was removed meanwhile.
+    @inline(__always)
+    private func settle() {
+        if passes == 0, hasRetired { releaseRetired() }
+    }
+
+    @inline(never)
+    private func releaseRetired() {
+        let removed = retired
+        retired = []
+        unsafe outgrown.forEach { unsafe $0.deallocate() }
+        unsafe outgrown = unsafe []
+        hasRetired = false
+        guard !removed.isEmpty else { return }
+        let old = unsafe slots
+        unsafe slots = moved()
+        // From here on nobody else reaches the old block, whatever the captures' ends do.
+        for index in removed { unsafe (old + index).deinitialize(count: 1) }
+        unsafe old.deallocate()
+    }
+
+    /// Gives the slots a block with room for as many again; blanks are left behind, unless a pass counts on the indices.
+    private func moveToFreshBlock() {
+        let old = unsafe slots
+        unsafe slots = moved()
+        if passes > 0 {
+            unsafe outgrown.append(old)
+            hasRetired = true
+        } else {
+            unsafe old.deallocate()
+        }
+    }
+
+    /// A fresh block to which the slots have been moved bit by bit: it owns from here on what the living ones own.
+    private func moved() -> UnsafeMutablePointer<Slot> {
+        let isWalked = passes > 0
+        capacity = max(8, 2 * (isWalked ? end : living))
+        let fresh = UnsafeMutablePointer<Slot>.allocate(capacity: capacity)
+        var count = 0
+        for index in 0..<end where unsafe isWalked || slots[index].isLiving {
+            unsafe UnsafeMutableRawPointer(fresh + count)
+                .copyMemory(from: slots + index, byteCount: MemoryLayout<Slot>.size)
+            count += 1
+        }
+        end = count
+        return unsafe fresh
+    }
+}
