@@ -19,6 +19,9 @@ enum LocalRows {
         }
     }
 
+    // Once in the program, and like no other literal of this file: identical functions are merged, and one of them is then
+    // reached through a jump.
+    @inline(never)
     private static func localSet(_ count: Int) -> LocalObserverSet<Int> {
         let set = LocalObserverSet<Int>()
         let counter = Counter()
@@ -62,7 +65,7 @@ enum LocalRows {
     @inline(never)
     private static func change(_ set: LocalObserverSet<Int>, _ counter: Counter, _ repetitions: Int) {
         for _ in 0..<repetitions {
-            let token = set.add { counter.value &+= $0 }
+            let token = set.add { counter.value &-= $0 }
             token.remove()
         }
     }
@@ -70,7 +73,7 @@ enum LocalRows {
     @inline(never)
     private static func change(_ set: ObserverSet<Int>, _ counter: Counter, _ repetitions: Int) {
         for _ in 0..<repetitions {
-            let token = set.addNonisolated { counter.value &+= $0 }
+            let token = set.addNonisolated { counter.value ^= $0 }
             token.remove()
         }
     }

@@ -76,7 +76,7 @@
         let id = lastID
         let hasOwner = payload.entry != nil
         unsafe (slots + end).initialize(
-            to: Slot(payload: payload, id: id, site: site, state: isOnce ? .once : .lasting))
+            to: Slot(payload, id: id, site: site, state: isOnce ? .once : .lasting))
         end += 1
         living += 1
         if hasOwner {
@@ -95,8 +95,7 @@
         }
         unsafe slots[index].state = .removed
         living -= 1
-        let payload = unsafe UnsafeMutableRawPointer(slots + index)
-            .assumingMemoryBound(to: LocalPayload<Parameters>.self).move()
+        let payload = unsafe slots[index].payload.take()
         // Half of many blank: passes should not walk the blanks.
         if end >= 32, living * 2 < end { moveToFreshBlock() }
         _ = consume payload

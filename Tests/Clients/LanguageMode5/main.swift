@@ -50,6 +50,7 @@ actor Index {
 }
 
 @MainActor func run() async {
+    useLocalSets()
     let playlist = Playlist()
     let view = PlaylistView()
     view.observe(playlist)

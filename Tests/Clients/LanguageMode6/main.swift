@@ -114,3 +114,6 @@ await useGroupsAndBags()
 await runEvents()
 try await useDelegates()
 await useSequences()
+
+useLocalSets()
+await useLocalSetsOnActors()

@@ -106,3 +106,6 @@ await useGroupsAndBags()
 await runEvents()
 try await useDelegates()
 await useSequences()
+
+useLocalSets()
+await measureElsewhere()

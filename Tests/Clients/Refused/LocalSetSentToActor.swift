@@ -1,0 +1,12 @@
+// expect: sending 'changed' risks causing data races
+// Who still holds a local set cannot give it to an actor.
+
+import ObserverSet
+
+actor Index {
+    func observe(_ changed: LocalObserverSet<String>) {}
+}
+
+func share(_ changed: LocalObserverSet<String>, with index: Index) async {
+    await index.observe(changed)
+}

@@ -1,0 +1,19 @@
+// expect: sending 'changed' risks causing data races
+// A closure that belongs to the main actor ties the set to it: sent away, the set would call it elsewhere.
+
+import ObserverSet
+
+@MainActor final class Window {
+    var title = ""
+    func show(_ title: String) { self.title = title }
+}
+
+actor Index {
+    func notify(_ changed: sending LocalObserverSet<String>) { changed.notify("from elsewhere") }
+}
+
+@MainActor func share(_ window: Window, with index: Index) async {
+    let changed = LocalObserverSet<String>()
+    changed.add(window) { window, title in window.title = title }
+    await index.notify(changed)
+}
