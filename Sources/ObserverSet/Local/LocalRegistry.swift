@@ -6,7 +6,7 @@
 /// an owner is loaded, since letting go of it again may end the owner; and where a removed observer is released. There it may
 /// do anything, to this registry too. Therefore:
 ///
-/// - Calls and weak references stand only in a *pass*, between `passes += 1` and `passes -= 1`. While there is one, no slot is
+/// - Calls and weak references stand only in a *pass*, between `beginPass()` and `endPass()`. While there is one, no slot is
 ///   moved, emptied or released: a removal only marks the slot and lists it in `retired`, and a block that becomes too
 ///   small is copied bit by bit and kept in `outgrown`. So what a pass calls stays alive and where it is until the call
 ///   has returned, and an index means the same slot throughout.
@@ -51,9 +51,8 @@
     /// Calls every observer that is there now, in order, unless it is removed before its turn.
     func notify(_ parameters: Parameters) {
         var metDeadOwner = false
-        passes += 1
         // Those that are added from here on come first in the next notification.
-        let end = end
+        let end = beginPass()
         var index = 0
         while index < end {
             // Anew for each: an observer may have added so many that the block was outgrown.
@@ -63,8 +62,8 @@
             if unsafe state != .removed && !slot.pointee.payload.deliver(parameters) { metDeadOwner = true }
             index &+= 1
         }
-        passes -= 1
-        if metDeadOwner { removeDead() } else { settle() }
+        endPass()
+        if metDeadOwner { removeDead() }
     }
 
     // MARK: Changing
@@ -169,11 +168,9 @@
 
     private func ifAlive<Result>(_ id: UInt64, _ body: (Int) -> Result) -> Result? {
         guard let index = index(of: id) else { return nil }
-        passes += 1
-        let result = unsafe slots[index].payload.isAlive ? body(index) : nil
-        passes -= 1
-        settle()
-        return result
+        _ = beginPass()
+        defer { endPass() }
+        return unsafe slots[index].payload.isAlive ? body(index) : nil
     }
 
     private func description(at index: Int) -> String {
@@ -196,13 +193,11 @@
 
     /// Runs `body` for every living slot, in order, in a pass.
     private func forEachLiving(_ body: (Int) -> Void) {
-        passes += 1
-        for index in 0..<end where unsafe slots[index].isLiving { body(index) }
-        passes -= 1
-        settle()
+        for index in 0..<beginPass() where unsafe slots[index].isLiving { body(index) }
+        endPass()
     }
 
-    /// Marks a living slot removed, in a pass: from here on it is not called; what it holds stays until `settle()`.
+    /// Marks a living slot removed, in a pass: from here on it is not called; what it holds stays until the outermost has ended.
     private func retire(_ index: Int) {
         unsafe slots[index].state = .removed
         living -= 1
@@ -210,12 +205,20 @@
         hasRetired = true
     }
 
-    /// After the outermost pass: releases what was removed meanwhile.
+    /// Returns the end of the slots that the pass is to walk.
     @inline(__always)
-    private func settle() {
+    private func beginPass() -> Int {
+        passes += 1
+        return end
+    }
+
+    @inline(__always)
+    private func endPass() {
+        passes -= 1
         if passes == 0, hasRetired { releaseRetired() }
     }
 
+    /// After the outermost pass: releases what was removed meanwhile.
     @inline(never)
     private func releaseRetired() {
         let removed = retired

@@ -1,0 +1,49 @@
+import ObserverSet
+
+/// The forms of a local set's `add`, for what must hold for each of them.
+enum LocalForm: CaseIterable, Sendable {
+    case closure, owner, once, ownerOnce
+
+    /// Called again and again.
+    static let lasting: [LocalForm] = [.closure, .owner]
+
+    var hasOwner: Bool { self == .owner || self == .ownerOnce }
+    var isOnce: Bool { self == .once || self == .ownerOnce }
+
+    /// Adds `body` in this form; `owner` is used by the forms that have one.
+    @discardableResult
+    func add<Parameters>(
+        to set: LocalObserverSet<Parameters>, owner: some AnyObject, _ body: @escaping (Parameters) -> Void
+    ) -> LocalObserverSet<Parameters>.Token {
+        switch self {
+        case .closure: set.add(body)
+        case .owner: set.add(owner) { _, parameters in body(parameters) }
+        case .once: set.addOnce(body)
+        case .ownerOnce: set.addOnce(owner) { _, parameters in body(parameters) }
+        }
+    }
+}
+
+/// What observers have been told, in order: a plain object, which only a local set may share.
+final class Notes<Element> {
+    var entries: [Element] = []
+}
+
+/// A plain owner or capture whose lifetime is counted, and whose end may do something that is not `Sendable`.
+final class Plain {
+    private let life = Tracked()
+    private let atEnd: (() -> Void)?
+    var heard: [Int] = []
+
+    init(atEnd: (() -> Void)? = nil) {
+        self.atEnd = atEnd
+    }
+
+    var isIntact: Bool { life.isIntact }
+
+    func hear(_ value: Int) { heard.append(value) }
+    func hearNothing() { heard.append(-1) }
+    func hearTwo(_ first: Int, _ second: Int) { heard += [first, second] }
+
+    deinit { atEnd?() }
+}

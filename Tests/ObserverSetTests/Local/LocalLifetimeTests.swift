@@ -1,0 +1,319 @@
+import ObserverSet
+import Testing
+
+/// Who is kept alive by a local set, for how long, and what a `deinit` may do (promises 5, 8, 9 and 10).
+@Suite("Local set: lifetimes", .lifetimesChecked)
+struct LocalLifetimeTests {
+    private let set = LocalObserverSet<Int>()
+    private let notes = Notes<Int>()
+
+    /// Scenarios 15 and 16: the owner dies before it is ever notified, or between notifications.
+    ///
+    /// Source: boost dead_slot_test.cpp, track_test.cpp.
+    @Test("An observer whose owner has died is neither called nor counted, and its token is inactive")
+    func ownerDies() {
+        var owner: Plain? = Plain()
+        let token = set.add(owner!) { [notes] _, value in notes.entries.append(value) }
+        set.notify(1)
+        #expect(token.isActive)
+
+        owner = nil
+
+        #expect(!token.isActive)
+        #expect(set.count == 0)
+        #expect(set.isEmpty)
+        set.notify(2)
+        #expect(notes.entries == [1])
+        #expect(!token.remove(), "the notification has removed the entry")
+    }
+
+    @Test("A notification that meets a dead owner releases its closure")
+    func deadOwnersClosure() {
+        do { set.add(Notes<Int>()) { [capture = Plain()] _, _ in _ = capture } }
+        #expect(Lifetimes.current.count == 1)
+
+        set.notify(1)
+
+        #expect(Lifetimes.current.count == 0)
+    }
+
+    /// Scenario 17: the last strong reference goes inside the owner's own call.
+    ///
+    /// Source: boost deadlock_regression_test.cpp, ReactiveSwift#135 to #137, #267.
+    @Test("An owner let go of in its own call lives until that ends; its `deinit` may use the set")
+    func diesInItsCall() {
+        var token: LocalObserverSet<Int>.Token?
+        var isInCall = false
+        var owner: Plain?
+        owner = Plain { [set, notes] in
+            #expect(!isInCall)
+            #expect(token?.remove() != nil)
+            #expect(set.count == 1)
+            set.add { _ in }
+            if notes.entries.isEmpty { set.notify(2) }
+        }
+        token = set.add(owner!) { _, _ in
+            isInCall = true
+            owner = nil
+            isInCall = false
+        }
+        set.add { [notes] value in notes.entries.append(value) }
+
+        set.notify(1)
+
+        #expect(notes.entries == [2, 1])
+        #expect(set.count == 2)
+        set.removeAll()
+        token = nil
+    }
+
+    /// Scenario 18: dead entries, and nobody ever notifies.
+    ///
+    /// Source: SimpleTwoWayBindingIOS#12, cmux#7799.
+    @Test("Dead owners' entries do not pile up though nobody notifies", arguments: [0, 100])
+    func deadEntries(living: Int) {
+        let owners = (0..<living).map { _ in Notes<Int>() }
+        for owner in owners { set.add(owner) { _, _ in } }
+        var most = 0
+
+        for _ in 0..<10_000 {
+            set.add(Notes<Int>()) { [capture = Plain()] _, _ in _ = capture }
+            most = max(most, Lifetimes.current.count)
+        }
+
+        #expect(most <= 2 * living + 64)
+        #expect(set.count == living)
+        set.removeAll()
+    }
+
+    /// Scenario 19: owner → set → closure, and no way back.
+    @Test("A set held by its own observer's owner dies with it")
+    func noCycle() {
+        final class Model {
+            let life = Tracked()
+            let changed = LocalObserverSet<Int>()
+            var value = 0
+            init() { changed.add(self) { model, value in model.value = value } }
+        }
+        do {
+            let model = Model()
+            model.changed.notify(3)
+            #expect(model.value == 3)
+        }
+        #expect(Lifetimes.current.count == 0)
+    }
+
+    /// Scenario 21: the token outlives the set.
+    @Test("A token keeps neither set nor closure nor owner alive, and answers false when the set is gone")
+    func tokenOutlivesSet() {
+        weak var set: LocalObserverSet<Int>?
+        var token: LocalObserverSet<Int>.Token?
+        do {
+            let made = LocalObserverSet<Int>()
+            let owner = Plain()
+            made.add(owner) { _, _ in }
+            token = made.add { [capture = Plain()] _ in _ = capture }
+            set = made
+        }
+
+        #expect(set == nil)
+        #expect(Lifetimes.current.count == 0)
+        #expect(token?.isActive == false)
+        #expect(token?.remove() == false)
+        #expect(token?.description == "LocalObserverSet<Int>.Token(#2, inactive)")
+    }
+
+    /// Scenario 23: stale and foreign tokens.
+    ///
+    /// Source: ReactiveCocoa#2199, realm-object-store#580, KeyPath#141, Repeat#13; Foundation's reused keys.
+    @Test("Stale, repeated and foreign tokens get false, and harm nothing")
+    func staleTokens() {
+        let other = LocalObserverSet<Int>()
+        let first = set.add { _ in }
+        let foreign = other.add { _ in }
+        #expect(set.remove(first))
+        let second = set.add { [notes] value in notes.entries.append(value) }
+
+        #expect(!first.remove())
+        #expect(!set.remove(first))
+        #expect(!set.remove(foreign))
+        #expect(!other.remove(second))
+        #expect(first != second)
+        #expect(first != foreign)
+        #expect(Set([first, second, foreign, second]).count == 3)
+        set.notify(7)
+
+        #expect(notes.entries == [7])
+        #expect(foreign.isActive)
+    }
+
+    /// Scenario 25: the count.
+    ///
+    /// Source: jonasman/MulticastDelegate#21.
+    @Test("Only the living are counted")
+    func count() {
+        var owners = (0..<5).map { _ in Plain() }
+        for owner in owners { set.add(owner) { _, _ in } }
+        owners.removeLast(2)
+        #expect(set.count == 3)
+        #expect(!set.isEmpty)
+        #expect(Mirror(reflecting: set).children.count == 3)
+        owners = []
+        #expect(set.count == 0)
+        #expect(set.isEmpty)
+    }
+
+    /// Scenario 28: a capture whose `deinit` uses the set, however it is let go of.
+    ///
+    /// Source: OpenCombine#208, tokio#5429; Foundation ("Recursive call to lock Mutex").
+    @Test("A capture's `deinit` may do anything to the set, however it ends", arguments: Ending.allCases)
+    func captureDeinit(ending: Ending) {
+        var held: LocalObserverSet<Int>? = LocalObserverSet()
+        let set = held!
+        let other = Notes<Int>()
+        var ended = 0
+        var token: LocalObserverSet<Int>.Token?
+        var owner: Notes<Int>? = Notes()
+        for _ in 0..<40 { set.add(owner!) { _, _ in } }
+        let bomb = Plain { [weak set] in
+            ended += 1
+            guard let set else { return }
+            let mine = set.add(other) { _, _ in }
+            set.notify(1)
+            #expect(mine.remove())
+            set.removeAll(ownedBy: other)
+            _ = set.count + set.debugDescription.count
+            token?.remove()
+        }
+        token = bomb.added(to: set, owner: owner!)
+        _ = consume bomb
+        #expect(ended == 0)
+
+        switch ending {
+        case .remove: #expect(token?.remove() == true)
+        case .removeAll: set.removeAll()
+        case .removeOwned: #expect(set.removeAll(ownedBy: owner!) == 41)
+        case .removeInside:
+            set.addOnce { _ in
+                #expect(token?.remove() == true)
+                #expect(ended == 0)
+            }
+            set.notify(1)
+        case .ownerDeath:
+            owner = nil
+            set.notify(1)
+        case .setDeath: break
+        }
+        if ending != .setDeath { #expect(ended == 1) }
+        withExtendedLifetime(set) { held = nil }
+        _ = owner
+    }
+
+    enum Ending: CaseIterable, Sendable {
+        case remove, removeAll, removeOwned, removeInside, ownerDeath, setDeath
+    }
+
+    /// Scenario 29: a parameter whose `deinit` uses the set.
+    @Test("A parameter's `deinit` may notify")
+    func parameterDeinit() {
+        let set = LocalObserverSet<Plain?>()
+        set.add { [notes] value in notes.entries.append(value == nil ? 0 : 1) }
+
+        set.notify(Plain { [unowned set] in set.notify(nil) })
+
+        #expect(notes.entries == [1, 0])
+    }
+
+    /// Scenario 30: released with the removal, not later.
+    ///
+    /// Source: Qt disconnectDoesNotLeakFunctor, contextDoesNotLeakFunctor.
+    @Test("Removing releases the captures before it returns, ten thousand times", arguments: LocalForm.allCases)
+    func releasedPromptly(form: LocalForm) {
+        let owner = Notes<Int>()
+        set.add { _ in }
+        for _ in 0..<10_000 {
+            let token = form.add(to: set, owner: owner) { [capture = Plain()] _ in _ = capture }
+            guard Lifetimes.current.count == 1, token.remove(), Lifetimes.current.count == 0 else {
+                Issue.record("a capture was released early or late")
+                return
+            }
+        }
+        #expect(set.count == 1)
+    }
+
+    /// Scenario 33: long lists.
+    @Test("A hundred thousand observers are added, called, removed in any order, and released", .timeLimit(.minutes(5)))
+    func many() {
+        let count = 100_000
+        var calls = 0
+        var random = SeededGenerator(seed: 33)
+        let tokens = (0..<count).map { _ in set.add { _ in calls += 1 } }.shuffled(using: &random)
+        set.notify(1)
+        #expect(calls == count)
+        #expect(tokens.prefix(count / 2).count { $0.remove() } == count / 2)
+        #expect(set.count == count / 2)
+        set.notify(1)
+        #expect(calls == count + count / 2)
+        set.removeAll()
+        #expect(set.isEmpty)
+    }
+
+    /// Scenario 40: the same owner twice.
+    ///
+    /// Source: boost disconnect_equal, Qt uniqConnection.
+    @Test("An owner added twice is called twice; removing one registration leaves one, removing its owner's none")
+    func addedTwice() {
+        let owner = Plain()
+        let first = set.add(owner, Plain.hear)
+        set.add(owner, Plain.hear)
+        set.notify(1)
+        #expect(first.remove())
+        set.notify(2)
+        #expect(owner.heard == [1, 1, 2])
+        set.add(owner, Plain.hear)
+        #expect(set.removeAll(ownedBy: owner) == 2)
+        #expect(set.removeAll(ownedBy: owner) == 0)
+    }
+
+    @Test("A set that is let go of inside its own notification finishes it first")
+    func diesInItsNotification() {
+        var set: LocalObserverSet<Int>? = LocalObserverSet()
+        weak let witness = set
+        var token: LocalObserverSet<Int>.Token?
+        set?.add { _ in set = nil }
+        token = set?.add { [notes] value in
+            notes.entries.append(value)
+            #expect(witness != nil)
+        }
+
+        set?.notify(5)
+
+        #expect(notes.entries == [5])
+        #expect(witness == nil)
+        #expect(token?.isActive == false)
+    }
+
+    @Test("An owner may be the set itself, and an owner in its `deinit` is not called")
+    func oddOwners() {
+        do {
+            let own = LocalObserverSet<Int>()
+            own.add(own) { [notes] set, value in notes.entries.append(value + set.count) }
+            own.notify(1)
+        }
+        #expect(notes.entries == [2])
+        do {
+            let owner = Plain { [set] in set.notify(9) }
+            set.add(owner) { [notes] _, value in notes.entries.append(value) }
+        }
+        #expect(notes.entries == [2])
+    }
+}
+
+extension Plain {
+    /// Adds an observer that only holds this.
+    fileprivate func added(
+        to set: LocalObserverSet<Int>, owner: some AnyObject
+    ) -> LocalObserverSet<Int>.Token {
+        set.add(owner) { _, _ in _ = self }
+    }
+}

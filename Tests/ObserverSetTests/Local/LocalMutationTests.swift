@@ -1,0 +1,256 @@
+import ObserverSet
+import Testing
+
+/// A local set that is changed by the observers it is calling (promises 2, 3, 4, 6 and 9).
+@Suite("Local set: mutation during a notification", .lifetimesChecked)
+struct LocalMutationTests {
+    /// Scenario 1: one removes itself.
+    ///
+    /// Source: boost signals2 test/deletion_test.cpp (test_remove_self).
+    @Test(
+        "An observer that removes itself is called once, and its neighbours are not skipped",
+        arguments: LocalForm.lasting, 0..<4)
+    func removesItself(form: LocalForm, leaver: Int) {
+        let row = Row(form: form)
+
+        let during = row.notify { row, index in
+            if index == leaver { #expect(row.remove(leaver)) }
+        }
+
+        #expect(during == [0, 1, 2, 3])
+        #expect(row.notify() == [0, 1, 2, 3].filter { $0 != leaver })
+    }
+
+    /// Scenario 1: all remove themselves.
+    ///
+    /// Source: boost signals2 test/deletion_test.cpp ("Mass suicide").
+    @Test("Observers that all remove themselves are each called once, and none is left", arguments: LocalForm.lasting)
+    func allRemoveThemselves(form: LocalForm) {
+        let row = Row(form: form)
+
+        let during = row.notify { row, index in row.remove(index) }
+
+        #expect(during == [0, 1, 2, 3])
+        #expect(row.notify() == [])
+        #expect(row.set.isEmpty)
+    }
+
+    /// Scenarios 2 and 3: one removes another, later or earlier.
+    ///
+    /// Source: boost signals2 test/deletion_test.cpp (test_remove_after, test_remove_prior); node#1182, eventemitter3#262, tseep#28.
+    @Test(
+        "A later observer that is removed is not called; removing an earlier one skips and repeats nobody",
+        arguments: LocalForm.lasting, [(0, 1), (1, 3), (2, 3), (1, 0), (3, 2), (3, 0)])
+    func removesAnother(form: LocalForm, removal: (by: Int, of: Int)) {
+        let row = Row(form: form)
+        let rest = [0, 1, 2, 3].filter { $0 != removal.of }
+
+        let during = row.notify { row, index in
+            if index == removal.by { #expect(row.remove(removal.of)) }
+        }
+
+        #expect(during == (removal.of > removal.by ? rest : [0, 1, 2, 3]))
+        #expect(row.notify() == rest)
+    }
+
+    /// Scenario 4: one removes all.
+    @Test(
+        "After `removeAll` inside an observer the rest is not called, and the set is empty at once",
+        arguments: LocalForm.lasting)
+    func removesAll(form: LocalForm) {
+        let row = Row(5, form: form)
+
+        let during = row.notify { row, index in
+            guard index == 1 else { return }
+            row.set.removeAll()
+            #expect(row.set.count == 0)
+            #expect(row.set.isEmpty)
+        }
+
+        #expect(during == [0, 1])
+        #expect(row.notify() == [])
+    }
+
+    /// Scenario 5: each notification adds one; and so many that the block of slots is outgrown under the pass.
+    ///
+    /// Source: argent#870, boost regression_test.cpp slot_connect_test.
+    @Test("Observers added during a notification are first called by the next one, in order", arguments: [1, 5_000])
+    func adds(count: Int) {
+        let set = LocalObserverSet<Void>()
+        let notes = Notes<Int>()
+        set.add { notes.entries.append(-1) }
+        set.addOnce { [unowned set] in
+            for index in 0..<count { set.add { notes.entries.append(index) } }
+        }
+        set.add { notes.entries.append(-2) }
+
+        set.notify()
+        #expect(notes.entries == [-1, -2])
+        notes.entries = []
+        set.notify()
+
+        #expect(notes.entries == [-1, -2] + Array(0..<count))
+        #expect(set.count == count + 2)
+    }
+
+    /// Scenario 6: one removes itself and comes again.
+    @Test("An observer that removes and adds itself again is called once now, and last from then on")
+    func comesAgain() {
+        let set = LocalObserverSet<Void>()
+        let notes = Notes<String>()
+        var token: LocalObserverSet<Void>.Token?
+        let old = set.add { [unowned set] in
+            notes.entries.append("first")
+            #expect(token?.remove() == true)
+            token = set.add { notes.entries.append("again") }
+        }
+        token = old
+        set.add { notes.entries.append("second") }
+
+        set.notify()
+        #expect(notes.entries == ["first", "second"])
+        notes.entries = []
+        set.notify()
+
+        #expect(notes.entries == ["second", "again"])
+        #expect(token != old)
+        #expect(!old.remove())
+    }
+
+    /// Scenario 7: the entry that is being called is removed, and with it what its closure holds.
+    ///
+    /// Source: nano-signal-slot#7, pbhogan/Signals#4, godot#34752.
+    @Test("A closure removed by its own call keeps its captures until it returns", arguments: LocalForm.lasting)
+    func capturesOutliveTheCall(form: LocalForm) {
+        let set = LocalObserverSet<Void>()
+        let owner = Plain()
+        var token: LocalObserverSet<Void>.Token?
+        var wasIntact = false
+        token = form.add(to: set, owner: owner) { [capture = Plain()] in
+            token?.remove()
+            // So many that the block is outgrown too.
+            for _ in 0..<100 { set.add {} }
+            wasIntact = capture.isIntact
+        }
+
+        set.notify()
+        set.removeAll()
+
+        #expect(wasIntact)
+        #expect(Lifetimes.current.count == 1, "only the owner")
+    }
+
+    @Test("A once-observer is called once, also when it notifies or removes itself", arguments: LocalForm.allCases)
+    func once(form: LocalForm) {
+        let set = LocalObserverSet<Int>()
+        let owner = Plain()
+        let notes = Notes<Int>()
+        var token: LocalObserverSet<Int>.Token?
+        token = form.add(to: set, owner: owner) { [unowned set] value in
+            notes.entries.append(value)
+            #expect(token?.isActive == !form.isOnce)
+            #expect(set.count == (form.isOnce ? 0 : 1))
+            if value < 2 { set.notify(value + 1) }
+        }
+
+        set.notify(1)
+        set.notify(2)
+
+        #expect(notes.entries == (form.isOnce ? [1] : [1, 2, 2]))
+        #expect(token?.remove() == !form.isOnce)
+        token = nil
+        set.removeAll()
+    }
+
+    /// Scenarios 8 and 9: depth first.
+    ///
+    /// Source: RxSwift SubjectConcurrencyTest, roberthein/Observable#19; ReactiveX/rxjs#6580, psygnal#292.
+    @Test("A nested notification completes before the outer one goes on", arguments: LocalForm.lasting)
+    func depthFirst(form: LocalForm) {
+        let set = LocalObserverSet<Int>()
+        let notes = Notes<String>()
+        let owner = Plain()
+        form.add(to: set, owner: owner) { [unowned set] value in
+            notes.entries.append("a\(value)")
+            if value < 3 { set.notify(value + 1) }
+        }
+        form.add(to: set, owner: owner) { value in notes.entries.append("b\(value)") }
+
+        set.notify(0)
+
+        #expect(notes.entries == ["a0", "a1", "a2", "a3", "b3", "b2", "b1", "b0"])
+    }
+
+    @Test("What a nested notification removes is called by none of the outer ones, and released when they have ended")
+    func removalInTheDepth() {
+        let set = LocalObserverSet<Int>()
+        let notes = Notes<Int>()
+        var victim: LocalObserverSet<Int>.Token?
+        set.add { [unowned set] depth in
+            if depth < 5 { set.notify(depth + 1) } else { #expect(victim?.remove() == true) }
+            #expect(Lifetimes.current.count == 1, "the outer passes may still be at it")
+        }
+        victim = set.add { [capture = Plain()] depth in notes.entries.append(depth + capture.heard.count) }
+
+        set.notify(0)
+
+        #expect(notes.entries == [])
+        #expect(Lifetimes.current.count == 0)
+    }
+
+    /// Scenario 10: the budget of a thread with an ordinary stack.
+    ///
+    /// Source: canjs#27, brs-engine#905, ResInsight#14306. In a process of its own, since a stack that is too small ends it.
+    @Test(
+        "Notifications nest 10,000 deep on a stack of 8 MiB", .timeLimit(.minutes(5)),
+        .disabled(if: ResidentMemory.isSanitized, "A sanitizer enlarges frames"), arguments: [false, true])
+    func deep(hasOwner: Bool) async {
+        await #expect(processExitsWith: .success) { [hasOwner] in
+            let reached = await onThread(stackSize: 8 << 20) {
+                let set = LocalObserverSet<Int>()
+                let owner = Notes<Int>()
+                // The observers' own frames are kept small: they are not what is measured.
+                if hasOwner {
+                    set.add(owner) { [unowned set] owner, depth in
+                        if depth < 10_000 { set.notify(depth + 1) } else { owner.entries.append(depth) }
+                    }
+                } else {
+                    set.add { [unowned set] depth in
+                        if depth < 10_000 { set.notify(depth + 1) } else { owner.entries.append(depth) }
+                    }
+                }
+                set.notify(1)
+                return owner.entries
+            }
+            #expect(reached == [10_000])
+        }
+    }
+}
+
+/// Observers 0, 1, 2, … of one set, which note their number and then do what a test asks of them.
+private final class Row {
+    let set = LocalObserverSet<Void>()
+    private var called: [Int] = []
+    private var tokens: [LocalObserverSet<Void>.Token] = []
+    private var action: (Row, Int) -> Void = { _, _ in }
+
+    init(_ count: Int = 4, form: LocalForm) {
+        tokens = (0..<count).map { index in
+            form.add(to: set, owner: self) { [unowned self] in
+                called.append(index)
+                action(self, index)
+            }
+        }
+    }
+
+    /// Notifies once, and returns who was called.
+    func notify(_ action: @escaping (Row, Int) -> Void = { _, _ in }) -> [Int] {
+        called = []
+        self.action = action
+        set.notify()
+        return called
+    }
+
+    @discardableResult
+    func remove(_ index: Int) -> Bool { tokens[index].remove() }
+}

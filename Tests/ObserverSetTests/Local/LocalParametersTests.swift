@@ -1,0 +1,159 @@
+import ObserverSet
+import Testing
+
+/// What a local set can tell, to whom, and what it shows of itself.
+@Suite("Local set: parameters and descriptions", .lifetimesChecked)
+struct LocalParametersTests {
+    private let owner = Plain()
+    private let file = "ObserverSetTests/LocalParametersTests.swift"
+
+    @Test("Void, by every form and spelling")
+    func void() {
+        let set = LocalObserverSet<Void>()
+        var calls = 0
+        set.add { calls += 1 }
+        set.add(owner) { owner, _ in owner.hearNothing() }
+        set.add(owner, Plain.hearNothing)
+        set.addOnce { calls += 10 }
+
+        set.notify()
+        set.notify(())
+
+        #expect(calls == 12)
+        #expect(owner.heard == [-1, -1, -1, -1])
+    }
+
+    @Test("One value, two and a labelled tuple")
+    func tuples() {
+        let one = LocalObserverSet<Int>()
+        let two = LocalObserverSet<(Int, Int)>()
+        let labelled = LocalObserverSet<(name: String, index: Int)>()
+        var texts: [String] = []
+        one.add(owner, Plain.hear)
+        two.add(owner, Plain.hearTwo)
+        two.add { texts.append("\($0) \($1)") }
+        labelled.add(owner) { _, item in texts.append("\(item.name) at \(item.index)") }
+        labelled.add { name, index in texts.append(name + "\(index)") }
+
+        one.notify(1)
+        two.notify(2, 3)
+        two.notify((4, 5))
+        labelled.notify((name: "x", index: 6))
+
+        #expect(owner.heard == [1, 2, 3, 4, 5])
+        #expect(texts == ["2 3", "4 5", "x at 6", "x6"])
+    }
+
+    @Test("Optionals, objects that are not Sendable, functions, metatypes, and tuples of six")
+    func others() {
+        let optional = LocalObserverSet<Int?>()
+        let never = LocalObserverSet<Never?>()
+        let object = LocalObserverSet<Plain>()
+        let function = LocalObserverSet<(Int) -> Int>()
+        let any = LocalObserverSet<Any>()
+        let six = LocalObserverSet<(Int, String, Bool, Double?, [Int], Character)>()
+        var texts: [String] = []
+        optional.add { texts.append("\($0 ?? -1)") }
+        never.add { texts.append("\($0 == nil)") }
+        object.add(owner) { owner, object in owner.heard += object.heard }
+        function.add { texts.append("\($0(20))") }
+        any.add { texts.append("\($0)") }
+        six.add { texts.append("\($0)\($1)\($2)\($3 ?? 0)\($4)\($5)") }
+
+        optional.notify(nil)
+        optional.notify(3)
+        never.notify(nil)
+        let told = Plain()
+        told.hear(8)
+        object.notify(told)
+        function.notify { $0 + 1 }
+        any.notify((1, "a"))
+        six.notify(1, "b", true, nil, [2], "c")
+
+        #expect(texts == ["-1", "3", "true", "21", "(1, \"a\")", "1btrue0.0[2]c"])
+        #expect(owner.heard == [8])
+    }
+
+    @Test("A set that nobody observes may be asked and told everything")
+    func empty() {
+        let set = LocalObserverSet<Int>()
+
+        set.notify(1)
+        set.removeAll()
+
+        #expect(set.count == 0)
+        #expect(set.isEmpty)
+        #expect(set.removeAll(ownedBy: owner) == 0)
+        #expect(set.description == "LocalObserverSet<Int>(0 observers)")
+        #expect(set.debugDescription == set.description)
+    }
+
+    @Test("Descriptions name the parameters, the owners, and the lines that registered")
+    func descriptions() {
+        let set = LocalObserverSet<Int>()
+        let line = #line + 1
+        let token = set.add { _ in }
+        set.add(owner) { _, _ in }
+        set.add(owner, Plain.hear)
+        set.addOnce { _ in }
+        set.addOnce(owner) { _, _ in }
+        set.add({ _ in }, fileID: "Player/View.swift", line: 12)
+        do { set.add(Plain()) { _, _ in } }
+
+        let names = ["closure", "Plain", "Plain", "closure", "Plain"]
+        let lines =
+            names.enumerated().map { "\($1), registered at \(file):\(line + $0)" }
+            + ["closure, registered at Player/View.swift:12"]
+        #expect(set.description == "LocalObserverSet<Int>(6 observers)")
+        #expect(set.debugDescription == ([set.description] + lines.map { "  " + $0 }).joined(separator: "\n"))
+        #expect(Mirror(reflecting: set).children.map { "\($0.value)" } == lines)
+        #expect(Mirror(reflecting: set).displayStyle == .collection)
+        #expect(token.description == "LocalObserverSet<Int>.Token(#1, \(lines[0]))")
+        set.removeAll()
+        set.add { _ in }
+        #expect(set.description == "LocalObserverSet<Int>(1 observer)")
+    }
+
+    @Test("A method of several parameters tells its line too")
+    func siteOfAMethodOfTwo() {
+        let set = LocalObserverSet<(Int, Int)>()
+        let line = #line + 1
+        set.add(owner, Plain.hearTwo)
+
+        #expect(set.debugDescription.hasSuffix("  Plain, registered at \(file):\(line)"))
+    }
+
+    @Test("Code on the main actor and on an actor adds and notifies in place")
+    @MainActor
+    func actors() async {
+        let panel = Panel()
+        panel.changed.notify(1)
+        #expect(panel.heard == [1, 1, 1])
+        #expect(await Register().run() == [4, 4])
+    }
+}
+
+@MainActor private final class Panel {
+    let changed = LocalObserverSet<Int>()
+    private(set) var heard: [Int] = []
+
+    init() {
+        changed.add(self, Panel.hear)
+        changed.add(self) { panel, value in panel.hear(value) }
+        changed.add { [unowned self] value in hear(value) }
+    }
+
+    private func hear(_ value: Int) { heard.append(value) }
+}
+
+private actor Register {
+    private let changed = LocalObserverSet<Int>()
+    private let plain = Plain()
+
+    func run() -> [Int] {
+        changed.add(plain, Plain.hear)
+        changed.addOnce { self.plain.hear($0) }
+        changed.notify(4)
+        return plain.heard
+    }
+}
