@@ -54,9 +54,9 @@ private final class LocalWorld {
     }
 
     func end() {
-        owners = []
-        registrations = []
+        while !owners.isEmpty { removeOwner() }
         set.removeAll()
+        registrations = []
     }
 
     /// Does one thing at random, and compares.
@@ -67,7 +67,7 @@ private final class LocalWorld {
         case 7..<10: remove()
         case 10..<12: addOwner(depth: depth)
         case 12: removeOwner()
-        case 13: if let owner = owners.randomElement(using: &random) { removeAll(ownedBy: owner) }
+        case 13: if let owner = one(of: owners) { removeAll(ownedBy: owner) }
         case 14:
             if random.next() % 8 == 0 {
                 set.removeAll()
@@ -91,7 +91,7 @@ private final class LocalWorld {
     }
 
     private func add() {
-        let owner = owners.randomElement(using: &random)
+        let owner = one(of: owners)
         let form = LocalForm.allCases[index(4)]
         guard !form.hasOwner || owner != nil else { return }
         let capture = Plain()
@@ -119,7 +119,7 @@ private final class LocalWorld {
     }
 
     private func remove() {
-        guard let registration = registrations.randomElement(using: &random) else { return }
+        guard let registration = one(of: registrations) else { return }
         let wasAlive = registration.isAlive
         let wasRemoved = registration.isRemoved
         registration.isRemoved = true
@@ -149,6 +149,10 @@ private final class LocalWorld {
     }
 
     private func index(_ count: Int) -> Int { Int(random.next() % UInt64(count)) }
+
+    private func one<Element>(of elements: [Element]) -> Element? {
+        elements.isEmpty ? nil : elements[index(elements.count)]
+    }
 
     private func check(_ condition: Bool, _ what: String) {
         if !condition, divergence == nil { divergence = what }
