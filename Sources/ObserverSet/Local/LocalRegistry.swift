@@ -57,9 +57,9 @@
         while index < end {
             // Anew for each: an observer may have added so many that the block was outgrown.
             let slot = unsafe slots + index
-            let state = unsafe slot.pointee.state
-            if state == .once { retire(index) }
-            if unsafe state != .removed && !slot.pointee.payload.deliver(parameters) { metDeadOwner = true }
+            if unsafe slot.pointee.state == .lasting || retireIfOnce(index) {
+                if unsafe !slot.pointee.payload.deliver(parameters) { metDeadOwner = true }
+            }
             index &+= 1
         }
         endPass()
@@ -203,6 +203,14 @@
         living -= 1
         retired.append(index)
         hasRetired = true
+    }
+
+    /// Whether it is a once-observer's turn, which is removed as it is called.
+    @inline(never)
+    private func retireIfOnce(_ index: Int) -> Bool {
+        guard unsafe slots[index].state == .once else { return false }
+        retire(index)
+        return true
     }
 
     /// Returns the end of the slots that the pass is to walk.
