@@ -2,6 +2,8 @@
 //
 //     swift run Notifications
 
+// The package trait NotificationCenter, on by default, may have left this out.
+#if NotificationCenter
 import Foundation
 import ObserverSet
 
@@ -60,3 +62,4 @@ center.post(ChargerConnected(watts: 65))
 bar = nil  // nothing to remove
 postAsEver(81, to: center)
 center.removeObserver(old)
+#endif

@@ -41,7 +41,7 @@ nonisolated func report(_ options: Options) -> Int32 {
 
 nonisolated var allRows: [Row] {
     NotifyRows.all + OwnerRows.all + ChangeRows.all + ThreadRows.all + HopRows.all + MemoryRows.all + EventRows.all
-        + DelegateRows.all + SequenceRows.all
+        + DelegateRows.all + SequenceRows.all + LocalRows.all
 }
 
 /// Writes to the standard output at once, so that a long run can be watched.

@@ -159,3 +159,45 @@ extension LocalObserverSet {
             isOnce: true)
     }
 }
+
+extension LocalObserverSet where Parameters == Void {
+    /// Adds an observer that lives as long as its owner, which it is passed.
+    ///
+    /// See the same form for sets that tell something.
+    ///
+    /// - Parameters:
+    ///   - owner: Whom the observer belongs to; of any class.
+    ///   - observer: What to call with the owner.
+    ///   - isolation: The caller's own, filled in by the compiler; it ties the set to the caller's actor.
+    ///   - fileID: Where the registration stands, for descriptions.
+    ///   - line: Where the registration stands, for descriptions.
+    /// - Returns: A token that ends the registration before its owner does.
+    /// - Complexity: Amortised O(1).
+    @discardableResult
+    public func add<Owner: AnyObject>(
+        _ owner: Owner, _ observer: @escaping (Owner) -> Void,
+        isolation: isolated (any Actor)? = #isolation, fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Token {
+        add(owner, { owner, _ in observer(owner) }, fileID: fileID, line: line)
+    }
+
+    /// Adds an observer that is called at most once, if its owner lives to see it.
+    ///
+    /// See the same form for sets that tell something.
+    ///
+    /// - Parameters:
+    ///   - owner: Whom the observer belongs to; held weakly.
+    ///   - observer: What to call with the owner.
+    ///   - isolation: The caller's own, filled in by the compiler; it ties the set to the caller's actor.
+    ///   - fileID: Where the registration stands, for descriptions.
+    ///   - line: Where the registration stands, for descriptions.
+    /// - Returns: A token that ends the registration before it has been called.
+    /// - Complexity: Amortised O(1).
+    @discardableResult
+    public func addOnce<Owner: AnyObject>(
+        _ owner: Owner, _ observer: @escaping (Owner) -> Void,
+        isolation: isolated (any Actor)? = #isolation, fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Token {
+        addOnce(owner, { owner, _ in observer(owner) }, fileID: fileID, line: line)
+    }
+}

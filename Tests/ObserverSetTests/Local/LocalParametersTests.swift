@@ -15,12 +15,14 @@ struct LocalParametersTests {
         set.add(owner) { owner, _ in owner.hearNothing() }
         set.add(owner, Plain.hearNothing)
         set.addOnce { calls += 10 }
+        set.add(owner) { owner in owner.hearNothing() }
+        set.addOnce(owner) { $0.hearNothing() }
 
         set.notify()
         set.notify(())
 
         #expect(calls == 12)
-        #expect(owner.heard == [-1, -1, -1, -1])
+        #expect(owner.heard == [-1, -1, -1, -1, -1, -1, -1])
     }
 
     @Test("One value, two and a labelled tuple")
