@@ -1,36 +1,36 @@
 import ObserverSet
 
 /// A model and an owner that are compiled in every language mode and default isolation.
-final class Shelf: Sendable {
+final class Rack: Sendable {
     let cleared = ObserverSet<Void>()
     let renamed = ObserverSet<String>()
     let moved = ObserverSet<(from: Int, to: Int)>()
     var changed: ObserverGroup { ObserverGroup(cleared, renamed, moved) }
 }
 
-final class ShelfView: Sendable {
+final class RackView: Sendable {
     let reloads = ObserverSet<Void>()
 
-    init(_ shelf: Shelf) {
-        shelf.changed.add(self) { view in view.reload() }
-        shelf.changed.add(self, ShelfView.reload)
-        shelf.changed.addOnce(self) { $0.reload() }
-        shelf.cleared.addNonisolated(self) { _ in }
+    init(_ rack: Rack) {
+        rack.changed.add(self) { view in view.reload() }
+        rack.changed.add(self, RackView.reload)
+        rack.changed.addOnce(self) { $0.reload() }
+        rack.cleared.addNonisolated(self) { _ in }
     }
 
     func reload() { reloads.notify() }
 }
 
-final class ShelfTally: Sendable {
+final class RackTally: Sendable {
     private let bag = ObserverBag()
 
-    init(_ shelf: Shelf, _ tally: ObserverSet<String>) {
-        shelf.cleared.add { tally.notify("cleared") }.store(in: bag)
-        shelf.renamed.add { name in tally.notify(name) }.store(in: bag)
+    init(_ rack: Rack, _ tally: ObserverSet<String>) {
+        rack.cleared.add { tally.notify("cleared") }.store(in: bag)
+        rack.renamed.add { name in tally.notify(name) }.store(in: bag)
     }
 }
 
-actor ShelfKeeper {
+actor RackKeeper {
     private(set) var changes = 0
 
     func keep(_ changed: ObserverGroup) {
@@ -39,22 +39,22 @@ actor ShelfKeeper {
 }
 
 func useGroupsAndBags() async {
-    let shelf = Shelf()
-    let view = ShelfView(shelf)
+    let rack = Rack()
+    let view = RackView(rack)
     let reloads = ObserverSet<Void>()
     view.reloads.add { reloads.notify() }
     let tally = ObserverSet<String>()
-    var keeper: ShelfTally? = ShelfTally(shelf, tally)
-    let actor = ShelfKeeper()
-    await actor.keep(shelf.changed)
-    precondition(keeper != nil && shelf.cleared.count == 6 && shelf.moved.count == 4)
+    var keeper: RackTally? = RackTally(rack, tally)
+    let actor = RackKeeper()
+    await actor.keep(rack.changed)
+    precondition(keeper != nil && rack.cleared.count == 6 && rack.moved.count == 4)
 
-    shelf.renamed.notify("Jazz")
-    shelf.moved.notify((from: 1, to: 2))
-    await shelf.moved.settled()
+    rack.renamed.notify("Jazz")
+    rack.moved.notify((from: 1, to: 2))
+    await rack.moved.settled()
 
     keeper = nil
-    precondition(shelf.cleared.count == 4 && shelf.moved.count == 3)
+    precondition(rack.cleared.count == 4 && rack.moved.count == 3)
     let changes = await actor.changes
     precondition(changes == 2)
 }

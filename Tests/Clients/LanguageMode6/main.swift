@@ -117,3 +117,4 @@ await useSequences()
 
 useLocalSets()
 await useLocalSetsOnActors()
+useTypedNotifications()

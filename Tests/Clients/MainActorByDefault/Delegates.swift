@@ -30,16 +30,16 @@ final class TrackView: TrackDelegate {
 }
 
 /// Belongs to nobody.
-nonisolated protocol MeterDelegate: AnyObject, Sendable {
+nonisolated protocol PowerMeterDelegate: AnyObject, Sendable {
     func measure(_ level: Int)
 }
 
-nonisolated final class Meter: MeterDelegate {
+nonisolated final class PowerMeter: PowerMeterDelegate {
     func measure(_ level: Int) { precondition(level == 1) }
 }
 
 nonisolated final class Amplifier: Sendable {
-    let delegates = MulticastDelegate<any MeterDelegate>()
+    let delegates = MulticastDelegate<any PowerMeterDelegate>()
 
     func run() {
         delegates.notify { $0.measure(1) }
@@ -61,7 +61,7 @@ nonisolated final class Amplifier: Sendable {
     precondition(screen.titles == ["Nardis"] && screen.delegates.delegates.first === screen)
 
     let amplifier = Amplifier()
-    let meter = Meter()
+    let meter = PowerMeter()
     amplifier.delegates.add(meter)
     await Task.detached { amplifier.run() }.value
     precondition(amplifier.delegates.remove(meter))

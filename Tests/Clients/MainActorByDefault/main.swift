@@ -109,3 +109,4 @@ await useSequences()
 
 useLocalSets()
 await measureElsewhere()
+useTypedNotifications()
