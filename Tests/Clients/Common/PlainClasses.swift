@@ -1,4 +1,4 @@
-// Plain classes that observe one another, in language mode 5.
+// Plain classes that observe one another, without an annotation whatever the language mode and the default isolation.
 
 import ObserverSet
 

@@ -1,4 +1,4 @@
-// Typed events in language mode 5.
+// Typed events where nothing belongs to an actor unless it says so.
 
 import ObserverSet
 
