@@ -80,7 +80,7 @@ public final class EventPublisher: Sendable {
 extension EventPublisher {
     /// Tells those who observe the event's type or a superclass of it, and then those who observe all events.
     ///
-    /// As with ``ObserverSet/notify(_:isolation:)``, observers that belong to no actor, or to the one the caller is on,
+    /// As with ``ObserverSet/ObserverSet/notify(_:isolation:)-(Parameters,_)``, observers that belong to no actor, or to the one the caller is on,
     /// are called before this returns; for the others the event is put into their mailbox. May be called on any thread,
     /// and from inside an observer.
     ///

@@ -49,7 +49,7 @@ extension NotificationCenter {
     /// center.observers(named: .downloadDidFinish) { $0.userInfo?["url"] as? URL }.add(list) { list, url in list.insert(url) }
     /// ```
     ///
-    /// See ``Foundation/NotificationCenter/observers(of:object:)`` for order, threads and lifetimes.
+    /// See `observers(of:object:)` for order, threads and lifetimes.
     ///
     /// - Parameters:
     ///   - name: The notifications' name.
@@ -71,7 +71,7 @@ extension NotificationCenter {
     /// center.observers(named: UserDefaults.didChangeNotification).add(panel) { panel in panel.reload() }
     /// ```
     ///
-    /// See ``Foundation/NotificationCenter/observers(of:object:)`` for order, threads and lifetimes.
+    /// See `observers(of:object:)` for order, threads and lifetimes.
     ///
     /// - Parameters:
     ///   - name: The notifications' name.
