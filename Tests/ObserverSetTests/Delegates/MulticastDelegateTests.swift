@@ -36,7 +36,7 @@ struct MulticastDelegateTests {
         concrete.notify { $0.hear(2) }
 
         #expect(recorder.heard == [1, 2])
-        #expect(multicast.delegates.elementsEqual([recorder, base], by: ===))
+        #expect(multicast.delegates.elementsEqual([recorder, base], by: { $0 === $1 }))
         #expect(multicast.remove(recorder) && multicast.remove(base))
     }
 
@@ -199,7 +199,7 @@ struct MulticastDelegateTests {
         #expect(multicast.add(first) != multicast.add(second))
         #expect(multicast.count == 2)
         #expect(multicast.remove(first))
-        #expect(multicast.delegates.elementsEqual([second], by: ===))
+        #expect(multicast.delegates.elementsEqual([second], by: { $0 === $1 }))
     }
 
     @Test("A delegate that was removed may be added again, at the end", arguments: [true, false])
@@ -306,7 +306,7 @@ struct MulticastDelegateTests {
 
         #expect(Lifetimes.current.count == 3)
         #expect(multicast.count == 3)
-        #expect(multicast.delegates.elementsEqual(recorders, by: ===))
+        #expect(multicast.delegates.elementsEqual(recorders, by: { $0 === $1 }))
         #expect(tokens.map(\.isActive) == [true, false, true, false, true])
         multicast.notify { $0.hear(1) }
         #expect(recorders.map(\.heard) == [[1], [1], [1]])
