@@ -14,9 +14,19 @@ extension NotificationCenter {
     ///   - object: Who says so, for those who observe one sender.
     /// - Complexity: O(*n*).
     public func post(_ event: some BridgedEvent, object: AnyObject? = nil) {
-        // As an existential, since a superclass's own conformance would answer for its subclasses.
-        let type: any BridgedEvent.Type = type(of: event)
-        post(name: type.notificationName, object: object, userInfo: event.userInfo)
+        post(name: Self.name(of: event), object: object, userInfo: event.userInfo)
+    }
+
+    /// The name of the event's dynamic type.
+    private static func name(of event: some BridgedEvent) -> Notification.Name {
+        (dynamicType(of: event) as! any BridgedEvent.Type).notificationName
+    }
+
+    /// Not inlined, so that the type is looked up when the program runs: where the optimizer knows a superclass, it has
+    /// that one's name answer for its subclasses.
+    @inline(never)
+    private static func dynamicType(of event: Any) -> Any.Type {
+        type(of: event)
     }
 
     /// The events of one type, whoever posts them: this library, or code that knows only their name.
@@ -40,7 +50,7 @@ extension NotificationCenter {
     /// - Returns: A source that does not keep the center alive. The observers of a center that dies are let go of.
     /// - Complexity: Adding is amortised O(1).
     public func observers<E: BridgedEvent>(of type: E.Type, object: AnyObject? = nil) -> some NotificationSource<E> {
-        NamedSource(center: self, name: type.notificationName, sender: Sender(object)) { E($0) }
+        NamedSource(center: self, name: E.notificationName, sender: Sender(object)) { E($0) }
     }
 
     /// What is made of the notifications with a name that others define.

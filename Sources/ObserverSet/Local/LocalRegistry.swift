@@ -94,11 +94,16 @@
         }
         unsafe slots[index].state = .removed
         living -= 1
-        let payload = unsafe slots[index].payload.take()
+        let payload = unsafe takePayload(of: slots + index)
         // Half of many blank: passes should not walk the blanks.
         if end >= 32, living * 2 < end { moveToFreshBlock() }
         _ = consume payload
         return true
+    }
+
+    /// Takes over what a removed slot owns; its memory must only be deallocated from here on.
+    private func takePayload(of slot: UnsafeMutablePointer<Slot>) -> LocalPayload<Parameters> {
+        unsafe UnsafeMutableRawPointer(slot).assumingMemoryBound(to: LocalPayload<Parameters>.self).move()
     }
 
     /// Ends all registrations.

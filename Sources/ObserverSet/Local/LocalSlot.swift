@@ -1,43 +1,31 @@
 /// An observer: a function, or an entry that knows an owner and a function.
 ///
 /// It cannot be copied, so that a call through a pointer borrows it: nothing is retained but what the call itself retains.
-/// What is small is inlined, since a call of it would have to look up the type's metadata.
-enum LocalPayload<Parameters>: ~Copyable {
-    case function((Parameters) -> Void)
-    case owned(LocalEntry<Parameters>)
-    /// Taken out of its slot.
-    case none
+/// Two fields rather than the cases of an enumeration: unspecialised code would ask the runtime which case it is.
+struct LocalPayload<Parameters>: ~Copyable {
+    private let call: (Parameters) -> Void
+    /// Called instead of the function, if there is an owner.
+    let entry: LocalEntry<Parameters>?
 
     @inline(__always)
-    mutating func take() -> LocalPayload {
-        let payload = self
-        self = .none
-        return payload
+    init(_ call: @escaping (Parameters) -> Void) {
+        self.call = call
+        self.entry = nil
+    }
+
+    @inline(__always)
+    init(_ entry: LocalEntry<Parameters>) {
+        // Never called. A closure's context would be a box of its own; a method's is the entry.
+        self.call = entry.ignore
+        self.entry = entry
     }
 
     /// Calls the observer; false if its owner is dead.
     @inline(__always)
     borrowing func deliver(_ parameters: Parameters) -> Bool {
-        switch self {
-        case .function(let call):
-            call(parameters)
-            return true
-        case .owned(let entry):
-            return entry.deliver(parameters)
-        case .none:
-            return true
-        }
-    }
-
-    /// The entry, if there is an owner.
-    var entry: LocalEntry<Parameters>? {
-        @inline(__always) borrowing get {
-            switch self {
-            case .function: nil
-            case .owned(let entry): entry
-            case .none: nil
-            }
-        }
+        if let entry { return entry.deliver(parameters) }
+        call(parameters)
+        return true
     }
 
     /// Whether there is no owner, or a living one.
@@ -53,6 +41,7 @@ class LocalEntry<Parameters> {
     final var isAlive: Bool { owner != nil }
     /// Calls the observer; false if its owner is dead.
     func deliver(_ parameters: Parameters) -> Bool { fatalError("abstract") }
+    final func ignore(_ parameters: Parameters) {}
 }
 
 /// The part that knows the owner's type.
@@ -87,7 +76,8 @@ enum LocalState {
 
 /// One registration.
 struct LocalSlot<Parameters>: ~Copyable {
-    var payload: LocalPayload<Parameters>
+    /// The first field, so that a slot's address is its payload's.
+    let payload: LocalPayload<Parameters>
     let id: UInt64
     let site: Site
     var state: LocalState

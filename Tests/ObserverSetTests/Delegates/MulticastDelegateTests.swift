@@ -268,6 +268,7 @@ struct MulticastDelegateTests {
     @Test("All delegates are removed at once, and the multicast goes on")
     func removeAll() {
         let recorders = (0..<100).map { _ in ListeningRecorder() }
+        defer { withExtendedLifetime(recorders) {} }
         let tokens = recorders.map { multicast.add($0) }
 
         multicast.removeAll()

@@ -58,7 +58,6 @@ struct EventTypeTests {
 
         #expect(heard(PrivateSaved()) == ["this file's"])
         #expect(heard(privateSavedOfAnotherFile()) == ["another file's"])
-        #expect("\(type(of: privateSavedOfAnotherFile()))" == "\(PrivateSaved.self)")
     }
 
     @Test("Enumerations, types without values and actors may be events")
