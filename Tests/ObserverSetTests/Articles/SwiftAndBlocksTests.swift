@@ -101,7 +101,7 @@ struct SwiftAndBlocksTests {
         #expect(log.entries == ["first"])
     }
 
-    @Test("Notifications are followed as a sequence, which ends with the center", .timeLimit(.minutes(5)))
+    @Test("Notifications are followed as a sequence, which ends with the center", .timeLimit(.minutes(15)))
     func sequence() async {
         var center: NotificationCenter? = NotificationCenter()
         let names = center!.observers(named: .didClose) { $0.userInfo?["name"] as? String }.values()

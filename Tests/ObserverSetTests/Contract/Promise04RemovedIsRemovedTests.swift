@@ -5,7 +5,7 @@ import Testing
 /// Promise 4: after `remove` has returned, no pass that reaches that observer later calls it, on any thread.
 ///
 /// Removed in the observer's own isolation it is never called again, queued values included.
-@Suite("Promise 4: removed is removed", .lifetimesChecked, .timeLimit(.minutes(5)))
+@Suite("Promise 4: removed is removed", .lifetimesChecked, .timeLimit(.minutes(15)))
 struct Promise04RemovedIsRemovedTests {
     private let set = ObserverSet<Int>()
 

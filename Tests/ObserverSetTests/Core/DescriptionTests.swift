@@ -172,7 +172,7 @@ struct DescriptionTests {
         #expect(log.entries == [set.debugDescription])
     }
 
-    @Test("A set may be described while others change it", .timeLimit(.minutes(5)))
+    @Test("A set may be described while others change it", .timeLimit(.minutes(15)))
     func describedDuringChanges() async {
         let isDone = Shared(false)
         let odd = Log<String>()

@@ -36,7 +36,7 @@ struct DuplicateTests {
     /// Source: as before.
     @Test(
         "The same observer registered twice is called twice, and removing one registration leaves the other",
-        .timeLimit(.minutes(5)))
+        .timeLimit(.minutes(15)))
     func sameObserverTwice() async {
         let set = ObserverSet<Int>()
         let twice = Twice(set: set)

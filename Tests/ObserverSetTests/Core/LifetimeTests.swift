@@ -112,7 +112,7 @@ struct LifetimeTests {
     /// Scenario 18, measured as the system sees it.
     ///
     /// Source: as before.
-    @Test("A million owners that come and go without a notification leave no memory behind", .timeLimit(.minutes(5)))
+    @Test("A million owners that come and go without a notification leave no memory behind", .timeLimit(.minutes(15)))
     func deadOwnersLeaveNoMemory() async {
         await #expect(processExitsWith: .success) {
             let count = ProcessInfo.wantsLongTests ? 1_000_000 : 200_000
@@ -238,7 +238,7 @@ struct LifetimeTests {
     /// Scenario 32: the owner dies as it is called.
     ///
     /// Source: Switch#65 (a race of a weak reference's getter), ReactiveSwift#137.
-    @Test("An owner that another thread releases is whole in each of its calls", .timeLimit(.minutes(5)))
+    @Test("An owner that another thread releases is whole in each of its calls", .timeLimit(.minutes(15)))
     func ownersDieDuringPasses() async {
         let set = ObserverSet<Void>()
         let lifetimes = Lifetimes.current
@@ -312,7 +312,7 @@ struct LifetimeTests {
     }
 
     /// Scenario 22: many remove the same.
-    @Test("Of sixteen threads that remove one registration, exactly one is told it did", .timeLimit(.minutes(5)))
+    @Test("Of sixteen threads that remove one registration, exactly one is told it did", .timeLimit(.minutes(15)))
     func removedBySixteen() async {
         for round in 0..<100 {
             let set = ObserverSet<Void>()
@@ -398,7 +398,7 @@ struct LifetimeTests {
     /// Scenario 28: a capture whose `deinit` uses the set.
     ///
     /// Source: OpenCombine#208, tokio#5429 and #5578, boost deadlock_regression_test.cpp; Foundation ("Recursive call to lock Mutex").
-    @Test("A capture's `deinit` may use the set that lets it go", .timeLimit(.minutes(5)), arguments: WayOut.allCases)
+    @Test("A capture's `deinit` may use the set that lets it go", .timeLimit(.minutes(15)), arguments: WayOut.allCases)
     func captureUsesTheSet(way: WayOut) {
         let bystanders = Log<Int>()
         let ends = Log<Bool>()
@@ -416,7 +416,7 @@ struct LifetimeTests {
     /// Scenario 28 for many at once: each `deinit` removes the next one.
     ///
     /// Source: as before.
-    @Test("Captures whose `deinit` removes the next observer all go", .timeLimit(.minutes(5)))
+    @Test("Captures whose `deinit` removes the next observer all go", .timeLimit(.minutes(15)))
     func chainOfCaptures() {
         let set = ObserverSet<Void>()
         var next: ObserverToken?
@@ -433,7 +433,7 @@ struct LifetimeTests {
     }
 
     /// Scenario 29: a parameter whose `deinit` uses the set.
-    @Test("A parameter's `deinit` may use the set it was told through", .timeLimit(.minutes(5)))
+    @Test("A parameter's `deinit` may use the set it was told through", .timeLimit(.minutes(15)))
     func parameterUsesTheSet() async {
         let set = ObserverSet<Tracked>()
         let log = Log<String>()
@@ -461,7 +461,7 @@ struct LifetimeTests {
     }
 
     /// Scenario 29: the values that were dropped.
-    @Test("The `deinit` of a value that a removal drops may use the set", .timeLimit(.minutes(5)))
+    @Test("The `deinit` of a value that a removal drops may use the set", .timeLimit(.minutes(15)))
     func droppedParameterUsesTheSet() async {
         let set = ObserverSet<Tracked>()
         let queue = DispatchQueue(label: "Q")
@@ -484,7 +484,7 @@ struct LifetimeTests {
     // MARK: In great numbers
 
     /// Scenario 31: churn.
-    @Test("Threads that add, remove and let owners die for long leave no memory behind", .timeLimit(.minutes(5)))
+    @Test("Threads that add, remove and let owners die for long leave no memory behind", .timeLimit(.minutes(15)))
     func longChurn() async {
         await #expect(processExitsWith: .success) {
             let count = ProcessInfo.wantsLongTests ? 10_000_000 : 1_000_000
@@ -506,7 +506,7 @@ struct LifetimeTests {
     }
 
     /// Scenario 33: long lists.
-    @Test("A million observers are added, told and let go of", .timeLimit(.minutes(5)), arguments: [true, false])
+    @Test("A million observers are added, told and let go of", .timeLimit(.minutes(15)), arguments: [true, false])
     func aMillion(byRemoval: Bool) {
         let count = 1_000_000
         let calls = Shared(0)

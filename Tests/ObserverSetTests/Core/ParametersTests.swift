@@ -28,7 +28,7 @@ struct ParametersTests {
         #expect(log.entries.dropFirst(5) == ["closure", "owner", "nothing", "nonisolated"])
     }
 
-    @Test("Void: a closure with an owner need not name a parameter", .timeLimit(.minutes(5)))
+    @Test("Void: a closure with an owner need not name a parameter", .timeLimit(.minutes(15)))
     func voidWithOwner() async {
         let set = ObserverSet<Void>()
         let collector = Collector()
@@ -228,7 +228,7 @@ struct ParametersTests {
         #expect(log.entries == ["local 1", "hidden one", "hidden two(2)", "box 3"])
     }
 
-    @Test("A large value arrives whole, in place and in an actor", .timeLimit(.minutes(5)))
+    @Test("A large value arrives whole, in place and in an actor", .timeLimit(.minutes(15)))
     func largeValue() async {
         let set = ObserverSet<Large>()
         let collector = Collector()

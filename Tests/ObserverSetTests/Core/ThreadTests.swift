@@ -15,7 +15,7 @@ struct ThreadTests {
     /// Source: stream-chat-swift#3361, godot#34752, LDEventSource (ios-client-sdk#222), Kingfisher#2539.
     @Test(
         "After `remove` returns, a thread makes at most the call it had decided on, and no pass begun later calls",
-        .timeLimit(.minutes(5)), .serialized, arguments: InPlaceForm.allCases)
+        .timeLimit(.minutes(15)), .serialized, arguments: InPlaceForm.allCases)
     func removalDuringPasses(form: InPlaceForm) async {
         let notifiers = 2
         let set = ObserverSet<Int>()
@@ -49,7 +49,7 @@ struct ThreadTests {
 
     /// Scenario 35: an observer that waits for another thread.
     @Test(
-        "An observer may wait for a thread that uses the set in every way", .timeLimit(.minutes(5)),
+        "An observer may wait for a thread that uses the set in every way", .timeLimit(.minutes(15)),
         arguments: InPlaceForm.allCases)
     func observerWaitsForAThread(form: InPlaceForm) {
         let set = ObserverSet<Int>()
@@ -75,7 +75,7 @@ struct ThreadTests {
     }
 
     /// Scenario 35, where another thread removes the observer that waits for it.
-    @Test("An observer may wait for a thread that removes it", .timeLimit(.minutes(5)))
+    @Test("An observer may wait for a thread that removes it", .timeLimit(.minutes(15)))
     func observerWaitsForItsOwnRemoval() {
         let set = ObserverSet<Void>()
         let token = Shared<ObserverToken?>(nil)
@@ -92,7 +92,7 @@ struct ThreadTests {
     }
 
     /// Scenario 35, where another thread empties the set.
-    @Test("An observer may wait for a thread that removes all", .timeLimit(.minutes(5)))
+    @Test("An observer may wait for a thread that removes all", .timeLimit(.minutes(15)))
     func observerWaitsForRemoveAll() {
         let set = ObserverSet<Void>()
         let log = Log<Int>()
@@ -112,7 +112,7 @@ struct ThreadTests {
     ///
     /// Source: realm-swift#7902 (a priority inversion). No user code runs under the lock, so none can make another thread wait for it.
     @Test(
-        "While a capture's `deinit` is under way, other threads use the set", .timeLimit(.minutes(5)),
+        "While a capture's `deinit` is under way, other threads use the set", .timeLimit(.minutes(15)),
         arguments: WayOut.allCases.filter { $0 != .setDies })
     func slowDeinit(way: WayOut) {
         let hasEnded = Shared(false)
@@ -130,7 +130,7 @@ struct ThreadTests {
     /// Scenario 39 for a mailbox: its lock is not held while it delivers.
     ///
     /// Source: as before.
-    @Test("While an observer on a queue is being called, other threads notify it", .timeLimit(.minutes(5)))
+    @Test("While an observer on a queue is being called, other threads notify it", .timeLimit(.minutes(15)))
     func slowDelivery() async {
         let set = ObserverSet<Int>()
         let log = Log<Int>()
@@ -149,7 +149,7 @@ struct ThreadTests {
     ///
     /// Source: RxSwift Anomalies (testSeparationBetweenOnAndSubscriptionLocks).
     @Test(
-        "While one thread is in an observer, others add, remove, count and notify", .timeLimit(.minutes(5)),
+        "While one thread is in an observer, others add, remove, count and notify", .timeLimit(.minutes(15)),
         arguments: InPlaceForm.allCases)
     func slowObserver(form: InPlaceForm) async {
         let set = ObserverSet<Int>()
@@ -183,7 +183,7 @@ struct ThreadTests {
     /// Source: as before.
     @Test(
         "What is removed while another thread is in an observer is released when that pass has ended",
-        .timeLimit(.minutes(5)))
+        .timeLimit(.minutes(15)))
     func removedBehindASlowObserver() async {
         let set = ObserverSet<Void>()
         let lifetimes = Lifetimes.current

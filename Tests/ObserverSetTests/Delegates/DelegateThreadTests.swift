@@ -2,7 +2,7 @@ import ObserverSet
 import Testing
 
 /// Delegates that may be sent, from many threads at once.
-@Suite("Delegates on threads", .lifetimesChecked, .timeLimit(.minutes(5)))
+@Suite("Delegates on threads", .lifetimesChecked, .timeLimit(.minutes(15)))
 struct DelegateThreadTests {
     private let multicast = MulticastDelegate<any SharedListening>()
 

@@ -14,7 +14,7 @@ struct QueueDeliveryTests {
     /// Scenario 36: notified on the observer's own queue.
     ///
     /// Source: swift-corelibs-foundation#128, ETBinding#14, wire-ios-transport#168 (a deadlock in `main.sync`).
-    @Test("Notified on its own queue, an observer is called after the block that notifies", .timeLimit(.minutes(5)))
+    @Test("Notified on its own queue, an observer is called after the block that notifies", .timeLimit(.minutes(15)))
     func notifiedOnItsQueue() async {
         set.add(on: queue) { [log] in log.append($0) }
 
@@ -34,7 +34,7 @@ struct QueueDeliveryTests {
     /// Scenario 36: notified by the observer itself.
     ///
     /// Source: as before.
-    @Test("An observer on a queue that notifies its own set is called after it has returned", .timeLimit(.minutes(5)))
+    @Test("An observer on a queue that notifies its own set is called after it has returned", .timeLimit(.minutes(15)))
     func notifiesItself() async {
         set.add(on: queue) { [log, weak set] value in
             if value < 3 { set?.notify(value + 1) }
@@ -53,7 +53,7 @@ struct QueueDeliveryTests {
     /// Scenario 36 for the main queue.
     ///
     /// Source: as before.
-    @Test("Notified on the main actor, an observer on the main queue is called later", .timeLimit(.minutes(5)))
+    @Test("Notified on the main actor, an observer on the main queue is called later", .timeLimit(.minutes(15)))
     @MainActor
     func mainToMainQueue() async {
         set.add(on: .main) { [log] in log.append($0) }
@@ -87,7 +87,7 @@ struct QueueDeliveryTests {
     ///
     /// Source: RxSwift#38 (the guarantee), #1778 and #2268 (where it was broken), RxBinding#37.
     @Test(
-        "Removed on its queue, an observer is not called again, whatever waits for it", .timeLimit(.minutes(5)),
+        "Removed on its queue, an observer is not called again, whatever waits for it", .timeLimit(.minutes(15)),
         arguments: Removal.allCases)
     func removedOnItsQueue(removal: Removal) async {
         let owner = Tracked()
@@ -109,7 +109,7 @@ struct QueueDeliveryTests {
     /// Source: as before.
     @Test(
         "An observer that removes itself on its queue is not called again, whatever waits for it",
-        .timeLimit(.minutes(5)),
+        .timeLimit(.minutes(15)),
         arguments: Removal.allCases)
     func removesItselfOnItsQueue(removal: Removal) async {
         let owner = Tracked()
@@ -132,7 +132,7 @@ struct QueueDeliveryTests {
     ///
     /// Source: as before.
     @Test(
-        "Removed elsewhere, an observer is called at most once more", .timeLimit(.minutes(5)),
+        "Removed elsewhere, an observer is called at most once more", .timeLimit(.minutes(15)),
         arguments: Removal.allCases)
     func removedElsewhere(removal: Removal) async {
         let owner = Tracked()
@@ -158,7 +158,7 @@ struct QueueDeliveryTests {
     /// Scenario 37 without a gate: wherever the removal falls.
     ///
     /// Source: as before.
-    @Test("Wherever a removal falls, at most the call already decided on follows it", .timeLimit(.minutes(5)))
+    @Test("Wherever a removal falls, at most the call already decided on follows it", .timeLimit(.minutes(15)))
     func removedAnywhere() async {
         let lateCalls = Log<Int>()
         for _ in 0..<300 {
@@ -184,7 +184,7 @@ struct QueueDeliveryTests {
     }
 
     /// Scenario 37, what is not a removal: the set's end.
-    @Test("What was enqueued before the set died is still delivered", .timeLimit(.minutes(5)))
+    @Test("What was enqueued before the set died is still delivered", .timeLimit(.minutes(15)))
     func setDiesBeforeDelivery() async {
         var set: ObserverSet<Int>? = ObserverSet()
         set?.add(on: queue) { [log, capture = Tracked(10)] in log.append(capture.value + $0) }
@@ -205,7 +205,7 @@ struct QueueDeliveryTests {
     /// Source: qcoro#168.
     @Test(
         "Values that wait for a queue keep no owner, are not delivered without one, and let the closure go",
-        .timeLimit(.minutes(5)))
+        .timeLimit(.minutes(15)))
     func ownerDiesWhileQueued() async {
         let lifetimes = Lifetimes.current
         var owner: Tracked? = Tracked()
@@ -233,7 +233,7 @@ struct QueueDeliveryTests {
     ///
     /// Source: as before.
     @Test(
-        "An owner that is let go in a call on a queue is not called for the values behind it", .timeLimit(.minutes(5)))
+        "An owner that is let go in a call on a queue is not called for the values behind it", .timeLimit(.minutes(15)))
     func ownerDiesInItsCallOnAQueue() async {
         let owner = Shared<Tracked?>(Tracked())
         set.add(on: queue, owner.value!) { [log] tracked, value in
@@ -254,7 +254,7 @@ struct QueueDeliveryTests {
     /// Scenario 38 for an actor that owns its observer.
     ///
     /// Source: as before.
-    @Test("Values that wait for an actor are dropped when it is gone", .timeLimit(.minutes(5)))
+    @Test("Values that wait for an actor are dropped when it is gone", .timeLimit(.minutes(15)))
     func actorDiesWhileQueued() async {
         for _ in 0..<30 {
             var listener: Listener? = Listener(log)

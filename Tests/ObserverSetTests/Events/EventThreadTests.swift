@@ -5,7 +5,7 @@ import Testing
 @testable import ObserverSet
 
 /// Publishers that several threads use at once.
-@Suite("Events on several threads", .lifetimesChecked, .timeLimit(.minutes(10)))
+@Suite("Events on several threads", .lifetimesChecked, .timeLimit(.minutes(15)))
 struct EventThreadTests {
     private struct Numbered: Event {
         let thread: Int

@@ -142,7 +142,7 @@ struct BridgedEventTests {
         #expect(log.entries == ["local", "private"])
     }
 
-    @Test("A name is made once by many threads", .timeLimit(.minutes(5)))
+    @Test("A name is made once by many threads", .timeLimit(.minutes(15)))
     func nameFromManyThreads() async {
         await onThreads(8) { _ in
             for _ in 0..<100 {

@@ -41,7 +41,7 @@ struct ObserverBagTests {
         #expect(Lifetimes.current.count == 0)
     }
 
-    @Test("A bag ends registrations of every kind", .timeLimit(.minutes(5)), arguments: ObserverKind.allCases)
+    @Test("A bag ends registrations of every kind", .timeLimit(.minutes(15)), arguments: ObserverKind.allCases)
     func everyKind(_ kind: ObserverKind) async {
         var bag: ObserverBag? = ObserverBag()
         let registration = kind.add(to: set) { [log] in log.append("\($0)") }
@@ -197,7 +197,7 @@ struct ObserverBagTests {
 
     // MARK: What does not pile up
 
-    @Test("What has ended does not pile up in a long-lived bag", .timeLimit(.minutes(5)))
+    @Test("What has ended does not pile up in a long-lived bag", .timeLimit(.minutes(15)))
     func endedRegistrationsDoNotPileUp() async {
         await #expect(processExitsWith: .success) {
             let bag = ObserverBag()
@@ -268,7 +268,7 @@ struct ObserverBagTests {
     }
 
     /// Scenario 27: a bag dies on another thread during a notification.
-    @Test("A bag that dies on another thread ends the pass for its observers", .timeLimit(.minutes(5)))
+    @Test("A bag that dies on another thread ends the pass for its observers", .timeLimit(.minutes(15)))
     func deathOnAnotherThread() async {
         await onThread { [set, log] in
             let bag = Shared<ObserverBag?>(ObserverBag())
@@ -307,7 +307,7 @@ struct ObserverBagTests {
     // MARK: Threads
 
     /// Scenario 26: sixteen threads insert into one bag.
-    @Test("None of what many threads insert at once is lost", .timeLimit(.minutes(5)))
+    @Test("None of what many threads insert at once is lost", .timeLimit(.minutes(15)))
     func insertedByManyThreads() async {
         let bag = Shared<ObserverBag?>(ObserverBag())
         let kept = bag.value!
@@ -325,7 +325,7 @@ struct ObserverBagTests {
         #expect(set.isEmpty)
     }
 
-    @Test("What is inserted while the bag is emptied is ended, then or later", .timeLimit(.minutes(5)))
+    @Test("What is inserted while the bag is emptied is ended, then or later", .timeLimit(.minutes(15)))
     func insertAgainstRemoveAll() async {
         let bag = ObserverBag()
 
@@ -340,7 +340,7 @@ struct ObserverBagTests {
         #expect(set.isEmpty)
     }
 
-    @Test("A bag may die while its observers are notified", .timeLimit(.minutes(5)))
+    @Test("A bag may die while its observers are notified", .timeLimit(.minutes(15)))
     func deathAgainstNotify() async {
         let bags = Shared<ObserverBag?>(nil)
         let lifetimes = Lifetimes.current

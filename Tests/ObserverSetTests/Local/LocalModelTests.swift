@@ -4,7 +4,7 @@ import Testing
 /// Random operations, nested ones included, on a local set and on a model that is too simple to be wrong.
 @Suite("Local set: against a model", .lifetimesChecked)
 struct LocalModelTests {
-    @Test("A local set does what the model does", .timeLimit(.minutes(5)), arguments: UInt64(0)..<40)
+    @Test("A local set does what the model does", .timeLimit(.minutes(15)), arguments: UInt64(0)..<40)
     func agrees(seed: UInt64) {
         let world = LocalWorld(seed: seed)
 

@@ -29,7 +29,7 @@ struct ModelTests {
         }
     }
 
-    @Test("A mistake in the model is noticed", .timeLimit(.minutes(5)), arguments: ModelWorld.Fault.allCases)
+    @Test("A mistake in the model is noticed", .timeLimit(.minutes(15)), arguments: ModelWorld.Fault.allCases)
     func faultIsNoticed(_ fault: ModelWorld.Fault) {
         let divergence = ModelRun(seed: Self.seed, operations: 50_000, fault: fault).firstDivergence()
 

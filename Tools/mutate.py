@@ -1,0 +1,267 @@
+#!/usr/bin/env python3
+"""Changes the library in one place at a time, and sees whether the tests notice.
+
+    Tools/mutate.py                     every mutant (long)
+    Tools/mutate.py --sample 200        so many, chosen by --seed
+    Tools/mutate.py --list              what there is, without running anything
+    Tools/mutate.py --only Registry     those whose file or code contains that text
+
+A mutant that no test notices survives. Why one may is written in `Tools/accepted-mutants.txt`; any other that survives,
+or a score below 95 %, ends the run with exit code 1. The work is done in a copy of the package, in a temporary folder.
+"""
+
+import argparse
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+SOURCES = Path("Sources/ObserverSet")
+ACCEPTED = ROOT / "Tools" / "accepted-mutants.txt"
+
+# What stands in a line, and what takes its place. Each match is a mutant of its own.
+EXPRESSIONS = [
+    ("comparison", r" == ", " != "),
+    ("comparison", r" != ", " == "),
+    ("comparison", r" === ", " !== "),
+    ("comparison", r" !== ", " === "),
+    ("boundary", r" < (?![A-Z])", " <= "),
+    ("boundary", r" <= ", " < "),
+    ("boundary", r" > (?=[a-z0-9(])", " >= "),
+    ("boundary", r" >= ", " > "),
+    ("logic", r" && ", " || "),
+    ("logic", r" \|\| ", " && "),
+    ("negation", r"(?<![\w!)\]?])!(?=[a-z(])", ""),
+    ("constant", r"\btrue\b", "false"),
+    ("constant", r"\bfalse\b", "true"),
+    ("arithmetic", r" \+= 1\b", " += 2"),
+    ("arithmetic", r" -= 1\b", " -= 2"),
+    ("arithmetic", r" \+ 1\b", " + 0"),
+    ("arithmetic", r" - 1\b", " - 0"),
+    ("arithmetic", r" \* 2\b", " * 1"),
+    ("constant", r" = 0$", " = 1"),
+    ("reference", r"\bprivate weak let\b", "private let"),
+    ("reference", r"\[weak (\w+)\]", r"[\1]"),
+    ("order", r"ordering: \.acquiring\b", "ordering: .relaxed"),
+    ("order", r"ordering: \.releasing\b", "ordering: .relaxed"),
+]
+
+# Lines that are whole statements whose effect can be left out.
+STATEMENT = re.compile(
+    r"^(?:_ = )?(?:unsafe )?(?:await )?(?:self\.)?[a-z]\w*(?:\[[^\]]*\]|\.\w+|\?|!)*"
+    r"(?:\([^{}]*\)| (?:[-+]?=) [^{}]*)$")
+GUARD = re.compile(r"^(\s*)guard (?!.*\blet\b)(?!.*#)(.*) else \{ (return.*|continue|break) \}$")
+
+# Mutants that no compiler would take, or that change what is not behaviour.
+SKIPPED_LINES = re.compile(
+    r"^\s*(//|#|import\b|@|public struct|public final class|extension\b|let |var |private let|private var|case |default:)")
+SKIPPED_WORDS = ("fatalError(", "precondition", "assertNoLockIsHeld", "#available", "StaticString", "super.init")
+
+
+@dataclass(frozen=True)
+class Mutant:
+    file: str
+    line: int
+    kind: str
+    before: str
+    after: str
+
+    @property
+    def name(self):
+        return f"{self.file}:{self.line}"
+
+    @property
+    def key(self):
+        """What identifies it when lines above it have changed."""
+        return f"{self.file} | {self.before.strip()} | {self.after.strip() or '(nothing)'}"
+
+
+def mutants():
+    found = []
+    for path in sorted((ROOT / SOURCES).rglob("*.swift")):
+        file = str(path.relative_to(ROOT / SOURCES))
+        lines = path.read_text().split("\n")
+        sanitizer_only = False
+        for number, line in enumerate(lines, 1):
+            # What only a sanitizer's build has.
+            if line.strip() == "#if OBSERVERSET_TSAN":
+                sanitizer_only = True
+            elif line.strip() == "#endif":
+                sanitizer_only = False
+            if sanitizer_only or any(word in line for word in SKIPPED_WORDS):
+                continue
+            code = line.split(" // ")[0].rstrip()
+            if not code.strip() or code.strip().startswith(("//", "#", "import ")):
+                continue
+            add = lambda kind, after: found.append(Mutant(file, number, kind, line, after))
+            guard = GUARD.match(code)
+            if guard:
+                add("guard", "")
+            if '"' not in code:
+                declares = re.match(r"^\s*(?:@\w+(?:\(.*?\))? )*(?:public |package |private |fileprivate |final |static |override |mutating |borrowing |consuming )*(?:func|init|subscript|class|struct|enum|extension|protocol|typealias)\b", code)
+                if not declares:
+                    for kind, pattern, replacement in EXPRESSIONS:
+                        for match in re.finditer(pattern, code):
+                            after = code[: match.start()] + match.expand(replacement) + code[match.end():]
+                            add(kind, after)
+                    text = code.strip()
+                    sets_up = re.match(r"(unsafe )?(self\.\w+ = |self\.init\(|self = )", text)
+                    if STATEMENT.match(text) and not sets_up and not SKIPPED_LINES.match(code):
+                        previous = next((l.strip() for l in reversed(lines[: number - 1]) if l.strip()), "")
+                        following = lines[number].strip() if number < len(lines) else ""
+                        is_whole = previous.endswith(("{", "}", "in", ")")) or re.match(STATEMENT, previous)
+                        is_value = previous.endswith(("-> Bool {", "get {")) or previous.endswith("{ get {")
+                        if is_whole and not is_value and not following.startswith((".", "?", ":", "&&", "||", "{")):
+                            if not (previous.endswith(("(", ",", "=")) or text.startswith(("return", "throw"))):
+                                add("statement", "")
+    return found
+
+
+# What looks at a folder most closely is asked first; what survives that, everything.
+FIRST = {
+    "Core": "Promise|Mutation|Model|Lifetime|Token|Parameters|BadInput|Once|Duplicate|Thread|Recursion",
+    "Delivery": "Isolation|Order|Queue|Settled|Promise07|Promise11|Model",
+    "Lifetimes": "Bag", "Groups": "Group", "Sequences": "Sequence", "Local": "Local", "Events": "Event",
+    "Delegates": "Delegate|Multicast", "Foundation": "Bridged|NotificationCenter",
+}
+
+
+class Workshop:
+    """A copy of the package, built once, in which one mutant at a time is put."""
+
+    def __init__(self, folder):
+        self.folder = Path(folder)
+        for name in ("Sources", "Tests", "Snippets", "Package.swift"):
+            source = ROOT / name
+            if source.is_dir():
+                shutil.copytree(source, self.folder / name, dirs_exist_ok=True)
+            else:
+                shutil.copy(source, self.folder / name)
+
+    def run(self, command, limit):
+        process = subprocess.Popen(
+            command, cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+            start_new_session=True)
+        try:
+            output, _ = process.communicate(timeout=limit)
+            return process.returncode, output
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+            return None, ""
+
+    def build(self):
+        return self.run(["swift", "build", "--build-tests", "-Xswiftc", "-suppress-warnings"], 1200)
+
+    def test(self, pattern, limit):
+        command = ["swift", "test", "--skip-build", "--disable-xctest"]
+        if pattern:
+            command += ["--filter", pattern]
+        return self.run(command, limit)
+
+    def verdict(self, mutant):
+        """`killed`, `survived`, or `invalid` if it does not compile; and by what."""
+        path = self.folder / SOURCES / mutant.file
+        original = path.read_text()
+        lines = original.split("\n")
+        lines[mutant.line - 1] = mutant.after
+        try:
+            path.write_text("\n".join(lines))
+            status, _ = self.build()
+            if status != 0:
+                return "invalid", "the compiler"
+            folder = mutant.file.split("/")[0]
+            for pattern, limit in ((FIRST[folder], 180), (None, 600)):
+                status, output = self.test(pattern, limit)
+                if status is None:
+                    return "killed", "a time limit"
+                if status != 0:
+                    failed = re.search(r'✘ Test "?(.+?)"? (?:recorded|failed)', output)
+                    return "killed", failed.group(1) if failed else "a crash"
+            return "survived", ""
+        finally:
+            path.write_text(original)
+
+
+def accepted():
+    """The mutants that may survive, and why: a key and a reason, separated by ` — `, on each line."""
+    reasons = {}
+    if ACCEPTED.exists():
+        for line in ACCEPTED.read_text().splitlines():
+            if line and not line.startswith("#"):
+                key, _, reason = line.rpartition(" — ")
+                reasons[key] = reason
+    return reasons
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sample", type=int, help="how many; all by default")
+    parser.add_argument("--seed", type=int, default=random.randrange(1 << 32))
+    parser.add_argument("--only", help="a text that the mutant's file or code contains")
+    parser.add_argument("--list", action="store_true")
+    parser.add_argument("--folder", help="where to work, kept for the next time; a temporary folder by default")
+    parser.add_argument("--log", help="a file to which each verdict is added; those already in it are not run again")
+    options = parser.parse_args()
+
+    chosen = [m for m in mutants() if not options.only or options.only in m.key]
+    if options.sample is not None:
+        chosen = random.Random(options.seed).sample(chosen, min(options.sample, len(chosen)))
+    if options.list:
+        for mutant in chosen:
+            print(f"{mutant.kind:10} {mutant.name}\n  - {mutant.before.strip()}\n  + {mutant.after.strip()}")
+        print(f"{len(chosen)} mutants")
+        return 0
+
+    reasons = accepted()
+    print(f"{len(chosen)} mutants, --seed {options.seed}", flush=True)
+    folder = options.folder or tempfile.mkdtemp(prefix="mutants-")
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    workshop = Workshop(folder)
+    status, output = workshop.build()
+    if status != 0:
+        print(output[-4000:])
+        sys.exit("the package does not build as it is")
+
+    log = Path(options.log) if options.log else None
+    known = {}
+    if log and log.exists():
+        for line in log.read_text().splitlines():
+            verdict, _, key = line.partition("\t")
+            known[key] = verdict
+    counts = {"killed": 0, "survived": 0, "accepted": 0, "invalid": 0}
+    survivors = []
+    for index, mutant in enumerate(chosen, 1):
+        began = time.time()
+        verdict, by = (known[mutant.key], "an earlier run") if mutant.key in known else workshop.verdict(mutant)
+        if log and mutant.key not in known:
+            with log.open("a") as file:
+                file.write(f"{verdict}\t{mutant.key}\n")
+        if verdict == "survived" and mutant.key in reasons:
+            verdict, by = "accepted", reasons[mutant.key]
+        counts[verdict] += 1
+        print(f"[{index}/{len(chosen)}] {verdict:8} {mutant.kind:10} {mutant.name} ({time.time() - began:.0f} s) {by}",
+              flush=True)
+        if verdict == "survived":
+            survivors.append(mutant)
+            print(f"    - {mutant.before.strip()}\n    + {mutant.after.strip() or '(nothing)'}", flush=True)
+    if not options.folder:
+        shutil.rmtree(folder, ignore_errors=True)
+
+    valid = counts["killed"] + counts["survived"] + counts["accepted"]
+    score = 100 * counts["killed"] / valid if valid else 100
+    print(f"{valid} mutants ({counts['invalid']} more do not compile): {counts['killed']} killed, "
+          f"{counts['accepted']} accepted, {counts['survived']} survived; score {score:.1f} %")
+    return 1 if survivors or (valid >= 100 and score < 95) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
