@@ -7,10 +7,10 @@
 extension NotificationSource {
     /// Adds an observer without an owner, which runs where it was formed.
     ///
-    /// A closure literal belongs to the actor that its surroundings are isolated to, as with `Task { }`; elsewhere to
-    /// none. On that actor it is called synchronously, in place; when the notification comes from anywhere else it is
-    /// called on the actor, in the order of the notifications. An observer that belongs to no actor is called on the
-    /// notifying thread.
+    /// A closure literal belongs to the actor that its surroundings are isolated to, as with `Task { }` (to an actor's
+    /// instance, as there, only if it captures the actor, and not weakly); elsewhere to none. On that actor it is called
+    /// synchronously, in place; when the notification comes from anywhere else it is called on the actor, in the order
+    /// of the notifications. An observer that belongs to no actor is called on the notifying thread.
     ///
     /// The observer lives as long as the source does, or until its token is removed. Capture weakly what should be able
     /// to die before, or use the form with an owner.
@@ -83,7 +83,8 @@ extension NotificationSource {
     /// the upcoming feature `InferSendableFromCaptures` is on.
     ///
     /// Swift cannot form an unapplied method of an actor's instance: use the form with a closure there. A tuple with
-    /// labels does not match a method's parameters either; a closure sees the labels.
+    /// labels does not match a method's parameters either; a closure sees the labels. A method that is marked
+    /// `nonisolated` in a class that belongs to an actor runs on that actor all the same.
     ///
     /// - Parameters:
     ///   - owner: Whose method it is; held weakly.

@@ -13,9 +13,11 @@ import Synchronization
 ///
 /// @MainActor final class PlaylistView {
 ///     init(_ playlist: Playlist) {
-///         playlist.itemAdded.add(self) { view, item in view.insert(item.name, at: item.index) }
+///         playlist.itemAdded.add(self) { view, item in view.show("\(item.name) at \(item.index)") }
 ///         playlist.cleared.add(self, PlaylistView.clear)
 ///     }
+///     func show(_ text: String) { print(text) }
+///     func clear() { print("nothing to play") }
 /// }
 ///
 /// playlist.itemAdded.notify((name: "So What", index: 0))
