@@ -2,7 +2,7 @@
 struct Options {
     /// Print the report as JSON.
     private(set) var json = false
-    /// Run only the rows whose name contains this text.
+    /// Run only the rows and tables whose name contains this text.
     private(set) var filter: String?
     /// Fail if a row misses its reach.
     private(set) var check = false
@@ -13,7 +13,7 @@ struct Options {
         usage: ObserverSetBenchmarks [--json] [--filter TEXT] [--check] [--quick]
 
           --json         print the report as JSON
-          --filter TEXT  run only the rows whose name contains TEXT
+          --filter TEXT  run only the rows and tables whose name contains TEXT
           --check        exit with 1 if a row misses its reach
           --quick        take few samples, to see that everything runs
         """
@@ -34,8 +34,12 @@ struct Options {
         }
     }
 
-    func includes(_ row: Row) -> Bool {
+    func includes(_ row: Row) -> Bool { includes(row.name) }
+
+    func includes(_ section: Section) -> Bool { includes(section.name) }
+
+    private func includes(_ name: String) -> Bool {
         guard let filter else { return true }
-        return row.name.lowercased().contains(filter.lowercased())
+        return name.lowercased().contains(filter.lowercased())
     }
 }
