@@ -4,7 +4,7 @@ struct Options {
     private(set) var json = false
     /// Run only the rows and tables whose name contains this text.
     private(set) var filter: String?
-    /// Fail if a row misses its reach.
+    /// Fail if a row misses its reach, after it has been measured again.
     private(set) var check = false
     /// Take few samples: enough to see that everything runs, not to judge a figure.
     private(set) var quick = false
@@ -14,7 +14,7 @@ struct Options {
 
           --json         print the report as JSON
           --filter TEXT  run only the rows and tables whose name contains TEXT
-          --check        exit with 1 if a row misses its reach
+          --check        exit with 1 if a row misses its reach; one that does is measured again, up to twice
           --quick        take few samples, to see that everything runs
         """
 

@@ -15,7 +15,8 @@ enum Table {
                 zip(line.lowerQuartile, line.upperQuartile).map { "\(number($0))–\(number($1))" } ?? "",
                 line.reach ?? "",
                 line.isReached.map { $0 ? "ok" : "MISS" } ?? "",
-                line.baseline ?? "",
+                [line.baseline, line.measurements > 1 ? "(measured again, best of \(line.measurements))" : nil]
+                    .compactMap(\.self).joined(separator: " "),
             ], separator: "  ")
     }
 
