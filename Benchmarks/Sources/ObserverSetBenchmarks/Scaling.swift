@@ -26,7 +26,7 @@ enum Scaling {
     // MARK: Observers and others
 
     static let notify: Section = .against(
-        "scaling: a notification against observers", unit: "ns", counts,
+        "scaling: a notification against observers", unit: "ns", isCharted: true, counts,
         lines(
             [.loop, .local, .nonisolated, .ours, .owners, .array, .tracking, .queue, .center, .bridge]
                 + System.messages
@@ -66,7 +66,7 @@ enum Scaling {
                 return Section.Series(
                     name: system.name, figures: samples[first..<first + threads.count].map { Quartiles($0) })
             }
-        })
+        }, isCharted: true)
 
     /// Samples how many millions of notifications a second there are.
     private static func throughput(_ system: System, _ threads: Int, _ plan: Plan) -> Sampler {

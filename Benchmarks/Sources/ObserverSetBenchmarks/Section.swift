@@ -6,6 +6,8 @@ struct Section: Sendable {
     /// What the columns are.
     let columns: @Sendable (Plan) -> [String]
     let measure: @Sendable (Plan) -> [Series]
+    /// Whether the chart shows it.
+    var isCharted = false
 
     /// One line of the table.
     struct Series: Encodable {
@@ -39,7 +41,7 @@ extension Section {
 
     /// Times against counts.
     static func against(
-        _ name: String, unit: String, _ counts: @escaping @Sendable (Plan) -> [Int],
+        _ name: String, unit: String, isCharted: Bool = false, _ counts: @escaping @Sendable (Plan) -> [Int],
         _ lines: [Line]
     ) -> Section {
         Section(
@@ -52,7 +54,7 @@ extension Section {
                 return lines.indices.map { index in
                     Series(name: lines[index].name, figures: columns.map { $0[index] })
                 }
-            })
+            }, isCharted: isCharted)
     }
 
     private static func column(_ lines: [Line], _ count: Int, _ plan: Plan) -> [Quartiles?] {

@@ -43,6 +43,14 @@ nonisolated func report(_ options: Options) -> Int32 {
         told("\n" + Table.text(report.tables[index]))
     }
     if options.json { tell(report.json) }
+    if let file = options.svg {
+        do {
+            try Chart(report).svg.write(toFile: file, atomically: true, encoding: .utf8)
+        } catch {
+            complain("The chart could not be written: \(error)")
+            return 2
+        }
+    }
     let missed = report.rows.filter { $0.isReached == false }.map {
         "\n    \($0.name), against \($0.baseline ?? "none")"
     }
