@@ -10,14 +10,7 @@ func now() -> UInt64 {
 
 /// Samples a loop, which is passed how often to repeat the operation.
 func loop(_ plan: Plan, _ body: @escaping (Int) -> Void) -> Sampler {
-    // The first runs only find out how many repetitions fill a sample, and warm up.
-    var repetitions = 1
-    while true {
-        let start = now()
-        body(repetitions)
-        if now() - start >= plan.sampleTime { break }
-        repetitions *= 2
-    }
+    let repetitions = repetitions(filling: plan.sampleTime, body)
     return {
         let start = now()
         body(repetitions)
@@ -25,23 +18,35 @@ func loop(_ plan: Plan, _ body: @escaping (Int) -> Void) -> Sampler {
     }
 }
 
-/// Takes samples of both in turn, A B A B and so on: whatever slows the machine down for a while slows down both.
-func interleaved(_ measured: Sampler, _ baseline: Sampler, for time: UInt64) -> [Outcome.Pair] {
-    // Thrown away: it warms up.
-    _ = measured()
-    _ = baseline()
-    var pairs: [Outcome.Pair] = []
+/// Finds out how many repetitions fill some time, and warms up.
+func repetitions(filling time: UInt64, _ body: (Int) -> Void) -> Int {
+    var repetitions = 1
+    while true {
+        let start = now()
+        body(repetitions)
+        if now() - start >= time { return repetitions }
+        repetitions *= 2
+    }
+}
+
+/// Takes samples of all in turn, A B A B and so on: whatever slows the machine down for a while slows down all.
+///
+/// - Returns: The samples of each, as many of one as of another.
+func interleaved(_ samplers: [Sampler], for time: UInt64) -> [[Double]] {
+    // Thrown away: they warm up.
+    for sampler in samplers { _ = sampler() }
+    var samples = [[Double]](repeating: [], count: samplers.count)
     let start = now()
+    var turns = 0
     repeat {
-        let first = measured()
-        let second = baseline()
-        pairs.append(Outcome.Pair(measured: first, baseline: second))
-    } while pairs.count < 3 || now() - start < time
-    return pairs
+        for (index, sampler) in samplers.enumerated() { samples[index].append(sampler()) }
+        turns += 1
+    } while turns < 3 || now() - start < time
+    return samples
 }
 
 /// What lies in the middle, and how far a quarter of the samples lies from it on either side.
-struct Quartiles {
+struct Quartiles: Encodable {
     let low: Double
     let median: Double
     let high: Double

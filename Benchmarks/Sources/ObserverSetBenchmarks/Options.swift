@@ -2,20 +2,23 @@
 struct Options {
     /// Print the report as JSON.
     private(set) var json = false
-    /// Run only the rows whose name contains this text.
+    /// Run only the rows and tables whose name contains this text.
     private(set) var filter: String?
-    /// Fail if a row misses its reach.
+    /// Where to write the chart.
+    private(set) var svg: String?
+    /// Fail if a row misses its reach, after it has been measured again.
     private(set) var check = false
     /// Take few samples: enough to see that everything runs, not to judge a figure.
     private(set) var quick = false
 
     static let usage = """
-        usage: ObserverSetBenchmarks [--json] [--filter TEXT] [--check] [--quick]
+        usage: ObserverSetBenchmarks [--json] [--filter TEXT] [--check] [--quick] [--svg FILE]
 
           --json         print the report as JSON
-          --filter TEXT  run only the rows whose name contains TEXT
-          --check        exit with 1 if a row misses its reach
+          --filter TEXT  run only the rows and tables whose name contains TEXT
+          --check        exit with 1 if a row misses its reach; one that does is measured again, up to twice
           --quick        take few samples, to see that everything runs
+          --svg FILE     write a chart, of tables that are run for it whatever the filter
         """
 
     /// Reads arguments; nil if one is not understood.
@@ -29,13 +32,22 @@ struct Options {
             case "--filter":
                 guard let text = rest.next() else { return nil }
                 filter = text
+            case "--svg":
+                guard let file = rest.next() else { return nil }
+                svg = file
             default: return nil
             }
         }
     }
 
-    func includes(_ row: Row) -> Bool {
+    func includes(_ row: Row) -> Bool { includes(row.name) }
+
+    func includes(_ section: Section) -> Bool {
+        includes(section.name) || section.isCharted && svg != nil
+    }
+
+    private func includes(_ name: String) -> Bool {
         guard let filter else { return true }
-        return row.name.lowercased().contains(filter.lowercased())
+        return name.lowercased().contains(filter.lowercased())
     }
 }

@@ -26,14 +26,23 @@ enum Reach {
 /// How much time a row may take.
 struct Plan {
     /// How often everything is built anew: where objects happen to lie in memory is a part of what one measures.
+    ///
+    /// Many, since there are such places in which the shortest of loops takes half as long again as in others.
     let rounds: Int
     /// How long to repeat in each round, in nanoseconds.
     let roundTime: UInt64
     /// How long one sample of a loop takes, in nanoseconds: long against the clock's own cost, short against a time slice.
     let sampleTime: UInt64
 
-    static let full = Plan(rounds: 10, roundTime: 500_000_000, sampleTime: 300_000)
-    static let quick = Plan(rounds: 1, roundTime: 20_000_000, sampleTime: 100_000)
+    /// Up to how many observers to follow the cost.
+    let observers: Int
+    /// How many mixed operations to look for spikes in.
+    let operations: Int
+
+    static let full = Plan(
+        rounds: 25, roundTime: 200_000_000, sampleTime: 300_000, observers: 1_000_000, operations: 10_000_000)
+    static let quick = Plan(
+        rounds: 1, roundTime: 20_000_000, sampleTime: 100_000, observers: 1000, operations: 100_000)
 }
 
 /// What a row has measured.
@@ -61,7 +70,8 @@ extension Row {
             var pairs: [Outcome.Pair] = []
             for _ in 0..<plan.rounds {
                 let (measured, baseline) = sides(plan)
-                pairs += interleaved(measured, baseline, for: plan.roundTime)
+                let samples = interleaved([measured, baseline], for: plan.roundTime)
+                pairs += zip(samples[0], samples[1]).map { Outcome.Pair(measured: $0, baseline: $1) }
             }
             return .pairs(pairs)
         }

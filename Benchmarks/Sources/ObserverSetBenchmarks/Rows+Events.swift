@@ -63,6 +63,7 @@ enum EventRows {
 
     private static func set() -> ObserverSet<Int> { NotifyRows.nonisolatedSet(1) }
 
+    @inline(never)
     private static func publisher() -> EventPublisher {
         let publisher = EventPublisher()
         let counter = Counter()

@@ -8,7 +8,8 @@ enum HopRows {
             .comparing(
                 "notify to another actor, 1 producer", to: "a Task { } for each value", reach: .time(atMost: 0.2)
             ) { plan in
-                let count = Int(plan.sampleTime / 100)
+                // Long against the time that a busy machine takes to wake the receiver.
+                let count = Int(plan.sampleTime / 10)
                 return (posting(count), launching(count))
             }
         ]

@@ -19,8 +19,8 @@ enum LocalRows {
         }
     }
 
-    // Once in the program, and like no other literal of this file: identical functions are merged, and one of them is then
-    // reached through a jump.
+    // Closures as in `NotifyRows`: each once in the program, and none like another.
+
     @inline(never)
     private static func localSet(_ count: Int) -> LocalObserverSet<Int> {
         let set = LocalObserverSet<Int>()
@@ -29,10 +29,11 @@ enum LocalRows {
         return set
     }
 
+    @inline(never)
     private static func closureLoop(_ count: Int) -> ClosureLoop {
         let loop = ClosureLoop(capacity: count)
         let counter = Counter()
-        for _ in 0..<count { loop.addNonisolated { counter.value &+= $0 } }
+        for _ in 0..<count { loop.addNonisolated { counter.value &-= $0 } }
         return loop
     }
 
@@ -65,7 +66,7 @@ enum LocalRows {
     @inline(never)
     private static func change(_ set: LocalObserverSet<Int>, _ counter: Counter, _ repetitions: Int) {
         for _ in 0..<repetitions {
-            let token = set.add { counter.value &-= $0 }
+            let token = set.add { counter.value = $0 }
             token.remove()
         }
     }
@@ -73,7 +74,7 @@ enum LocalRows {
     @inline(never)
     private static func change(_ set: ObserverSet<Int>, _ counter: Counter, _ repetitions: Int) {
         for _ in 0..<repetitions {
-            let token = set.addNonisolated { counter.value ^= $0 }
+            let token = set.addNonisolated { counter.value = $0 }
             token.remove()
         }
     }

@@ -33,7 +33,7 @@ enum OwnerRows {
     private static func closureLoop(_ count: Int, _ plan: Plan) -> Sampler {
         let line = WeakLoop(capacity: count)
         let owners = (0..<count).map { _ in Owner() }
-        for owner in owners { line.add(owner) { owner, value in owner.value &+= value } }
+        for owner in owners { line.add(owner) { owner, value in owner.value &-= value } }
         return keeping(owners, loop(plan) { repetitions in notify(line, repetitions) })
     }
 

@@ -9,7 +9,8 @@ enum SequenceRows {
                 "`values()`: notify to one waiting consumer, per element", to: "`AsyncStream` yield",
                 reach: .time(atMost: 1.2)
             ) { plan in
-                let count = Int(plan.sampleTime / 100)
+                // Long against the time that a busy machine takes to wake the receiver.
+                let count = Int(plan.sampleTime / 10)
                 return (notifying(count), yielding(count))
             }
         ]

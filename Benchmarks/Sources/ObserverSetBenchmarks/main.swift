@@ -20,28 +20,48 @@ nonisolated func run(_ arguments: some Sequence<String>) -> Int32 {
 
 nonisolated func report(_ options: Options) -> Int32 {
     let rows = allRows.filter(options.includes)
-    guard !rows.isEmpty else {
-        complain("There is no row whose name contains \"\(options.filter ?? "")\".")
+    let sections = Section.all.filter(options.includes)
+    let count = rows.count + sections.count
+    guard count > 0 else {
+        complain("There is no row and no table whose name contains \"\(options.filter ?? "")\".")
         return 2
     }
     let plan = options.quick ? Plan.quick : Plan.full
-    if !options.json { tell(Table.head) }
-    var lines: [Line] = []
-    for (number, row) in rows.enumerated() {
-        complain("[\(number + 1)/\(rows.count)] \(row.name)")
-        let line = Line(row, row.measure(plan))
-        if !options.json { tell(Table.line(line)) }
-        lines.append(line)
+    // For a reader; a tool is told everything at the end.
+    func told(_ text: String) { if !options.json { tell(text) } }
+    var report = Report()
+    told("\(report.conditions)\n")
+    if !rows.isEmpty { told(Table.head) }
+    for (index, row) in rows.enumerated() {
+        complain("[\(index + 1)/\(count)] \(row.name)")
+        report.rows.append(Line.measuring(row, plan, atMost: options.check ? 3 : 1))
+        told(Table.line(report.rows[index]))
     }
-    let missed = lines.count { $0.isReached == false }
-    if options.json { tell(json(lines)) }
-    complain(missed == 0 ? "Every row reaches what it is to reach." : "\(missed) of \(rows.count) rows miss.")
-    return options.check && missed > 0 ? 1 : 0
+    for (index, section) in sections.enumerated() {
+        complain("[\(rows.count + index + 1)/\(count)] \(section.name)")
+        report.tables.append(section.result(plan))
+        told("\n" + Table.text(report.tables[index]))
+    }
+    if options.json { tell(report.json) }
+    if let file = options.svg {
+        do {
+            try Chart(report).svg.write(toFile: file, atomically: true, encoding: .utf8)
+        } catch {
+            complain("The chart could not be written: \(error)")
+            return 2
+        }
+    }
+    let missed = report.rows.filter { $0.isReached == false }.map {
+        "\n    \($0.name), against \($0.baseline ?? "none")"
+    }
+    complain(
+        missed.isEmpty ? "No row misses what it is to reach." : "These miss what they are to reach:" + missed.joined())
+    return options.check && !missed.isEmpty ? 1 : 0
 }
 
 nonisolated var allRows: [Row] {
     NotifyRows.all + OwnerRows.all + ChangeRows.all + ThreadRows.all + HopRows.all + MemoryRows.all + EventRows.all
-        + DelegateRows.all + SequenceRows.all + LocalRows.all
+        + DelegateRows.all + SequenceRows.all + LocalRows.all + PeerRows.all
 }
 
 /// Writes to the standard output at once, so that a long run can be watched.

@@ -1,0 +1,67 @@
+import Dispatch
+
+/// The design of the article "Let's Build Swift Notifications", written anew: a serial queue guards an array of entries
+/// with weak owners; a pass takes the living out of it on the queue, drops the dead, and then calls.
+final class QueueSet<Parameters>: @unchecked Sendable {
+    final class Entry {
+        fileprivate weak let owner: AnyObject?
+        fileprivate let method: (AnyObject) -> (Parameters) -> Void
+
+        fileprivate init(owner: AnyObject, method: @escaping (AnyObject) -> (Parameters) -> Void) {
+            self.owner = owner
+            self.method = method
+        }
+    }
+
+    private let queue = DispatchQueue(label: "QueueSet")
+    private var entries: [Entry] = []
+
+    @discardableResult
+    func add<Owner: AnyObject>(_ owner: Owner, _ method: @escaping (Owner) -> (Parameters) -> Void) -> Entry {
+        let entry = Entry(owner: owner) { method($0 as! Owner) }
+        queue.sync { entries.append(entry) }
+        return entry
+    }
+
+    func remove(_ entry: Entry) {
+        queue.sync { entries = entries.filter { $0 !== entry } }
+    }
+
+    func notify(_ parameters: Parameters) {
+        var calls: [(Parameters) -> Void] = []
+        queue.sync {
+            for entry in entries {
+                if let owner = entry.owner { calls.append(entry.method(owner)) }
+            }
+            entries = entries.filter { $0.owner != nil }
+        }
+        for call in calls { call(parameters) }
+    }
+}
+
+/// Unchecked: it is filled by one thread, before others come.
+final class QueuePeer: Peer, @unchecked Sendable {
+    private let set = QueueSet<Int>()
+    private var owners: [Owner] = []
+
+    func add(_ count: Int) { add(count, Owner.receive) }
+
+    func addReading(_ count: Int) { add(count, Owner.check) }
+
+    private func add(_ count: Int, _ method: @escaping (Owner) -> (Int) -> Void) {
+        for _ in 0..<count {
+            let owner = Owner()
+            owners.append(owner)
+            set.add(owner, method)
+        }
+    }
+
+    func notify(_ repetitions: Int) {
+        for value in 0..<repetitions { set.notify(value) }
+    }
+
+    func change(_ repetitions: Int) {
+        let owner = Owner()
+        for _ in 0..<repetitions { set.remove(set.add(owner, Owner.receive)) }
+    }
+}

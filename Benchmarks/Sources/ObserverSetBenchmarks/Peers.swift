@@ -1,0 +1,54 @@
+/// Something that notifies, so that many can be put to the same test.
+///
+/// Each loops by itself, and forms its closures as literals at the call that adds them, as one would who uses it.
+protocol Peer: AnyObject, Sendable {
+    init()
+    /// Adds observers that add up what they are told.
+    func add(_ count: Int)
+    /// Adds observers that read what they share and never write it, for threads that notify at once.
+    func addReading(_ count: Int)
+    func notify(_ repetitions: Int)
+    /// Adds an observer and removes it, time and again.
+    func change(_ repetitions: Int)
+}
+
+extension Peer {
+    func addReading(_ count: Int) { preconditionFailure("it belongs to one thread") }
+
+    func change(_ repetitions: Int) { preconditionFailure("it cannot remove one of many") }
+}
+
+/// A peer and what the report says about it.
+struct System: Sendable {
+    let name: String
+    let peer: any Peer.Type
+    /// The most observers that it is measured with.
+    var limit = 1_000_000
+
+    static let ours = System(name: "ObserverSet, add", peer: SetPeer.self)
+    static let nonisolated = System(name: "ObserverSet, addNonisolated", peer: NonisolatedPeer.self)
+    static let owners = System(name: "ObserverSet, weak owners", peer: OwnerPeer.self)
+    static let local = System(name: "LocalObserverSet", peer: LocalPeer.self)
+    static let loop = System(name: "limit: loop without retains", peer: LoopPeer.self)
+    static let array = System(name: "[(Int) -> Void] in a class", peer: ArrayPeer.self)
+    static let queue = System(name: "serial queue, weak owners", peer: QueuePeer.self)
+    static let center = System(name: "NotificationCenter", peer: CenterPeer.self)
+    static let bridge = System(name: "NotificationCenter, our bridge", peer: BridgePeer.self)
+    /// With fewer observers than others, since each takes most of a kilobyte.
+    static let tracking = System(name: "withObservationTracking", peer: TrackingPeer.self, limit: 100_000)
+    /// One, or none where the system has no such thing.
+    static var messages: [System] {
+        guard #available(macOS 26, *) else { return [] }
+        return [System(name: "NotificationCenter, messages", peer: MessagePeer.self)]
+    }
+
+    func limited(to count: Int) -> System {
+        System(name: name, peer: peer, limit: count)
+    }
+
+    func make(_ count: Int) -> any Peer {
+        let result = peer.init()
+        result.add(count)
+        return result
+    }
+}

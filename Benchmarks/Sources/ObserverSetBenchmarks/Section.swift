@@ -1,0 +1,85 @@
+/// A table of figures that are told and not judged: how cost grows.
+struct Section: Sendable {
+    let name: String
+    /// What the figures are.
+    let unit: String
+    /// What the columns are.
+    let columns: @Sendable (Plan) -> [String]
+    let measure: @Sendable (Plan) -> [Series]
+    /// Whether the chart shows it.
+    var isCharted = false
+
+    /// One line of the table.
+    struct Series: Encodable {
+        let name: String
+        /// A figure for each column; nil where there is nothing to measure.
+        let figures: [Quartiles?]
+    }
+
+    /// What was measured.
+    struct Result: Encodable {
+        let name: String
+        let unit: String
+        let columns: [String]
+        let series: [Series]
+    }
+
+    func result(_ plan: Plan) -> Result {
+        Result(name: name, unit: unit, columns: columns(plan), series: measure(plan))
+    }
+
+    static let all = Scaling.sections + [Scaling.contention, Spikes.section]
+}
+
+extension Section {
+    /// What is measured for a series of counts, each of several systems in turn.
+    struct Line: Sendable {
+        let name: String
+        /// Makes what takes one sample with so many, or nil if that makes no sense.
+        let sampler: @Sendable (Int, Plan) -> Sampler?
+    }
+
+    /// Times against counts.
+    static func against(
+        _ name: String, unit: String, isCharted: Bool = false, _ counts: @escaping @Sendable (Plan) -> [Int],
+        _ lines: [Line]
+    ) -> Section {
+        Section(
+            name: name, unit: unit, columns: { plan in counts(plan).map(short) },
+            measure: { plan in
+                let columns = counts(plan).map { count in
+                    progress("\(name), \(short(count))")
+                    return column(lines, count, plan)
+                }
+                return lines.indices.map { index in
+                    Series(name: lines[index].name, figures: columns.map { $0[index] })
+                }
+            }, isCharted: isCharted)
+    }
+
+    private static func column(_ lines: [Line], _ count: Int, _ plan: Plan) -> [Quartiles?] {
+        var samples = [[Double]](repeating: [], count: lines.count)
+        // Fewer rounds than for what is judged, since there is much to see.
+        for _ in 0..<min(3, plan.rounds) {
+            let samplers = lines.map { $0.sampler(count, plan) }
+            let present = samplers.indices.filter { samplers[$0] != nil }
+            let taken = interleaved(samplers.compactMap(\.self), for: plan.roundTime)
+            for (index, some) in zip(present, taken) { samples[index] += some }
+        }
+        return samples.map { $0.isEmpty ? nil : Quartiles($0) }
+    }
+
+    /// A count as it stands above a column.
+    private static func short(_ count: Int) -> String {
+        switch count {
+        case 1_000_000...: "\(count / 1_000_000)M"
+        case 1000...: "\(count / 1000)k"
+        default: "\(count)"
+        }
+    }
+
+    /// Tells on the side how far a long run is.
+    private static func progress(_ text: String) {
+        complain("    " + text)
+    }
+}
