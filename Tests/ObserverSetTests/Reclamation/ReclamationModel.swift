@@ -1,4 +1,4 @@
-/// A small model of the reclamation in `Core`, for `Explorer` to try in every interleaving.
+/// A small model of the reclamation in `Core`, for `Exploration` to try in every interleaving.
 ///
 /// One step is one access of `Readers`, `Registry+Reclaim.swift`, `Pass` or the lock to what threads share. What only
 /// the lock's holder touches (the lists of what is retired) changes together with the step beside it.
@@ -11,7 +11,7 @@
 ///
 /// What it leaves out: how slots are published to passes (`Snapshot.count`, acquiring), the relaxed mark of a removed
 /// slot (a pass that misses it is one that may reach the item, which the model supposes of all), who keeps the registry
-/// alive, and the weak owners.
+/// alive, the weak owners, and several items unlinked in one critical section.
 ///
 /// By default memory is sequentially consistent. With `isWeak`, each thread has a buffer of its latest stores, first in,
 /// first out, and an unlocking may reach threads late:
@@ -31,40 +31,63 @@ struct Scenario: Sendable {
     var isWeak = false
     var fault: ReclamationFault?
 
-    init(_ name: String, seats: Int = 0, _ threads: [[Act]]) {
+    /// The threads are given by what each does, see `Instruction`.
+    init(_ name: String, seats: Int = 0, _ threads: String...) {
         self.name = name
         self.seats = seats
-        self.isWeak = isWeak
-        programs = threads.map { Instruction.program($0) }
+        programs = threads.map(Instruction.program)
     }
 
-    var onWeakMemory: Scenario {
+    func with(_ fault: ReclamationFault? = nil, isWeak: Bool) -> Scenario {
         var copy = self
-        copy.isWeak = true
-        return copy
-    }
-
-    func with(_ fault: ReclamationFault) -> Scenario {
-        var copy = fault.needsWeakMemory ? onWeakMemory : self
+        copy.isWeak = isWeak
         copy.fault = fault
         return copy
     }
 
-    /// Threads that may change places in a state without a difference.
-    ///
-    /// Not where threads go on for ever: there it matters who moved.
-    func isTwin(_ thread: Int) -> Bool {
-        thread > 0 && seats < 2 && programs[thread] == programs[thread - 1] && programs[thread].last != .again
-    }
-
     var start: ModelState {
         var state = ModelState()
-        for (index, program) in programs.enumerated() {
-            var thread = ModelThread()
-            thread.step = program[0].firstStep
-            state.threads[index] = thread.word
-        }
+        for (index, program) in programs.enumerated() { state[index].step = program[0].firstStep }
         return state
+    }
+}
+
+/// What a thread does next, as a character of its program.
+enum Instruction: Sendable, Equatable {
+    /// `(` begins a pass, and `)` ends it; passes may be nested twice.
+    case enter(depth: Int)
+    case leave(depth: Int)
+    /// `0` to `7`: ends a registration, that is, unlinks that item.
+    case remove(UInt8)
+    /// `+`: takes the lock and unlinks nothing.
+    case append
+    /// `*`: begins again, for ever.
+    case again
+
+    static func program(_ text: String) -> [Instruction] {
+        var depth = 0
+        return text.map { character in
+            switch character {
+            case "(":
+                depth += 1
+                return .enter(depth: depth - 1)
+            case ")":
+                depth -= 1
+                return .leave(depth: depth)
+            case "+": return .append
+            case "*": return .again
+            default: return .remove(1 << UInt8(character.wholeNumberValue!))
+            }
+        }
+    }
+
+    var firstStep: ModelStep {
+        switch self {
+        case .enter: .readParity
+        case .leave: .countOut
+        case .remove, .append: .lock
+        case .again: .finished
+        }
     }
 }
 
@@ -72,6 +95,8 @@ struct Scenario: Sendable {
 enum ReclamationFault: String, CaseIterable, Sendable {
     /// What is retired is detached when only one parity was seen empty after the unlinking.
     case flipsTwiceAtOnce, detachesAfterOneFlip, quickWayLooksAtOneCount
+    /// Passes that came in on a stripe are not looked for.
+    case stripesAreIgnored
     /// A pass leaves before its walk, or another side than it came in on.
     case countsOutBeforeWalking, leavesOpenSide
     /// Who makes the last obstacle vanish does not look whether something waits.
@@ -88,101 +113,6 @@ enum ReclamationFault: String, CaseIterable, Sendable {
         case .headLoadIsRelaxed, .countInIsReleasing, .headStoreIsReleasing, .countLoadsAreAcquiring: true
         case .countOutIsReleasing, .flagLoadIsRelaxed, .noFenceAfterUnlocking, .noFenceBeforeTry: true
         default: false
-        }
-    }
-}
-
-/// What a thread does.
-enum Act: Sendable {
-    case notify([Act])
-    /// Ends a registration: unlinks that item.
-    case remove(Int)
-    /// Takes the lock and unlinks nothing, as `append` does.
-    case append
-    /// Begins again, for ever.
-    case again
-
-    static var notify: Act { .notify([]) }
-}
-
-enum Instruction: Sendable, Equatable {
-    case enter(depth: Int)
-    case leave(depth: Int)
-    case change(item: Int?)
-    case again
-
-    static func program(_ acts: [Act], depth: Int = 0) -> [Instruction] {
-        acts.flatMap { act -> [Instruction] in
-            switch act {
-            case .notify(let inner):
-                [.enter(depth: depth)] + program(inner, depth: depth + 1) + [.leave(depth: depth)]
-            case .remove(let item): [.change(item: item)]
-            case .append: [.change(item: nil)]
-            case .again: [.again]
-            }
-        }
-    }
-
-    var firstStep: ModelStep {
-        switch self {
-        case .enter: .readParity
-        case .leave: .countOut
-        case .change: .lock
-        case .again: .finished
-        }
-    }
-
-    var depth: Int {
-        switch self {
-        case .enter(let depth), .leave(let depth): depth
-        case .change, .again: 0
-        }
-    }
-}
-
-enum ModelStep: UInt8, Sendable {
-    // A pass.
-    case readParity, loadStripes, countIn, loadHead
-    case countOut, walkLate, installStripes, lookAtFlag, tryAfterLeaving
-    // A change.
-    case lock, unlink, lookAtBothCounts, raiseFlag
-    case lookAtIdleCount, flip, flipAnyway, lowerFlag, unlock
-    case lookAgain, lookAtIdleCountAgain, tryAgain
-    case release
-    case finished
-}
-
-/// A store that has been made, and perhaps not yet reached memory.
-enum ModelStore: Equatable, Sendable {
-    case unlink(UInt64)
-    case flag(Bool)
-    case flip
-    case unlock
-    case installStripes
-    /// Of a count, by its place: parity, or 2 + 2 * seat + parity.
-    case add(Int)
-    case subtract(Int)
-
-    var code: UInt64 {
-        switch self {
-        case .unlink(let item): 1 + UInt64(item.trailingZeroBitCount)
-        case .flag(let isRaised): isRaised ? 5 : 6
-        case .flip: 7
-        case .unlock: 8
-        case .installStripes: 9
-        case .add(let place): 10 + 2 * UInt64(place)
-        case .subtract(let place): 11 + 2 * UInt64(place)
-        }
-    }
-
-    init(code: UInt64) {
-        switch code {
-        case 1...4: self = .unlink(1 << (code - 1))
-        case 5, 6: self = .flag(code == 5)
-        case 7: self = .flip
-        case 8: self = .unlock
-        case 9: self = .installStripes
-        default: self = code % 2 == 0 ? .add(Int(code - 10) / 2) : .subtract(Int(code - 10) / 2)
         }
     }
 }

@@ -7,15 +7,14 @@
 ///  - there is no way round in circles, with all threads that have not ended taking part, while something is retired
 ///    (liveness, with fairness: a thread that stands still in an observer may keep what it reaches).
 struct Exploration {
-    private(set) var steps = 0
     /// What does not hold, and how it comes about.
     private(set) var failure: Failure?
 
     var stateCount: Int { states.count }
 
-    struct Failure: Equatable {
+    struct Failure {
         let what: Kind
-        /// What the threads did until then; without the way there, the circle.
+        /// What the threads did until then; of a circle, the way there.
         let trace: String
 
         enum Kind: Equatable {
@@ -39,6 +38,8 @@ struct Exploration {
         let thread: UInt8
     }
 
+    private var threads: Range<Int> { scenario.programs.indices }
+
     init(_ scenario: Scenario) {
         self.scenario = scenario
         reach(scenario.start, from: -1, by: 0)
@@ -50,7 +51,6 @@ struct Exploration {
             index += 1
         }
         firstEdges.append(Int32(edges.count))
-        steps = edges.count
         if failure == nil { findCircles() }
     }
 
@@ -59,37 +59,21 @@ struct Exploration {
     private mutating func expand(_ index: Int) {
         let state = states[index]
         let before = edges.count
-        for thread in 0..<scenario.programs.count {
-            let word = state.threads[thread]
-            if ModelThread.buffer(word) != 0 { reach(flushing(thread, in: state), from: index, by: thread) }
-            var move = ModelMove(
-                scenario: scenario, index: thread, elsewhere: buffers(in: state, but: thread),
-                memory: ModelMemory(state.shared), thread: ModelThread(word))
-            if move.mayMissUnlocking {
-                var other = move
-                if other.take(missesUnlocking: true) { reach(state.after(other), from: index, by: thread) }
+        for thread in threads {
+            if state[thread].hasStores { reach(flushing(thread, in: state), from: index, by: thread) }
+            let move = ModelMove(scenario, of: thread, in: state)
+            for missesUnlocking in [false, true] where !missesUnlocking || move.mayMissUnlocking {
+                guard let next = move.result(missesUnlocking: missesUnlocking) else { continue }
+                reach(next, from: index, by: thread)
             }
-            if move.take(missesUnlocking: false) { reach(state.after(move), from: index, by: thread) }
         }
-        if edges.count == before {
-            let haveEnded = scenario.programs.indices.allSatisfy { ModelThread(state.threads[$0]).step == .finished }
-            let fault = haveEnded ? ModelMemory(state.shared).fault : "the threads wait for each other"
-            if let fault { fail(.endsBadly(fault), at: index) }
-        }
+        guard edges.count == before else { return }
+        let haveEnded = threads.allSatisfy { state[$0].step == .finished }
+        let fault = haveEnded ? state.memory.fault : "the threads wait for each other"
+        if let fault { fail(.endsBadly(fault), at: index) }
     }
 
-    private mutating func reach(_ reached: ModelState, from origin: Int, by thread: Int) {
-        var state = reached
-        // Insertion sort of threads that do the same.
-        for index in scenario.programs.indices where scenario.isTwin(index) {
-            var place = index
-            while scenario.isTwin(place), state.threads[place] < state.threads[place - 1] {
-                let word = state.threads[place]
-                state.threads[place] = state.threads[place - 1]
-                state.threads[place - 1] = word
-                place -= 1
-            }
-        }
+    private mutating func reach(_ state: ModelState, from origin: Int, by thread: Int) {
         let fresh = Int32(states.count)
         let id = ids[state] ?? fresh
         edges.append(Edge(state: id, thread: UInt8(thread)))
@@ -97,33 +81,21 @@ struct Exploration {
         ids[state] = id
         states.append(state)
         origins.append(Edge(state: Int32(origin), thread: UInt8(thread)))
-        var reach: UInt64 = 0
-        for index in scenario.programs.indices { reach |= ModelThread.reach(state.threads[index]) }
-        if reach & ModelMemory(state.shared).released != 0 { fail(.walksWhatIsReleased, at: Int(id)) }
+        let reach = threads.reduce(0) { $0 | state[$1].outer.reach | state[$1].inner.reach }
+        if reach & state.memory.released != 0 { fail(.walksWhatIsReleased, at: Int(id)) }
     }
 
     /// The thread's oldest store reaches memory.
-    private func flushing(_ index: Int, in state: ModelState) -> ModelState {
+    private func flushing(_ thread: Int, in state: ModelState) -> ModelState {
         var state = state
-        var memory = ModelMemory(state.shared)
-        var thread = ModelThread(state.threads[index])
-        let store = thread.dequeue()
-        memory.apply(store)
-        state.shared = memory.word
-        state.threads[index] = thread.word
-        if store == .unlock {
-            for other in scenario.programs.indices where other != index {
-                var thread = ModelThread(state.threads[other])
-                thread.mayMissUnlocking = thread.step != .finished
-                state.threads[other] = thread.word
+        let store = state[thread].dequeue()
+        state.memory.apply(store)
+        if store.kind == .unlock {
+            for other in threads where other != thread {
+                state[other].mayMissUnlocking = state[other].step != .finished
             }
         }
         return state
-    }
-
-    private func buffers(in state: ModelState, but thread: Int) -> [UInt64] {
-        guard scenario.isWeak else { return [] }
-        return scenario.programs.indices.filter { $0 != thread }.map { ModelThread.buffer(state.threads[$0]) }
     }
 
     // MARK: Circles
@@ -168,9 +140,8 @@ struct Exploration {
 
     private mutating func check(_ members: ArraySlice<Int>, _ component: [Int32]) {
         let state = states[members.first!]
-        let memory = ModelMemory(state.shared)
-        guard memory.released != memory.unlinked else { return }
-        var missing = Set(scenario.programs.indices.filter { ModelThread(state.threads[$0]).step != .finished })
+        guard state.memory.released != state.memory.unlinked else { return }
+        var missing = Set(threads.filter { state[$0].step != .finished })
         for member in members {
             for edge in edges[Int(firstEdges[member])..<Int(firstEdges[member + 1])]
             where component[Int(edge.state)] == component[member] {
@@ -186,23 +157,11 @@ struct Exploration {
     private mutating func fail(_ what: Failure.Kind, at index: Int) {
         guard failure == nil else { return }
         var lines: [String] = []
-        var index = index
-        while origins[index].state >= 0 {
-            let origin = Int(origins[index].state)
-            let thread = Int(origins[index].thread)
-            let word = states[origin].threads[thread]
-            lines.append("thread \(thread): \(ModelThread(word).step)")
-            index = origin
+        var origin = origins[index]
+        while origin.state >= 0 {
+            lines.append("thread \(origin.thread): \(states[Int(origin.state)][Int(origin.thread)].step)")
+            origin = origins[Int(origin.state)]
         }
         failure = Failure(what: what, trace: lines.reversed().joined(separator: "\n"))
-    }
-}
-
-extension ModelState {
-    fileprivate func after(_ move: ModelMove) -> ModelState {
-        var state = self
-        state.shared = move.memory.word
-        state.threads[move.index] = move.thread.word
-        return state
     }
 }
