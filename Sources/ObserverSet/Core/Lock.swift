@@ -24,7 +24,10 @@ package struct Lock<State: ~Copyable & Sendable>: ~Copyable, Sendable {
 
     @inline(__always)
     package func withLock<Result: Sendable>(_ body: (inout State) -> Result) -> Result {
-        mutex.withLock { state in
+        YieldPoint.pass()
+        defer { YieldPoint.pass() }
+        return mutex.withLock { state in
+            YieldPoint.pass()
             retellLocking()
             defer { retellUnlocking() }
             return CallOut.forbidden { body(&state) }
@@ -34,7 +37,10 @@ package struct Lock<State: ~Copyable & Sendable>: ~Copyable, Sendable {
     /// Runs `body` if nobody holds the lock, and returns nil otherwise.
     @inline(__always)
     func withLockIfAvailable<Result: Sendable>(_ body: (inout State) -> Result) -> Result? {
-        mutex.withLockIfAvailable { state in
+        YieldPoint.pass()
+        defer { YieldPoint.pass() }
+        return mutex.withLockIfAvailable { state in
+            YieldPoint.pass()
             retellLocking()
             defer { retellUnlocking() }
             return CallOut.forbidden { body(&state) }

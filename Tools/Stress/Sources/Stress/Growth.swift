@@ -1,0 +1,103 @@
+import Foundation
+import ObserverSet
+import Synchronization
+
+/// Adds, removes and lets owners die, and looks at the memory that is occupied afterwards.
+struct Growth: Sendable {
+    let operations: Int
+    let seed: UInt64
+    let mistakes: Mistakes
+
+    /// What a run may leave beyond what it had after a tenth of it.
+    private static var allowed: Int { 512 * 1_024 }
+
+    private enum Notifier: String, CaseIterable {
+        case nobody = "without notifications"
+        case itself = "with notifications"
+        case anotherThread = "with notifications from another thread"
+    }
+
+    func run() {
+        for notifier in Notifier.allCases {
+            let began = Date()
+            let census = Census()
+            let set = ObserverSet<Int>()
+            let flag = Flag()
+            if notifier == .anotherThread {
+                Thread.detachNewThread {
+                    while !flag.isSet { set.notify(0) }
+                    flag.confirm()
+                }
+            }
+            var generator = SeededGenerator(seed: seed)
+            work(operations / 10, set, census, notifier, &generator)
+            let before = residentBytes()
+            work(operations, set, census, notifier, &generator)
+            let drift = residentBytes() - before
+            flag.set()
+            if notifier == .anotherThread { flag.awaitConfirmation() }
+            set.removeAll()
+            mistakes.note(.memoryGrew, unless: drift < Self.allowed)
+            mistakes.note(.notReleased, unless: census.comes(to: 0))
+            let time = Date().timeIntervalSince(began).formatted(digits: 1)
+            say("\(operations) operations \(notifier.rawValue): \(drift / 1_024) KiB more, in \(time) s")
+        }
+    }
+
+    private func work(
+        _ count: Int, _ set: ObserverSet<Int>, _ census: Census, _ notifier: Notifier,
+        _ generator: inout SeededGenerator
+    ) {
+        var tokens: [ObserverToken] = []
+        var owners = (0..<8).map { _ in Tracked(census) }
+        for _ in 0..<count {
+            switch generator.below(8) {
+            case 0, 1:
+                let capture = Tracked(census)
+                tokens.append(set.add { _ in _ = capture.isIntact })
+                if tokens.count > 64 { tokens.remove(at: generator.below(64)).remove() }
+            case 2, 3: set.add(owners[generator.below(8)]) { _, _ in }
+            case 4: tokens.popLast()?.remove()
+            case 5, 6: owners[generator.below(8)] = Tracked(census)
+            default: if notifier == .itself { set.notify(0) }
+            }
+        }
+        tokens.forEach { $0.remove() }
+    }
+
+    /// The memory that this process really occupies.
+    private func residentBytes() -> Int {
+        #if os(Linux)
+        // A peak that has passed is no leak: glibc's `malloc_trim` gives back what is free; others do without.
+        if let symbol = unsafe dlsym(nil, "malloc_trim") {
+            _ = unsafe unsafeBitCast(symbol, to: (@convention(c) (Int) -> Int32).self)(0)
+        }
+        let text = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8)) ?? ""
+        return (text.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0)
+            * Int(sysconf(Int32(_SC_PAGESIZE)))
+        #else
+        var info = mach_task_basic_info()
+        var count = mach_msg_type_number_t(MemoryLayout<mach_task_basic_info>.size / MemoryLayout<natural_t>.size)
+        let result = unsafe withUnsafeMutablePointer(to: &info) { pointer in
+            unsafe pointer.withMemoryRebound(to: integer_t.self, capacity: Int(count)) {
+                unsafe task_info(mach_task_self_, task_flavor_t(MACH_TASK_BASIC_INFO), $0, &count)
+            }
+        }
+        return result == KERN_SUCCESS ? Int(info.resident_size) : 0
+        #endif
+    }
+}
+
+/// Ends another thread, and learns that it has ended.
+private final class Flag: Sendable {
+    private let phase = Atomic<Int>(0)
+
+    var isSet: Bool { phase.load(ordering: .acquiring) > 0 }
+
+    func set() { phase.store(1, ordering: .releasing) }
+    func confirm() { phase.store(2, ordering: .releasing) }
+
+    func awaitConfirmation() {
+        while phase.load(ordering: .acquiring) < 2 { sched_yield() }
+    }
+}
