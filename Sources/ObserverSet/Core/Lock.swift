@@ -27,7 +27,6 @@ package struct Lock<State: ~Copyable & Sendable>: ~Copyable, Sendable {
         YieldPoint.pass()
         defer { YieldPoint.pass() }
         return mutex.withLock { state in
-            YieldPoint.pass()
             retellLocking()
             defer { retellUnlocking() }
             return CallOut.forbidden { body(&state) }
@@ -40,7 +39,6 @@ package struct Lock<State: ~Copyable & Sendable>: ~Copyable, Sendable {
         YieldPoint.pass()
         defer { YieldPoint.pass() }
         return mutex.withLockIfAvailable { state in
-            YieldPoint.pass()
             retellLocking()
             defer { retellUnlocking() }
             return CallOut.forbidden { body(&state) }
@@ -50,6 +48,7 @@ package struct Lock<State: ~Copyable & Sendable>: ~Copyable, Sendable {
     /// Before the state is touched: passing it on already counts.
     @inline(__always)
     private func retellLocking() {
+        YieldPoint.pass()
         #if OBSERVERSET_TSAN
         _ = witness.load(ordering: .acquiring)
         #endif
@@ -57,6 +56,7 @@ package struct Lock<State: ~Copyable & Sendable>: ~Copyable, Sendable {
 
     @inline(__always)
     private func retellUnlocking() {
+        YieldPoint.pass()
         #if OBSERVERSET_TSAN
         witness.wrappingAdd(1, ordering: .releasing)
         #endif
