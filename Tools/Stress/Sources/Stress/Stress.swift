@@ -28,12 +28,12 @@ enum Stress {
     }
 
     private static func storms(_ options: Options, _ mistakes: Mistakes) async {
+        watch(options.seconds)
         var total = 0
         for threads in options.threads {
             let share = options.deliveries / options.threads.count
             let seconds = options.seconds.map { $0 / Double(options.threads.count) }
             let began = Date()
-            watch(seconds)
             if threads > 1 {
                 await Meetings(threads: threads, rounds: min(20_000, share / 50 / threads), mistakes).run(for: seconds)
             }
