@@ -24,7 +24,9 @@ package struct Lock<State: ~Copyable & Sendable>: ~Copyable, Sendable {
 
     @inline(__always)
     package func withLock<Result: Sendable>(_ body: (inout State) -> Result) -> Result {
-        mutex.withLock { state in
+        YieldPoint.pass()
+        defer { YieldPoint.pass() }
+        return mutex.withLock { state in
             retellLocking()
             defer { retellUnlocking() }
             return CallOut.forbidden { body(&state) }
@@ -34,7 +36,9 @@ package struct Lock<State: ~Copyable & Sendable>: ~Copyable, Sendable {
     /// Runs `body` if nobody holds the lock, and returns nil otherwise.
     @inline(__always)
     func withLockIfAvailable<Result: Sendable>(_ body: (inout State) -> Result) -> Result? {
-        mutex.withLockIfAvailable { state in
+        YieldPoint.pass()
+        defer { YieldPoint.pass() }
+        return mutex.withLockIfAvailable { state in
             retellLocking()
             defer { retellUnlocking() }
             return CallOut.forbidden { body(&state) }
@@ -44,6 +48,7 @@ package struct Lock<State: ~Copyable & Sendable>: ~Copyable, Sendable {
     /// Before the state is touched: passing it on already counts.
     @inline(__always)
     private func retellLocking() {
+        YieldPoint.pass()
         #if OBSERVERSET_TSAN
         _ = witness.load(ordering: .acquiring)
         #endif
@@ -51,6 +56,7 @@ package struct Lock<State: ~Copyable & Sendable>: ~Copyable, Sendable {
 
     @inline(__always)
     private func retellUnlocking() {
+        YieldPoint.pass()
         #if OBSERVERSET_TSAN
         witness.wrappingAdd(1, ordering: .releasing)
         #endif

@@ -20,6 +20,7 @@ import Synchronization
     init(_ registry: Unmanaged<Registry>) {
         unsafe self.registry = unsafe registry
         self.ticket = unsafe registry._withUnsafeGuaranteedRef { $0.readers.enter() }
+        YieldPoint.pass()
         // Sequentially consistent: see "Why nothing is released too early".
         let memory = unsafe registry._withUnsafeGuaranteedRef { unsafe $0.head.load(ordering: .sequentiallyConsistent) }
         if let memory = unsafe memory {
@@ -58,6 +59,7 @@ import Synchronization
     consuming func end() {
         unsafe registry._withUnsafeGuaranteedRef { registry in
             guard registry.readers.leave(ticket) else { return }
+            YieldPoint.pass()
             if registry.hasRetired.load(ordering: .sequentiallyConsistent) { registry.reclaimAfterLeaving() }
         }
     }

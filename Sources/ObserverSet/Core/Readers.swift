@@ -38,6 +38,7 @@ import Synchronization
     @inline(__always)
     func enter() -> Ticket {
         let parity = open.load(ordering: .relaxed)
+        YieldPoint.pass()
         // Sequentially consistent, like the installation and the load in `isEmpty`; the argument is in `Registry`.
         if let stripes = unsafe stripes.load(ordering: .sequentiallyConsistent) {
             let seat = Self.seat()

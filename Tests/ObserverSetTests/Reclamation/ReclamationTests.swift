@@ -1,0 +1,79 @@
+import Foundation
+import Testing
+
+/// The argument in `Registry+Reclaim.swift`, tried on a model of it in every interleaving.
+///
+/// A machine shows few interleavings, and hides orders that a weakly ordered one may choose. `Scenario` says what the
+/// model covers and what not, `Exploration` what is looked for. It is one thread's work, of which no sanitizer learns
+/// anything.
+@Suite("Reclamation, in every interleaving", .enabled(if: !ResidentMemory.isSanitized))
+struct ReclamationTests {
+    private static let small = [
+        Scenario("a notification and a removal", "()", "0"),
+        Scenario("two notifiers and a removal", "()", "()", "0"),
+        Scenario("two notifiers and two removals", "()", "()", "01"),
+        Scenario("a notifier comes again", "()()", "()", "0"),
+        Scenario("stripes appear", seats: 1, "()()", "()", "0"),
+        Scenario("a removal inside an observer", "(0)", "()", "1"),
+        Scenario("a nested notification", "(())", "()", "0"),
+        Scenario("two writers and an addition", "()", "0", "1+"),
+        Scenario("two notifiers without end", "()*", "()*", "0"),
+    ]
+
+    private static let large = [
+        Scenario("three notifiers", "()", "()", "()", "0"),
+        Scenario("two notifiers and two writers", "()", "()", "0", "1"),
+        Scenario("both notifiers come again", "()()", "()()", "01"),
+        Scenario("stripes appear between two removals", seats: 1, "()()", "()", "01"),
+        Scenario("two stripes", seats: 2, "()()", "()", "0"),
+        Scenario("removals inside two observers", "(0)", "(1)", "2"),
+        Scenario("a nested notification and two removals", "(())", "()", "01"),
+        Scenario("a removal inside a nested notification", "((0))", "()()", "1"),
+        Scenario("stripes, without end", seats: 1, "()*", "()*", "0"),
+        Scenario("nested without end", "(())*", "()*", "0"),
+        Scenario("two removals, without end", "()*", "()*", "01"),
+    ]
+
+    @Test(
+        "Nothing is released too early, forgotten, or kept for ever", .timeLimit(.minutes(10)),
+        arguments: ProcessInfo.wantsLongTests ? small + large : small, [false, true])
+    func everyInterleaving(scenario: Scenario, isWeak: Bool) {
+        #expect(Exploration(scenario.with(isWeak: isWeak)).failure == nil)
+    }
+
+    @Test("Each mistake in the algorithm is found", .timeLimit(.minutes(5)), arguments: ReclamationFault.allCases)
+    func controls(fault: ReclamationFault) {
+        let failures = Self.small.lazy.compactMap { scenario in
+            Exploration(scenario.with(fault, isWeak: fault.needsWeakMemory)).failure?.what
+        }
+        #expect(failures.first == fault.effect)
+    }
+
+    @Test(
+        "On a machine that keeps the order, a missing order is not found", .timeLimit(.minutes(5)),
+        arguments: ReclamationFault.allCases.filter(\.needsWeakMemory),
+        ProcessInfo.wantsLongTests ? small : Array(small.prefix(2)))
+    func hidden(fault: ReclamationFault, scenario: Scenario) {
+        #expect(Exploration(scenario.with(fault, isWeak: false)).failure == nil)
+    }
+}
+
+extension ReclamationFault {
+    /// What comes of it, in the first scenario that shows it.
+    fileprivate var effect: Exploration.Failure.Kind {
+        switch self {
+        case .flipsTwiceAtOnce, .detachesAfterOneFlip, .quickWayLooksAtOneCount, .stripesAreIgnored,
+            .countsOutBeforeWalking, .flipsWhileOccupied, .headLoadIsRelaxed, .countInIsReleasing,
+            .headStoreIsReleasing, .countLoadsAreAcquiring:
+            .walksWhatIsReleased
+        case .leavesOpenSide, .flagIsIgnored, .noLookAfterUnlocking, .countOutIsReleasing, .flagLoadIsRelaxed,
+            .noFenceAfterUnlocking, .noFenceBeforeTry:
+            .endsBadly("something stays retired for ever")
+        case .countsInOnIdleSide, .triesWhileRetired: .goesRoundInCircles
+        }
+    }
+}
+
+extension Scenario: CustomTestStringConvertible {
+    var testDescription: String { name }
+}

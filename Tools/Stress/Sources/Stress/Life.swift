@@ -1,0 +1,132 @@
+import ObserverSet
+import Synchronization
+
+/// One thread's part of the storm.
+struct Life {
+    private(set) var calmNotifications = 0
+    private(set) var farNotifications = 0
+
+    private let storm: Storm
+    private let index: Int
+    private var generator: SeededGenerator
+    private var owners: [Tracked]
+    private var registrations: [Registration] = []
+    private var bag = ObserverBag()
+    private var bagged: [Registration] = []
+    private var running: [Task<Void, Never>] = []
+    private var cancelled: [Task<Void, Never>] = []
+    /// How many registrations this thread keeps, so that all threads together keep about as many as one alone.
+    private let limit: Int
+
+    init(_ storm: Storm, _ index: Int, seed: UInt64) {
+        self.storm = storm
+        self.index = index
+        generator = SeededGenerator(seed: seed &+ UInt64(index) &* 7_919)
+        owners = [storm.owner(), storm.owner()]
+        limit = max(2, 24 / storm.threads)
+    }
+
+    mutating func step() {
+        let set = generator.below(2) == 0 ? storm.calm : storm.wild
+        switch generator.below(1_000) {
+        case 0..<420: notify(set)
+        case 420..<520: keep(storm.add(to: set))
+        case 520..<620: keep(storm.add(to: set, owner: owners[generator.below(2)]))
+        case 620..<660: keep(storm.add(to: set, isOnce: true))
+        case 660..<760: if let one = registrations.popLast() { storm.remove(one) }
+        case 760..<790: if let one = storm.trade(registrations.popLast()) { storm.remove(one) }
+        case 790..<840: owners[generator.below(2)] = storm.owner()
+        case 840..<880: fillBag(from: set)
+        case 880..<900: dropBag()
+        case 900..<910: iterate(set)
+        case 910..<920: cancel()
+        case 920..<930: storm.wild.removeAll()
+        case 930..<940: set.removeAll(ownedBy: owners[generator.below(2)])
+        case 940..<960: notifyWhatIsNew()
+        case 960..<980: notifyFar()
+        case 980..<985: _ = set.debugDescription
+        case 985..<990: _ = set.count
+        default: _ = set.isEmpty
+        }
+    }
+
+    /// Removes what the thread has added, and returns its tasks, all of which are about to end.
+    mutating func end() -> [Task<Void, Never>] {
+        registrations.forEach(storm.remove)
+        registrations = []
+        dropBag()
+        owners = []
+        while !running.isEmpty { cancel() }
+        return cancelled
+    }
+
+    private mutating func notify(_ set: ObserverSet<Value>) {
+        var value = Value(thread: index)
+        if set === storm.calm {
+            calmNotifications += 1
+            value.number = calmNotifications
+        }
+        storm.notify(set, value)
+    }
+
+    private mutating func notifyFar() {
+        farNotifications += 1
+        storm.notify(storm.far, Value(thread: index, number: farNotifications))
+    }
+
+    /// A notification that begins after `add` has returned reaches the new observer.
+    private mutating func notifyWhatIsNew() {
+        let new = storm.add(to: storm.calm)
+        notify(storm.calm)
+        storm.mistakes.note(.missedAfterAddition, unless: new.record.calls.load(ordering: .relaxed) > 0)
+        keep(new)
+    }
+
+    private mutating func fillBag(from set: ObserverSet<Value>) {
+        if bagged.count == 4 { dropBag() }
+        let one = storm.add(to: set)
+        one.token.store(in: bag)
+        bagged.append(one)
+    }
+
+    /// What was in a bag is removed when it has died.
+    private mutating func dropBag() {
+        bag = ObserverBag()
+        bagged.forEach(storm.remove)
+        bagged = []
+    }
+
+    /// Begins to iterate in a task, or here; the iterator is dropped at once.
+    private mutating func iterate(_ set: ObserverSet<Value>) {
+        if generator.below(4) == 0 {
+            _ = set.values().makeAsyncIterator()
+            return
+        }
+        if running.count == 2 { cancel() }
+        let values = set.values(buffering: .newest(8))
+        let mistakes = storm.mistakes
+        let threads = storm.threads
+        running.append(
+            Task {
+                // Some may be lost, but those that come do so in the order of each thread.
+                var last = Array(repeating: 0, count: threads)
+                for await value in values where value.number > 0 {
+                    mistakes.note(.elementOutOfOrder, unless: value.number > last[value.thread])
+                    last[value.thread] = value.number
+                }
+            })
+    }
+
+    private mutating func cancel() {
+        guard let task = running.popLast() else { return }
+        task.cancel()
+        cancelled.append(task)
+        // Those have long ended.
+        if cancelled.count > 1_000 { cancelled.removeFirst(500) }
+    }
+
+    private mutating func keep(_ registration: Registration) {
+        registrations.append(registration)
+        if registrations.count > limit { storm.remove(registrations.remove(at: generator.below(limit))) }
+    }
+}

@@ -1,0 +1,68 @@
+import Foundation
+
+/// Runs what the options ask for, and ends with 1 if something did not hold.
+///
+///     swift run -c release --package-path Tools/Stress --sanitize=thread \
+///         -Xswiftc -DOBSERVERSET_TSAN -Xswiftc -DOBSERVERSET_YIELDS Stress --deliveries 10000000
+///
+/// `OBSERVERSET_TSAN` and `OBSERVERSET_YIELDS` are explained in the heart's `Lock.swift` and `YieldPoint.swift`. The
+/// seed repeats what each thread decides, and where it yields, but not how the threads meet.
+@main
+enum Stress {
+    static func main() async {
+        guard let options = Options(CommandLine.arguments.dropFirst()) else {
+            say(Options.usage)
+            exit(2)
+        }
+        unsafe setenv("OBSERVERSET_YIELD_SEED", String(options.seed), 1)
+        say("seed \(options.seed)")
+        let mistakes = Mistakes()
+        if let operations = options.growth {
+            Growth(operations: operations, seed: options.seed, mistakes: mistakes).run()
+        } else {
+            await storms(options, mistakes)
+        }
+        let list = mistakes.list
+        say(list.isEmpty ? "all held" : "did not hold: \(list.joined(separator: ", "))")
+        exit(list.isEmpty ? 0 : 1)
+    }
+
+    private static func storms(_ options: Options, _ mistakes: Mistakes) async {
+        watch(options.seconds)
+        var total = 0
+        for threads in options.threads {
+            let share = options.deliveries / options.threads.count
+            let seconds = options.seconds.map { $0 / Double(options.threads.count) }
+            let began = Date()
+            if threads > 1 {
+                await Meetings(threads: threads, rounds: min(20_000, share / 50 / threads), mistakes).run(for: seconds)
+            }
+            let storm = Storm(threads: threads, deliveries: share, seed: options.seed, mistakes)
+            let deliveries = await storm.run(for: seconds)
+            total += deliveries
+            let time = Date().timeIntervalSince(began)
+            say("threads \(threads): \(deliveries) deliveries in \(time.formatted(digits: 1)) s")
+        }
+        say("total: \(total) deliveries")
+    }
+
+    /// Ends the program if it stands still: a second part of the time is for what only takes long.
+    private static func watch(_ seconds: Double?) {
+        guard let seconds else { return }
+        Thread.detachNewThread {
+            Thread.sleep(forTimeInterval: 2 * seconds + 60)
+            say("did not hold: the threads wait for ever")
+            exit(1)
+        }
+    }
+}
+
+/// Prints at once, so that what was said stands there if the program crashes.
+func say(_ text: String) {
+    print(text)
+    _ = fflush(nil)
+}
+
+extension Double {
+    func formatted(digits: Int) -> String { String(format: "%.\(digits)f", self) }
+}
