@@ -113,9 +113,11 @@ struct LetsBuildSwiftNotificationsTests {
         for mailbox in mailboxes {
             mailbox.messageArrived.add { [unowned mailbox] in anyArrived.notify((mailbox: mailbox, message: $0)) }
         }
+        // Not the mailboxes themselves: their observers hold `anyArrived`, which would hold them.
+        let senders = mailboxes.map { ObjectIdentifier($0) }
         var heard: [(index: Int?, message: String)] = []
         anyArrived.add { arrived in
-            heard.append((index: mailboxes.firstIndex { $0 === arrived.mailbox }, message: arrived.message))
+            heard.append((index: senders.firstIndex(of: ObjectIdentifier(arrived.mailbox)), message: arrived.message))
         }
 
         mailboxes[1].receive("for one")

@@ -243,7 +243,8 @@ struct LocalLifetimeTests {
     }
 
     /// Scenario 33: long lists.
-    @Test("A hundred thousand observers are added, called, removed in any order, and released", .timeLimit(.minutes(15)))
+    @Test(
+        "A hundred thousand observers are added, called, removed in any order, and released", .timeLimit(.minutes(15)))
     func many() {
         let count = 100_000
         var calls = 0

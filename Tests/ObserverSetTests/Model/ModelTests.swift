@@ -6,12 +6,8 @@ import Testing
 struct ModelTests {
     /// OBSERVERSET_MODEL_OPERATIONS asks for more, OBSERVERSET_SEED for the same again.
     private static let operations = number("OBSERVERSET_MODEL_OPERATIONS").map(Int.init(clamping:)) ?? usualOperations
-    #if OBSERVERSET_TSAN
-    // The thread sanitizer has little to see on one thread.
-    private static let usualOperations = 50_000
-    #else
-    private static let usualOperations = 1_000_000
-    #endif
+    // The sanitizers have little to see on one thread.
+    private static var usualOperations: Int { ResidentMemory.isSanitized ? 50_000 : 1_000_000 }
     private static let seed = number("OBSERVERSET_SEED") ?? .random(in: 0...UInt64.max)
 
     private static func number(_ variable: String) -> UInt64? {
@@ -20,7 +16,7 @@ struct ModelTests {
 
     @Test(
         "Random operations do what the contract says, nested ones and those in `deinit` too",
-        .timeLimit(.minutes(5 + operations / 1_000_000)))
+        .timeLimit(.minutes(15 + operations / 1_000_000)))
     func operationsAgree() {
         print("The model runs \(Self.operations) operations with OBSERVERSET_SEED=\(Self.seed)")
 

@@ -158,7 +158,8 @@ struct SequenceEndTests {
     }
 
     /// Scenario 46: what is buffered.
-    @Test("After cancellation nothing is delivered; what was buffered is released and counted", .timeLimit(.minutes(15)))
+    @Test(
+        "After cancellation nothing is delivered; what was buffered is released and counted", .timeLimit(.minutes(15)))
     func cancelledWithBuffer() async {
         let set = ObserverSet<Tracked>()
         let lifetimes = Lifetimes.current
@@ -285,7 +286,8 @@ struct SequenceEndTests {
         #expect(await iterator.next() == 1)
     }
 
-    @Test("An iterator may be dropped inside a notification, by another observer or by itself", .timeLimit(.minutes(15)))
+    @Test(
+        "An iterator may be dropped inside a notification, by another observer or by itself", .timeLimit(.minutes(15)))
     func droppedInsideANotification() async {
         let set = ObserverSet<Int>()
         let sequences = Shared<[NotificationSequence<Int>]>([])

@@ -244,7 +244,8 @@ struct SequenceRaceTests {
     }
 
     @Test(
-        "Many tasks may make iterators of one sequence at once; one of them gets the live one", .timeLimit(.minutes(15)))
+        "Many tasks may make iterators of one sequence at once; one of them gets the live one", .timeLimit(.minutes(15))
+    )
     func oneGetsTheLiveOne() async {
         for _ in 0..<200 {
             let set = ObserverSet<Int>()
