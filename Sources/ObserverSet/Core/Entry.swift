@@ -8,9 +8,9 @@ class AnyEntry: @unchecked Sendable {
     /// The owner, loaded, if there is one and it lives.
     ///
     /// Never under the lock.
-    var owner: AnyObject? { nil }
+    var owner: AnyObject? { fatalError("abstract") }
     /// The static type of the owner; nil if the registration has none.
-    var ownerType: Any.Type? { nil }
+    var ownerType: Any.Type? { fatalError("abstract") }
     /// Where the observer runs, for descriptions; nil if on the notifying thread.
     var isolationDescription: String? { nil }
     /// Where values wait that were notified from elsewhere.
@@ -39,9 +39,7 @@ class Entry<Parameters: Sendable>: AnyEntry, @unchecked Sendable {
     /// `here` identifies the notifier's actor; zero if it has none.
     ///
     /// Returns false if the owner is dead, so that the pass can have the entry removed.
-    func deliver(_ parameters: Parameters, from here: UInt) -> Bool {
-        fatalError("abstract")
-    }
+    func deliver(_ parameters: Parameters, from here: UInt) -> Bool { fatalError("abstract") }
 }
 
 /// An observer with a weakly held owner, which is passed to it.

@@ -32,7 +32,7 @@ import Synchronization
         self.object = object
         self.site = site
         unsafe bits = withUnsafeBytes(of: delegate) { bytes in
-            let address = unsafe bytes.count >= MemoryLayout<UInt>.size ? bytes.loadUnaligned(as: UInt.self) : 0
+            let address = unsafe bytes.loadUnaligned(as: UInt.self)
             guard address == UInt(bitPattern: ObjectIdentifier(object)) else { return nil }
             let copy = UnsafeMutableRawPointer.allocate(
                 byteCount: bytes.count, alignment: MemoryLayout<Delegate>.alignment)

@@ -36,7 +36,7 @@ struct LocalPayload<Parameters>: ~Copyable {
 
 /// A weakly held owner and what to call with it; this part knows the parameters alone.
 class LocalEntry<Parameters> {
-    var owner: AnyObject? { nil }
+    var owner: AnyObject? { fatalError("abstract") }
     var ownerType: Any.Type { fatalError("abstract") }
     final var isAlive: Bool { owner != nil }
     /// Calls the observer; false if its owner is dead.

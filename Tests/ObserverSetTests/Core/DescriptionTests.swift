@@ -30,6 +30,15 @@ struct DescriptionTests {
         #expect(ObserverSet<[String: Int]?>().description.contains("Optional<Dictionary<String, Int>>"))
     }
 
+    @Test("A registration site that is no constant string is not shown")
+    func siteOfOneScalar() {
+        /// In generic code such a literal is kept as a scalar.
+        func scalar<Literal: ExpressibleByUnicodeScalarLiteral>() -> Literal { "x" }
+        let token = set.add({ _ in }, fileID: scalar(), line: 7)
+
+        #expect("\(token)".contains("registered at ?:7"))
+    }
+
     @Test("The description counts only the living")
     func livingOnly() {
         let owner = Tracked()

@@ -122,6 +122,38 @@ struct SettledTests {
         #expect(await waiting.value == [1])
     }
 
+    @Test("It waits for an observer that was removed while a notification could still reach it")
+    func removedDuringAPass() async {
+        let isInside = Signal()
+        let mayEnd = Signal()
+        let queue = DispatchQueue(label: "serial")
+        let mayRun = Signal()
+        queue.async { mayRun.wait() }
+        let token = set.add(on: queue) { [log] value in log.append(value) }
+        set.add { _ in
+            isInside.set()
+            mayEnd.wait()
+        }
+        let notifying = Task.detached { [set] in await onThread { set.notify(1) } }
+        await eventually { isInside.isSet }
+        token.remove()
+        queue.async { [log] in log.append(2) }
+
+        let waiting = Task { [set, log] in
+            await set.settled()
+            return log.entries
+        }
+        await Task.yield()
+        mayRun.set()
+        let settled = await waiting.value
+        mayEnd.set()
+        await notifying.value
+        await withCheckedContinuation { continuation in queue.async { continuation.resume() } }
+
+        #expect(settled.isEmpty || settled == [2], "its value is dropped")
+        #expect(log.entries == [2])
+    }
+
     @Test("It waits for the call of an observer that is removed while it looks for the observers")
     func removedDuringTheLook() async {
         for _ in 0..<200 {

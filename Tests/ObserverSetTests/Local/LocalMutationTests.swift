@@ -21,6 +21,25 @@ struct LocalMutationTests {
         #expect(row.notify() == [0, 1, 2, 3].filter { $0 != leaver })
     }
 
+    @Test("When most of many have been removed, the others are called in order, and their tokens still fit")
+    func compaction() {
+        let set = LocalObserverSet<Int>()
+        var heard: [Int] = []
+        let tokens = (0..<1_000).map { index in set.add { _ in heard.append(index) } }
+
+        for index in 0..<1_000 where index % 10 != 3 { #expect(tokens[index].remove()) }
+        set.notify(0)
+
+        let left = Array(stride(from: 3, to: 1_000, by: 10))
+        #expect(heard == left)
+        #expect(set.count == 100)
+        for index in 0..<1_000 {
+            #expect(tokens[index].isActive == (index % 10 == 3))
+            #expect(tokens[index].remove() == (index % 10 == 3))
+        }
+        #expect(set.isEmpty)
+    }
+
     /// Scenario 1: all remove themselves.
     ///
     /// Source: boost signals2 test/deletion_test.cpp ("Mass suicide").
