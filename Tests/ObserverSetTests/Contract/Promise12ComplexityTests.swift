@@ -11,16 +11,16 @@ struct Promise12ComplexityTests {
 
     @Test("A million observers are added, notified and removed all at once")
     func million() {
-        for _ in 0..<1_000_000 { set.addNonisolated { [calls] _ in calls.increment() } }
-        #expect(set.count == 1_000_000)
+        for _ in 0..<many(1_000_000) { set.addNonisolated { [calls] _ in calls.increment() } }
+        #expect(set.count == many(1_000_000))
 
         set.notify(1)
-        #expect(calls.value == 1_000_000)
+        #expect(calls.value == many(1_000_000))
 
         set.removeAll()
         #expect(set.isEmpty)
         set.notify(2)
-        #expect(calls.value == 1_000_000)
+        #expect(calls.value == many(1_000_000))
     }
 
     @Test("A set with a million observers dies without exhausting the stack")
@@ -29,7 +29,7 @@ struct Promise12ComplexityTests {
         let before = Lifetimes.current.count
         do {
             let set = ObserverSet<Int>()
-            for _ in 0..<1_000_000 { set.add { _ in _ = capture } }
+            for _ in 0..<many(1_000_000) { set.add { _ in _ = capture } }
         }
 
         #expect(Lifetimes.current.count == before)
@@ -40,8 +40,8 @@ struct Promise12ComplexityTests {
     @Test("A hundred thousand removals, in any order, leave the right observers", arguments: Order.allCases)
     func removals(_ order: Order) {
         let log = Log<Int>()
-        let tokens = (0..<150_000).map { index in set.addNonisolated { _ in log.append(index) } }
-        var indices = Array(0..<150_000)
+        let tokens = (0..<many(150_000)).map { index in set.addNonisolated { _ in log.append(index) } }
+        var indices = Array(0..<many(150_000))
         var generator = SeededGenerator(seed: 12)
         switch order {
         case .firstIn: break
@@ -49,12 +49,12 @@ struct Promise12ComplexityTests {
         case .random: indices.shuffle(using: &generator)
         }
 
-        for index in indices.prefix(100_000) { #expect(tokens[index].remove()) }
+        for index in indices.prefix(many(100_000)) { #expect(tokens[index].remove()) }
 
-        #expect(set.count == 50_000)
+        #expect(set.count == many(50_000))
         set.notify(1)
-        #expect(log.entries == indices.dropFirst(100_000).sorted())
-        for index in indices.prefix(100_000) { #expect(!tokens[index].remove()) }
+        #expect(log.entries == indices.dropFirst(many(100_000)).sorted())
+        for index in indices.prefix(many(100_000)) { #expect(!tokens[index].remove()) }
     }
 
     @Test("Removals inside an observer take no longer than outside", .timeLimit(.minutes(15)))
@@ -63,7 +63,7 @@ struct Promise12ComplexityTests {
         set.addOnce { _ in
             for token in tokens.exchange([]) { #expect(token.remove()) }
         }
-        tokens.value = (0..<60_000).map { _ in set.addNonisolated { [calls] _ in calls.increment() } }
+        tokens.value = (0..<many(60_000)).map { _ in set.addNonisolated { [calls] _ in calls.increment() } }
 
         set.notify(1)
 
@@ -75,7 +75,7 @@ struct Promise12ComplexityTests {
         "Additions and removals during a long notification take no longer than without one", .timeLimit(.minutes(15)))
     func churnDuringAPass() {
         set.addOnce { [set] _ in
-            for _ in 0..<60_000 { #expect(set.add { _ in }.remove()) }
+            for _ in 0..<many(60_000) { #expect(set.add { _ in }.remove()) }
         }
 
         set.notify(1)
@@ -85,25 +85,25 @@ struct Promise12ComplexityTests {
 
     @Test("A few living observers do not pay for the many that were removed")
     func manyRemoved() {
-        let tokens = (0..<100_000).map { _ in set.addNonisolated { _ in } }
+        let tokens = (0..<many(100_000)).map { _ in set.addNonisolated { _ in } }
         set.addNonisolated { [calls] _ in calls.increment() }
         for token in tokens { token.remove() }
 
         // Linear in the one that is left; walking the others as well would take ten thousand million steps.
-        for value in 0..<100_000 { set.notify(value) }
+        for value in 0..<many(100_000) { set.notify(value) }
 
-        #expect(calls.value == 100_000)
+        #expect(calls.value == many(100_000))
     }
 
     @Test("Adding owners looks for dead ones rarely enough")
     func owners() {
-        let owners = (0..<100_000).map { Tracked($0) }
+        let owners = (0..<many(100_000)).map { Tracked($0) }
         for owner in owners { set.add(owner) { [calls] _, _ in calls.increment() } }
 
         set.notify(1)
 
-        #expect(calls.value == 100_000)
-        #expect(set.count == 100_000)
+        #expect(calls.value == many(100_000))
+        #expect(set.count == many(100_000))
         withExtendedLifetime(owners) {}
     }
 
@@ -111,10 +111,10 @@ struct Promise12ComplexityTests {
     func longQueue(_ kind: ObserverKind) async {
         let registration = kind.add(to: set) { [calls] _ in calls.increment() }
 
-        for value in 0..<100_000 { set.notify(value) }
+        for value in 0..<many(100_000) { set.notify(value) }
         await set.settled()
 
-        #expect(calls.value == 100_000)
+        #expect(calls.value == many(100_000))
         registration.end()
     }
 }

@@ -115,7 +115,7 @@ struct LifetimeTests {
     @Test("A million owners that come and go without a notification leave no memory behind", .timeLimit(.minutes(15)))
     func deadOwnersLeaveNoMemory() async {
         await #expect(processExitsWith: .success) {
-            let count = ProcessInfo.wantsLongTests ? 1_000_000 : 200_000
+            let count = ProcessInfo.wantsLongTests ? 1_000_000 : many(200_000)
             let set = ObserverSet<Int>()
             let queue = DispatchQueue(label: "Q")
             func churn(_ count: Int) {
@@ -487,12 +487,12 @@ struct LifetimeTests {
     @Test("Threads that add, remove and let owners die for long leave no memory behind", .timeLimit(.minutes(15)))
     func longChurn() async {
         await #expect(processExitsWith: .success) {
-            let count = ProcessInfo.wantsLongTests ? 10_000_000 : 1_000_000
+            let count = ProcessInfo.wantsLongTests ? 10_000_000 : many(1_000_000)
             let set = ObserverSet<Int>()
             let lifetimes = Lifetimes()
 
             let growth = await ResidentMemory.growth {
-                await churn(set, 100_000, lifetimes)
+                await churn(set, many(100_000), lifetimes)
             } _: {
                 await churn(set, count, lifetimes)
             }
@@ -508,7 +508,7 @@ struct LifetimeTests {
     /// Scenario 33: long lists.
     @Test("A million observers are added, told and let go of", .timeLimit(.minutes(15)), arguments: [true, false])
     func aMillion(byRemoval: Bool) {
-        let count = 1_000_000
+        let count = many(1_000_000)
         let calls = Shared(0)
         let lifetimes = Lifetimes.current
         var set: ObserverSet<Int>? = ObserverSet()

@@ -222,7 +222,7 @@ struct ObserverBagTests {
             let growth = await ResidentMemory.growth {
                 addShortLived(10_000)
             } _: {
-                addShortLived(500_000)
+                addShortLived(many(500_000))
             }
 
             #expect(growth < 1 << 20, "\(growth) bytes")
