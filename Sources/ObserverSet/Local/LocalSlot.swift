@@ -48,17 +48,20 @@
     private let call: (Parameters) -> Void
     private let entry: Unmanaged<AnyLocalEntry>?
 
+    /// Calls an observer without an owner.
+    @inline(__always)
+    borrowing func callFunction(_ parameters: Parameters) {
+        unsafe call(parameters)
+    }
+
     /// Calls the observer; false if its owner is dead.
     @inline(__always)
     borrowing func deliver(_ parameters: Parameters) -> Bool {
-        guard unsafe entry == nil else { return unsafe deliverByEntry(parameters) }
-        unsafe call(parameters)
-        return true
-    }
-
-    @inline(__always)
-    private borrowing func deliverByEntry(_ parameters: Parameters) -> Bool {
-        unsafe entry.unsafelyUnwrapped._withUnsafeGuaranteedRef {
+        guard let entry = unsafe entry else {
+            unsafe call(parameters)
+            return true
+        }
+        return unsafe entry._withUnsafeGuaranteedRef {
             unsafe unsafeDowncast($0, to: LocalEntry<Parameters>.self).deliver(parameters)
         }
     }
@@ -97,11 +100,15 @@ final class LocalOwnedEntry<Owner: AnyObject, Parameters>: LocalEntry<Parameters
     }
 }
 
-/// What becomes of a registration.
+/// What a pass is to do with a registration.
 enum LocalState {
-    case lasting
-    /// Removed as it is called.
+    /// Call the function.
+    case plain
+    /// Ask the entry.
+    case owned
+    /// Remove it, and call the one or the other.
     case once
+    /// Nothing.
     case removed
 }
 
