@@ -119,9 +119,13 @@ extension ObserverSet {
         let here = Isolation.identity(of: isolation)
         var metDeadOwner = false
         var pass = unsafe Pass(registry)
-        while let slot = unsafe pass.next() {
+        while let (slot, isPlain) = unsafe pass.next() {
             CallOut.assertNoLockIsHeld()
-            if unsafe !BorrowedPayload.at(slot).pointee.deliver(parameters, from: here) { metDeadOwner = true }
+            if isPlain {
+                unsafe BorrowedPayload.at(slot).pointee.callFunction(parameters)
+            } else if unsafe !BorrowedPayload.at(slot).pointee.deliver(parameters, from: here) {
+                metDeadOwner = true
+            }
         }
         pass.end()
         if metDeadOwner { unsafe registry._withUnsafeGuaranteedRef { $0.removeDead() } }
@@ -172,7 +176,7 @@ extension ObserverSet: NotificationSource {
     @discardableResult
     public func register(_ observer: Observer<Parameters>) -> ObserverToken {
         let registry = madeRegistry()
-        let id = registry.append(AnyPayload(observer.payload.registered()), site: observer.site)
+        let id = registry.append(AnyPayload(registering: observer.payload), site: observer.site)
         return ObserverToken(issuer: registry, id: id)
     }
 

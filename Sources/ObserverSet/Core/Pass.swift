@@ -13,8 +13,9 @@ import Synchronization
     private let registry: Unmanaged<Registry>
     private let ticket: Readers.Ticket
     private let snapshot: Snapshot?
-    private let count: Int
-    private var index = 0
+    /// Where the pass is, and where it ends; nil if there is no snapshot.
+    private var place: UnsafeMutablePointer<Slot>?
+    private let stop: UnsafeMutablePointer<Slot>?
 
     @inline(__always)
     init(_ registry: Unmanaged<Registry>) {
@@ -23,25 +24,21 @@ import Synchronization
         YieldPoint.pass()
         // Sequentially consistent: see "Why nothing is released too early".
         let memory = unsafe registry._withUnsafeGuaranteedRef { unsafe $0.head.load(ordering: .sequentiallyConsistent) }
-        if let memory = unsafe memory {
-            let snapshot = unsafe Snapshot(memory)
-            unsafe self.snapshot = unsafe snapshot
-            self.count = unsafe snapshot.count
-        } else {
-            unsafe self.snapshot = nil
-            self.count = 0
-        }
+        unsafe snapshot = unsafe memory.map { unsafe Snapshot($0) }
+        unsafe place = unsafe snapshot?.slots
+        unsafe stop = unsafe snapshot.map { unsafe $0.slots + $0.count }
     }
 
-    /// The next living slot.
+    /// The next living slot, and whether it is a function alone.
     ///
     /// It may be removed at any time, which leaves its payload in place until the pass has ended.
     @inline(__always)
-    mutating func next() -> UnsafeMutablePointer<Slot>? {
-        while index < count {
-            let slot = unsafe snapshot.unsafelyUnwrapped.slots + index
-            index &+= 1
-            if unsafe slot.pointee.isLiving { return unsafe slot }
+    mutating func next() -> (slot: UnsafeMutablePointer<Slot>, isPlain: Bool)? {
+        while unsafe place != stop {
+            let slot = unsafe place.unsafelyUnwrapped
+            unsafe place = unsafe slot + 1
+            let state = unsafe slot.pointee.state
+            if state != .removed { return unsafe (slot, state == .plain) }
         }
         return nil
     }
@@ -69,7 +66,7 @@ extension Registry {
     /// Runs `body` for every living slot, in order, in a pass.
     func forEachLiving(_ body: (borrowing Slot) -> Void) {
         var pass = unsafe Pass(.passUnretained(self))
-        while let slot = unsafe pass.next() { unsafe body(slot.pointee) }
+        while let next = unsafe pass.next() { unsafe body(next.slot.pointee) }
         pass.end()
     }
 }

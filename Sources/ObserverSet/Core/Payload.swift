@@ -61,11 +61,14 @@ struct Payload<Parameters: Sendable>: Sendable {
 struct AnyPayload: @unchecked Sendable {
     /// Stands for the function: never called as what its type says.
     private let call: @Sendable () -> Void
-    let entry: AnyEntry?
+    private(set) var entry: AnyEntry?
     private let isolation: UInt
 
-    init<Parameters: Sendable>(_ payload: Payload<Parameters>) {
+    /// The payload of a registration of its own.
+    @inline(__always)
+    init<Parameters: Sendable>(registering payload: Payload<Parameters>) {
         self = unsafe unsafeBitCast(payload, to: AnyPayload.self)
+        if let entry { self.entry = entry.registered() }
     }
 }
 
@@ -83,10 +86,16 @@ struct AnyPayload: @unchecked Sendable {
     private let entry: Unmanaged<AnyEntry>?
     private let isolation: UInt
 
-    /// Calls the observer, or enqueues the call; false if its owner is dead.
+    /// Calls an observer that has no entry.
+    @inline(__always)
+    borrowing func callFunction(_ parameters: Parameters) {
+        unsafe call(parameters)
+    }
+
+    /// Calls an observer that has an entry, or enqueues the call; false if its owner is dead.
     @inline(__always)
     borrowing func deliver(_ parameters: Parameters, from here: UInt) -> Bool {
-        guard unsafe entry == nil || mayCall(from: here) else { return unsafe deliverByEntry(parameters, from: here) }
+        guard unsafe mayCall(from: here) else { return unsafe deliverByEntry(parameters, from: here) }
         unsafe call(parameters)
         return true
     }

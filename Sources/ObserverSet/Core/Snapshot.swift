@@ -8,33 +8,51 @@ import Synchronization
 struct Slot: ~Copyable {
     /// The first field, so that a slot's address is its payload's.
     let payload: AnyPayload
-    /// The registration's id, and `removed` once it is.
-    private let state: Atomic<UInt64>
+    /// The registration's id, and what a pass is to do.
+    private let word: Atomic<UInt64>
     let site: Site
 
     private static let removed: UInt64 = 1 << 63
+    private static let special: UInt64 = 1 << 62
+
+    /// What a pass is to do with it.
+    enum State {
+        /// Call the function.
+        case plain
+        /// Have the payload decide.
+        case special
+        /// Nothing.
+        case removed
+    }
 
     init(id: UInt64, payload: AnyPayload, site: Site) {
+        self.word = Atomic(payload.entry == nil ? id : id | Self.special)
         self.payload = payload
-        self.state = Atomic(id)
         self.site = site
     }
 
     var id: UInt64 {
-        @inline(__always) get { state.load(ordering: .relaxed) & ~Self.removed }
+        @inline(__always) get { word.load(ordering: .relaxed) & ~(Self.removed | Self.special) }
     }
 
     /// Relaxed: it decides only whether to call; what is called was published by the snapshot's count, and stays alive
     /// while the pass is counted.
     ///
     /// A pass that begins after a removal sees it through the head, see `Registry`.
+    var state: State {
+        @inline(__always) get {
+            let word = word.load(ordering: .relaxed)
+            return word < Self.special ? .plain : word < Self.removed ? .special : .removed
+        }
+    }
+
     var isLiving: Bool {
-        @inline(__always) get { state.load(ordering: .relaxed) & Self.removed == 0 }
+        @inline(__always) get { state != .removed }
     }
 
     /// Under the lock.
     func markRemoved() {
-        state.store(state.load(ordering: .relaxed) | Self.removed, ordering: .relaxed)
+        word.store(word.load(ordering: .relaxed) | Self.removed, ordering: .relaxed)
     }
 }
 

@@ -29,10 +29,7 @@ final class HopEntry<Parameters: Sendable>: Entry<Parameters>, @unchecked Sendab
         let isHere = here == identity && here != 0
         if isHere, box.isIdle { return callee.deliver(parameters, from: here) }
         guard !ownerIsDead.load(ordering: .relaxed) else { return false }
-        let (mustDrain, position) = box.post { [self] in
-            guard isActive.load(ordering: .relaxed) else { return }
-            if !callee.deliver(parameters, from: identity) { ownerIsDead.store(true, ordering: .relaxed) }
-        }
+        let (mustDrain, position) = box.post(Enqueued(entry: self, parameters: parameters))
         if isHere {
             // Earlier values first, then this one: all in place. (Inside a drain, that drain comes to it.) What others
             // post meanwhile must not keep the notifier here.
@@ -41,6 +38,12 @@ final class HopEntry<Parameters: Sendable>: Entry<Parameters>, @unchecked Sendab
             destination.schedule(box)
         }
         return true
+    }
+
+    /// Where the observer runs.
+    fileprivate func deliverEnqueued(_ parameters: Parameters) {
+        guard isActive.load(ordering: .relaxed) else { return }
+        if !callee.deliver(parameters, from: identity) { ownerIsDead.store(true, ordering: .relaxed) }
     }
 
     /// Whether a call in place would overtake nothing.
@@ -60,4 +63,12 @@ final class HopEntry<Parameters: Sendable>: Entry<Parameters>, @unchecked Sendab
     override func end() {
         isActive.store(false, ordering: .relaxed)
     }
+}
+
+/// A value on its way to an observer.
+private struct Enqueued<Parameters: Sendable>: Delivery {
+    let entry: HopEntry<Parameters>
+    let parameters: Parameters
+
+    func make() { entry.deliverEnqueued(parameters) }
 }

@@ -5,15 +5,10 @@ import Synchronization
 /// Only the observer's own actor or queue takes from it (or, if the owner that was the actor is dead, whoever finds
 /// that). It holds nothing of the user's when it is idle.
 final class Mailbox: Sendable {
-    /// One delivery.
-    ///
-    /// Looks for itself whether the observer still wants it.
-    typealias Job = @Sendable () -> Void
-
     private struct State: Sendable {
         /// What a drain left when its turn was over, last first; then what came after it, first first.
-        var rest: [Job] = []
-        var jobs: [Job] = []
+        var rest: [any Delivery] = []
+        var jobs: [any Delivery] = []
         var phase = Phase.idle
     }
 
@@ -47,7 +42,7 @@ final class Mailbox: Sendable {
     ///
     /// - Returns: Whether the caller must have the mailbox drained, because nobody else will; and how many deliveries
     ///   it takes until this one is made.
-    func post(_ job: @escaping Job) -> (mustDrain: Bool, position: Int) {
+    func post(_ job: some Delivery) -> (mustDrain: Bool, position: Int) {
         state.withLock { state in
             state.jobs.append(job)
             let position = state.rest.count + state.jobs.count
@@ -64,7 +59,7 @@ final class Mailbox: Sendable {
             // A job of its own, behind what is there: it is resumed where that is delivered, and under no lock.
             let isWaiting = state.withLock { state in
                 guard state.phase != .idle else { return false }
-                state.jobs.append { continuation.resume() }
+                state.jobs.append(Resumption(continuation: continuation))
                 return true
             }
             if !isWaiting { continuation.resume() }
@@ -82,7 +77,7 @@ final class Mailbox: Sendable {
     /// - Returns: true if it stopped at the limit, so that the caller must have the mailbox drained again.
     func drain(limit: Int = .max) -> Bool {
         // The batch is reversed and taken from the end, so that each job is released when it is done.
-        var batch: [Job] = []
+        var batch: [any Delivery] = []
         var left = limit
         let isMine = state.withLock { state in
             guard state.phase == .scheduled else { return false }
@@ -94,7 +89,7 @@ final class Mailbox: Sendable {
         while true {
             while left > 0, let job = batch.popLast() {
                 CallOut.assertNoLockIsHeld()
-                job()
+                job.make()
                 left -= 1
             }
             let phase = state.withLock { state in
@@ -113,4 +108,19 @@ final class Mailbox: Sendable {
             batch.reverse()
         }
     }
+}
+
+/// What waits in a mailbox: an observer and what it is to be told.
+///
+/// A value rather than a closure, so that small ones need no allocation of their own. Looks for itself whether the observer still
+/// wants it.
+protocol Delivery: Sendable {
+    func make()
+}
+
+/// Resumes whoever waits for what is in front of it.
+private struct Resumption: Delivery {
+    let continuation: CheckedContinuation<Void, Never>
+
+    func make() { continuation.resume() }
 }

@@ -32,7 +32,7 @@
 /// its set.
 @safe public final class LocalObserverSet<Parameters> {
     /// Made when the first observer is added, since most sets of a model are never observed.
-    private var registry: LocalRegistry<Parameters>?
+    private var registry: LocalRegistry?
 
     /// Makes a set without observers.
     ///
@@ -44,7 +44,7 @@
         registry?.removeAll()
     }
 
-    func append(_ payload: consuming LocalPayload<Parameters>, site: Site, isOnce: Bool = false) -> Token {
+    func append(_ payload: consuming LocalPayload, site: Site, isOnce: Bool = false) -> Token {
         let registry = registry ?? LocalRegistry()
         self.registry = registry
         return Token(registry: registry, id: registry.append(payload, site: site, isOnce: isOnce))
@@ -141,7 +141,7 @@ extension LocalObserverSet {
     /// token.remove()      // false: it was removed already
     /// ```
     public struct Token {
-        let registry: LocalRegistry<Parameters>
+        let registry: LocalRegistry
         let id: UInt64
 
         /// Ends the registration.

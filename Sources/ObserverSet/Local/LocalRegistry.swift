@@ -15,10 +15,8 @@
 /// - A removed slot owns its payload only while it is listed in `retired`, and nobody looks at the payload of a slot that is
 ///   removed, but for the call that has already begun.
 /// - No access to a stored property lasts while user code runs, so that no access can be in the way of another.
-@safe final class LocalRegistry<Parameters> {
-    private typealias Slot = LocalSlot<Parameters>
-
-    private var slots: UnsafeMutablePointer<Slot>
+@safe final class LocalRegistry {
+    private var slots: UnsafeMutablePointer<LocalSlot>
     private var capacity: Int
     /// The slots below are initialised.
     private var end = 0
@@ -49,7 +47,7 @@
     // MARK: Calling
 
     /// Calls every observer that is there now, in order, unless it is removed before its turn.
-    func notify(_ parameters: Parameters) {
+    func notify<Parameters>(_ parameters: Parameters) {
         var metDeadOwner = false
         // Those that are added from here on come first in the next notification.
         let end = beginPass()
@@ -57,8 +55,10 @@
         while index < end {
             // Anew for each: an observer may have added so many that the block was outgrown.
             let slot = unsafe slots + index
-            if unsafe slot.pointee.state == .lasting || retireIfOnce(index) {
-                if unsafe !slot.pointee.payload.deliver(parameters) { metDeadOwner = true }
+            if unsafe slot.pointee.state == .plain {
+                unsafe BorrowedLocalPayload.at(slot).pointee.callFunction(parameters)
+            } else if !deliver(parameters, at: index) {
+                metDeadOwner = true
             }
             index &+= 1
         }
@@ -66,16 +66,25 @@
         if metDeadOwner { removeDead() }
     }
 
+    /// Calls an observer that is more than a function; false if its owner is dead.
+    @inline(never)
+    private func deliver<Parameters>(_ parameters: Parameters, at index: Int) -> Bool {
+        let slot = unsafe slots + index
+        if unsafe slot.pointee.state == .removed { return true }
+        if unsafe slot.pointee.state == .once { retire(index) }
+        return unsafe BorrowedLocalPayload.at(slot).pointee.deliver(parameters)
+    }
+
     // MARK: Changing
 
     /// Adds an observer, and returns the id of its registration.
-    func append(_ payload: consuming LocalPayload<Parameters>, site: Site, isOnce: Bool) -> UInt64 {
+    func append(_ payload: consuming LocalPayload, site: Site, isOnce: Bool) -> UInt64 {
         if end == capacity { moveToFreshBlock() }
         lastID += 1
         let id = lastID
         let hasOwner = payload.entry != nil
         unsafe (slots + end).initialize(
-            to: Slot(payload, id: id, site: site, state: isOnce ? .once : .lasting))
+            to: LocalSlot(payload: payload, id: id, site: site, state: isOnce ? .once : hasOwner ? .owned : .plain))
         end += 1
         living += 1
         if hasOwner {
@@ -102,8 +111,8 @@
     }
 
     /// Takes over what a removed slot owns; its memory must only be deallocated from here on.
-    private func takePayload(of slot: UnsafeMutablePointer<Slot>) -> LocalPayload<Parameters> {
-        unsafe UnsafeMutableRawPointer(slot).assumingMemoryBound(to: LocalPayload<Parameters>.self).move()
+    private func takePayload(of slot: UnsafeMutablePointer<LocalSlot>) -> LocalPayload {
+        unsafe UnsafeMutableRawPointer(slot).assumingMemoryBound(to: LocalPayload.self).move()
     }
 
     /// Ends all registrations.
@@ -184,14 +193,21 @@
     }
 
     /// Where the living slot with that id is.
+    ///
+    /// Ids rise from slot to slot, so that a slot lies no further from either end than its id does: where none is missing, that
+    /// names the place.
     private func index(of id: UInt64) -> Int? {
-        var low = 0
-        var high = end
+        guard end > 0 else { return nil }
+        let first = unsafe slots[0].id
+        let last = unsafe slots[end - 1].id
+        guard id >= first, id <= last else { return nil }
+        var low = max(0, end - 1 - Int(clamping: last - id))
+        var high = min(end - 1, Int(clamping: id - first))
         while low < high {
             let middle = (low + high) / 2
             if unsafe slots[middle].id < id { low = middle + 1 } else { high = middle }
         }
-        return unsafe low < end && slots[low].id == id && slots[low].isLiving ? low : nil
+        return unsafe slots[low].id == id && slots[low].isLiving ? low : nil
     }
 
     // MARK: Passes
@@ -208,14 +224,6 @@
         living -= 1
         retired.append(index)
         hasRetired = true
-    }
-
-    /// Whether it is a once-observer's turn, which is removed as it is called.
-    @inline(never)
-    private func retireIfOnce(_ index: Int) -> Bool {
-        guard unsafe slots[index].state == .once else { return false }
-        retire(index)
-        return true
     }
 
     /// Returns the end of the slots that the pass is to walk.
@@ -260,14 +268,14 @@
     }
 
     /// A fresh block to which the slots have been moved bit by bit: it owns from here on what the living ones own.
-    private func moved() -> UnsafeMutablePointer<Slot> {
+    private func moved() -> UnsafeMutablePointer<LocalSlot> {
         let isWalked = passes > 0
         capacity = max(8, 2 * (isWalked ? end : living))
-        let fresh = UnsafeMutablePointer<Slot>.allocate(capacity: capacity)
+        let fresh = UnsafeMutablePointer<LocalSlot>.allocate(capacity: capacity)
         var count = 0
         for index in 0..<end where unsafe isWalked || slots[index].isLiving {
             unsafe UnsafeMutableRawPointer(fresh + count)
-                .copyMemory(from: slots + index, byteCount: MemoryLayout<Slot>.size)
+                .copyMemory(from: slots + index, byteCount: MemoryLayout<LocalSlot>.size)
             count += 1
         }
         end = count

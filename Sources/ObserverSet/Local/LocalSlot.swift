@@ -1,31 +1,32 @@
-/// An observer: a function, or an entry that knows an owner and a function.
+/// An observer whose parameters' type has been forgotten: a function, or an entry that knows an owner and a function.
 ///
-/// It cannot be copied, so that a call through a pointer borrows it: nothing is retained but what the call itself retains.
-/// Two fields rather than the cases of an enumeration: unspecialised code would ask the runtime which case it is.
-struct LocalPayload<Parameters>: ~Copyable {
-    private let call: (Parameters) -> Void
+/// So that everything but the call itself is ordinary, unspecialised code: of a generic structure, the runtime would have to look up
+/// the type each time it is moved. Why the casts are sound: a stored function is two words, its code and its context, whatever the
+/// parameters' type; keeping and releasing touch only the context. A `LocalObserverSet<Parameters>` puts only functions and entries of
+/// these parameters into its registry, and only it has them called.
+@safe struct LocalPayload {
+    /// Stands for the function: never called as what its type says.
+    private let call: () -> Void
     /// Called instead of the function, if there is an owner.
-    let entry: LocalEntry<Parameters>?
+    let entry: AnyLocalEntry?
 
-    @inline(__always)
-    init(_ call: @escaping (Parameters) -> Void) {
-        self.call = call
+    init<Parameters>(_ call: @escaping (Parameters) -> Void) {
+        // As parts of structures: by itself, a function would be wrapped in a closure on its way.
+        self.call = unsafe unsafeBitCast(Typed(call: call), to: Untyped.self).call
         self.entry = nil
     }
 
-    @inline(__always)
-    init(_ entry: LocalEntry<Parameters>) {
-        // Never called. A closure's context would be a box of its own; a method's is the entry.
-        self.call = entry.ignore
+    init<Parameters>(_ entry: LocalEntry<Parameters>) {
+        self.call = {}
         self.entry = entry
     }
 
-    /// Calls the observer; false if its owner is dead.
-    @inline(__always)
-    borrowing func deliver(_ parameters: Parameters) -> Bool {
-        if let entry { return entry.deliver(parameters) }
-        call(parameters)
-        return true
+    private struct Typed<Parameters> {
+        let call: (Parameters) -> Void
+    }
+
+    private struct Untyped {
+        let call: () -> Void
     }
 
     /// Whether there is no owner, or a living one.
@@ -34,14 +35,49 @@ struct LocalPayload<Parameters>: ~Copyable {
     }
 }
 
-/// A weakly held owner and what to call with it; this part knows the parameters alone.
-class LocalEntry<Parameters> {
+/// A payload as a pass sees it in its slot: borrowed.
+///
+/// Nothing is retained but what the call itself retains.
+@unsafe struct BorrowedLocalPayload<Parameters>: ~Copyable {
+    /// The payload in a slot.
+    @inline(__always)
+    static func at(_ slot: UnsafeMutablePointer<LocalSlot>) -> UnsafeMutablePointer<BorrowedLocalPayload> {
+        unsafe UnsafeMutableRawPointer(slot).assumingMemoryBound(to: BorrowedLocalPayload.self)
+    }
+
+    private let call: (Parameters) -> Void
+    private let entry: Unmanaged<AnyLocalEntry>?
+
+    /// Calls an observer without an owner.
+    @inline(__always)
+    borrowing func callFunction(_ parameters: Parameters) {
+        unsafe call(parameters)
+    }
+
+    /// Calls the observer; false if its owner is dead.
+    @inline(__always)
+    borrowing func deliver(_ parameters: Parameters) -> Bool {
+        guard let entry = unsafe entry else {
+            unsafe call(parameters)
+            return true
+        }
+        return unsafe entry._withUnsafeGuaranteedRef {
+            unsafe unsafeDowncast($0, to: LocalEntry<Parameters>.self).deliver(parameters)
+        }
+    }
+}
+
+/// A weakly held owner; this part knows no types.
+class AnyLocalEntry {
     var owner: AnyObject? { fatalError("abstract") }
     var ownerType: Any.Type { fatalError("abstract") }
     final var isAlive: Bool { owner != nil }
+}
+
+/// The part that knows the parameters.
+class LocalEntry<Parameters>: AnyLocalEntry {
     /// Calls the observer; false if its owner is dead.
     func deliver(_ parameters: Parameters) -> Bool { fatalError("abstract") }
-    final func ignore(_ parameters: Parameters) {}
 }
 
 /// The part that knows the owner's type.
@@ -64,31 +100,25 @@ final class LocalOwnedEntry<Owner: AnyObject, Parameters>: LocalEntry<Parameters
     }
 }
 
-/// What becomes of a registration.
-///
-/// Not nested in the slot: unspecialised code compares what depends on no type.
+/// What a pass is to do with a registration.
 enum LocalState {
-    case lasting
-    /// Removed as it is called.
+    /// Call the function.
+    case plain
+    /// Ask the entry.
+    case owned
+    /// Remove it, and call the one or the other.
     case once
+    /// Nothing.
     case removed
 }
 
 /// One registration.
-struct LocalSlot<Parameters>: ~Copyable {
+@safe struct LocalSlot: ~Copyable {
     /// The first field, so that a slot's address is its payload's.
-    let payload: LocalPayload<Parameters>
+    let payload: LocalPayload
     let id: UInt64
     let site: Site
     var state: LocalState
-
-    @inline(__always)
-    init(_ payload: consuming LocalPayload<Parameters>, id: UInt64, site: Site, state: LocalState) {
-        self.payload = payload
-        self.id = id
-        self.site = site
-        self.state = state
-    }
 
     var isLiving: Bool { state != .removed }
 }
