@@ -119,11 +119,9 @@ extension ObserverSet {
         let here = Isolation.identity(of: isolation)
         var metDeadOwner = false
         var pass = unsafe Pass(registry)
-        while let (slot, isPlain) = unsafe pass.next() {
+        while let slot = unsafe pass.next() {
             CallOut.assertNoLockIsHeld()
-            if isPlain {
-                unsafe BorrowedPayload.at(slot).pointee.callFunction(parameters)
-            } else if unsafe !BorrowedPayload.at(slot).pointee.deliver(parameters, from: here) {
+            if unsafe !BorrowedPayload.at(slot).pointee.deliver(parameters, from: here, isPlain: pass.isPlain) {
                 metDeadOwner = true
             }
         }

@@ -16,6 +16,8 @@ import Synchronization
     /// Where the pass is, and where it ends; nil if there is no snapshot.
     private var place: UnsafeMutablePointer<Slot>?
     private let stop: UnsafeMutablePointer<Slot>?
+    /// Whether the slot that `next` returned is a function alone.
+    private(set) var isPlain = false
 
     @inline(__always)
     init(_ registry: Unmanaged<Registry>) {
@@ -24,21 +26,29 @@ import Synchronization
         YieldPoint.pass()
         // Sequentially consistent: see "Why nothing is released too early".
         let memory = unsafe registry._withUnsafeGuaranteedRef { unsafe $0.head.load(ordering: .sequentiallyConsistent) }
-        unsafe snapshot = unsafe memory.map { unsafe Snapshot($0) }
-        unsafe place = unsafe snapshot?.slots
-        unsafe stop = unsafe snapshot.map { unsafe $0.slots + $0.count }
+        if let memory = unsafe memory {
+            let snapshot = unsafe Snapshot(memory)
+            unsafe self.snapshot = unsafe snapshot
+            unsafe place = unsafe snapshot.slots
+            unsafe stop = unsafe snapshot.slots + snapshot.count
+        } else {
+            unsafe snapshot = nil
+            unsafe place = nil
+            unsafe stop = nil
+        }
     }
 
-    /// The next living slot, and whether it is a function alone.
+    /// The next living slot.
     ///
     /// It may be removed at any time, which leaves its payload in place until the pass has ended.
     @inline(__always)
-    mutating func next() -> (slot: UnsafeMutablePointer<Slot>, isPlain: Bool)? {
+    mutating func next() -> UnsafeMutablePointer<Slot>? {
         while unsafe place != stop {
             let slot = unsafe place.unsafelyUnwrapped
             unsafe place = unsafe slot + 1
             let state = unsafe slot.pointee.state
-            if state != .removed { return unsafe (slot, state == .plain) }
+            isPlain = state == .plain
+            if state != .removed { return unsafe slot }
         }
         return nil
     }
@@ -66,7 +76,7 @@ extension Registry {
     /// Runs `body` for every living slot, in order, in a pass.
     func forEachLiving(_ body: (borrowing Slot) -> Void) {
         var pass = unsafe Pass(.passUnretained(self))
-        while let next = unsafe pass.next() { unsafe body(next.slot.pointee) }
+        while let slot = unsafe pass.next() { unsafe body(slot.pointee) }
         pass.end()
     }
 }

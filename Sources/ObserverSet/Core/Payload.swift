@@ -86,16 +86,12 @@ struct AnyPayload: @unchecked Sendable {
     private let entry: Unmanaged<AnyEntry>?
     private let isolation: UInt
 
-    /// Calls an observer that has no entry.
+    /// Calls the observer, or enqueues the call; false if its owner is dead.
+    ///
+    /// - Parameter isPlain: Whether there is no entry.
     @inline(__always)
-    borrowing func callFunction(_ parameters: Parameters) {
-        unsafe call(parameters)
-    }
-
-    /// Calls an observer that has an entry, or enqueues the call; false if its owner is dead.
-    @inline(__always)
-    borrowing func deliver(_ parameters: Parameters, from here: UInt) -> Bool {
-        guard unsafe mayCall(from: here) else { return unsafe deliverByEntry(parameters, from: here) }
+    borrowing func deliver(_ parameters: Parameters, from here: UInt, isPlain: Bool) -> Bool {
+        guard unsafe isPlain || mayCall(from: here) else { return unsafe deliverByEntry(parameters, from: here) }
         unsafe call(parameters)
         return true
     }

@@ -11,7 +11,7 @@ extension Registry {
     var isEmpty: Bool {
         var pass = unsafe Pass(.passUnretained(self))
         var isEmpty = true
-        while isEmpty, let next = unsafe pass.next() { isEmpty = unsafe !next.slot.pointee.isAlive }
+        while isEmpty, let slot = unsafe pass.next() { isEmpty = unsafe !slot.pointee.isAlive }
         pass.end()
         return isEmpty
     }

@@ -55,10 +55,8 @@
         while index < end {
             // Anew for each: an observer may have added so many that the block was outgrown.
             let slot = unsafe slots + index
-            if unsafe slot.pointee.state == .plain {
-                unsafe BorrowedLocalPayload.at(slot).pointee.callFunction(parameters)
-            } else if !deliver(parameters, at: index) {
-                metDeadOwner = true
+            if unsafe slot.pointee.state == .lasting || retireIfOnce(index) {
+                if unsafe !BorrowedLocalPayload.at(slot).pointee.deliver(parameters) { metDeadOwner = true }
             }
             index &+= 1
         }
@@ -66,13 +64,12 @@
         if metDeadOwner { removeDead() }
     }
 
-    /// Calls an observer that is more than a function; false if its owner is dead.
+    /// Whether it is a once-observer's turn, which is removed as it is called.
     @inline(never)
-    private func deliver<Parameters>(_ parameters: Parameters, at index: Int) -> Bool {
-        let slot = unsafe slots + index
-        if unsafe slot.pointee.state == .removed { return true }
-        if unsafe slot.pointee.state == .once { retire(index) }
-        return unsafe BorrowedLocalPayload.at(slot).pointee.deliver(parameters)
+    private func retireIfOnce(_ index: Int) -> Bool {
+        guard unsafe slots[index].state == .once else { return false }
+        retire(index)
+        return true
     }
 
     // MARK: Changing
@@ -84,7 +81,7 @@
         let id = lastID
         let hasOwner = payload.entry != nil
         unsafe (slots + end).initialize(
-            to: LocalSlot(payload: payload, id: id, site: site, state: isOnce ? .once : hasOwner ? .owned : .plain))
+            to: LocalSlot(payload: payload, id: id, site: site, state: isOnce ? .once : .lasting))
         end += 1
         living += 1
         if hasOwner {

@@ -35,9 +35,7 @@
     }
 }
 
-/// A payload as a pass sees it in its slot: borrowed.
-///
-/// Nothing is retained but what the call itself retains.
+/// A payload as a pass sees it in its slot: borrowed, so that calling a function retains nothing.
 @unsafe struct BorrowedLocalPayload<Parameters>: ~Copyable {
     /// The payload in a slot.
     @inline(__always)
@@ -46,24 +44,16 @@
     }
 
     private let call: (Parameters) -> Void
-    private let entry: Unmanaged<AnyLocalEntry>?
-
-    /// Calls an observer without an owner.
-    @inline(__always)
-    borrowing func callFunction(_ parameters: Parameters) {
-        unsafe call(parameters)
-    }
+    private let entry: AnyLocalEntry?
 
     /// Calls the observer; false if its owner is dead.
     @inline(__always)
     borrowing func deliver(_ parameters: Parameters) -> Bool {
-        guard let entry = unsafe entry else {
-            unsafe call(parameters)
-            return true
+        if let entry = unsafe entry {
+            return unsafe unsafeDowncast(entry, to: LocalEntry<Parameters>.self).deliver(parameters)
         }
-        return unsafe entry._withUnsafeGuaranteedRef {
-            unsafe unsafeDowncast($0, to: LocalEntry<Parameters>.self).deliver(parameters)
-        }
+        unsafe call(parameters)
+        return true
     }
 }
 
@@ -100,15 +90,11 @@ final class LocalOwnedEntry<Owner: AnyObject, Parameters>: LocalEntry<Parameters
     }
 }
 
-/// What a pass is to do with a registration.
+/// What becomes of a registration.
 enum LocalState {
-    /// Call the function.
-    case plain
-    /// Ask the entry.
-    case owned
-    /// Remove it, and call the one or the other.
+    case lasting
+    /// Removed as it is called.
     case once
-    /// Nothing.
     case removed
 }
 
