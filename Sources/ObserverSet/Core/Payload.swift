@@ -88,7 +88,7 @@ struct AnyPayload: @unchecked Sendable {
 
     /// Calls the observer, or enqueues the call; false if its owner is dead.
     ///
-    /// - Parameter isPlain: Whether there is no entry.
+    /// `isPlain` says that there is no entry.
     @inline(__always)
     borrowing func deliver(_ parameters: Parameters, from here: UInt, isPlain: Bool) -> Bool {
         guard unsafe isPlain || mayCall(from: here) else { return unsafe deliverByEntry(parameters, from: here) }
