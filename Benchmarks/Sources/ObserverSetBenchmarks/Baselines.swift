@@ -116,6 +116,23 @@ final class WeakLoop: @unchecked Sendable {
         addNonisolated(owner, unsafeBitCast(Isolated(function: call), to: Nonisolated.self).function)
     }
 
+    /// Adds a method that says which actor it belongs to, as the library must take it: what is so applied to its owner can
+    /// only be called through a cast, which the optimizer does not see through.
+    @inline(__always)
+    func add(_ owner: Owner, method: @escaping @Sendable (Owner) -> @isolated(any) @Sendable (Int) -> Void) {
+        addNonisolated(owner) { owner, value in
+            unsafeBitCast(IsolatedMethod(function: method(owner)), to: NonisolatedMethod.self).function(value)
+        }
+    }
+
+    private struct IsolatedMethod {
+        let function: @isolated(any) @Sendable (Int) -> Void
+    }
+
+    private struct NonisolatedMethod {
+        let function: @Sendable (Int) -> Void
+    }
+
     private struct Isolated {
         let function: @isolated(any) @Sendable (Owner, Int) -> Void
     }
