@@ -20,15 +20,20 @@ struct ModelTests {
     func operationsAgree() {
         print("The model runs \(Self.operations) operations with OBSERVERSET_SEED=\(Self.seed)")
 
-        if let divergence = ModelRun(seed: Self.seed, operations: Self.operations).firstDivergence() {
-            Issue.record("OBSERVERSET_SEED=\(divergence)")
+        if let (seed, divergence) = ModelRun(seed: Self.seed, operations: Self.operations).firstDivergence() {
+            Issue.record("OBSERVERSET_SEED=\(seed)\n\(divergence.report)")
         }
     }
 
-    @Test("A mistake in the model is noticed", .timeLimit(.minutes(15)), arguments: ModelWorld.Fault.allCases)
-    func faultIsNoticed(_ fault: ModelWorld.Fault) {
-        let divergence = ModelRun(seed: Self.seed, operations: 50_000, fault: fault).firstDivergence()
+    @Test(
+        "A mistake in the model is noticed, and shown in a few operations", .timeLimit(.minutes(15)),
+        arguments: ModelWorld.Fault.allCases)
+    func faultIsNoticed(_ fault: ModelWorld.Fault) throws {
+        let found = ModelRun(seed: Self.seed, operations: 50_000, fault: fault).firstDivergence()
 
-        #expect(divergence != nil, "\(fault) went unnoticed with OBSERVERSET_SEED=\(Self.seed)")
+        let (_, divergence) = try #require(found, "\(fault) went unnoticed with OBSERVERSET_SEED=\(Self.seed)")
+        #expect(divergence.program.count <= 12, "\(fault) with OBSERVERSET_SEED=\(Self.seed):\n\(divergence.program)")
+        #expect(ModelRound.firstDivergence(of: divergence.program, fault: fault) != nil)
+        #expect(ModelRound.firstDivergence(of: divergence.program) == nil, "without the mistake nothing is wrong")
     }
 }
