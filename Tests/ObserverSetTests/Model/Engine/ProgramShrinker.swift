@@ -22,10 +22,15 @@ struct ProgramShrinker {
 
     private var program: ModelProgram { divergence.program }
 
+    /// What each turn is to make less.
+    private var weight: Int {
+        program.routines.joined().reduce(program.operations.reduce(0) { $0 + 100 + $1.back }) { $0 + 100 + $1.back }
+    }
+
     private mutating func shrink() {
         var before = Int.max
-        while attempts > 0, program.count < before {
-            before = program.count
+        while attempts > 0, weight < before {
+            before = weight
             shorten(\.operations)
             for routine in program.routines.indices.dropFirst() { shorten(\.routines[routine]) }
             simplify(\.operations)
@@ -43,11 +48,23 @@ struct ProgramShrinker {
                 // From the back, where what diverges stands.
                 let start = max(0, end - length)
                 candidate[keyPath: part].removeSubrange(start..<end)
-                _ = accept(candidate)
+                // One registration fewer may lie between those that matter and those who mean them.
+                if !accept(candidate), length == 1 { _ = accept(Self.lookingLessFarBack(candidate)) }
                 end = min(start, program[keyPath: part].count)
             }
             length = length == 1 ? 0 : (length + 1) / 2
         }
+    }
+
+    private static func lookingLessFarBack(_ program: ModelProgram) -> ModelProgram {
+        func nearer(_ operations: [Operation]) -> [Operation] {
+            operations.map { operation in
+                var operation = operation
+                operation.back = max(0, operation.back - 1)
+                return operation
+            }
+        }
+        return ModelProgram(routines: program.routines.map(nearer), operations: nearer(program.operations))
     }
 
     /// Has each operation do as little as possible.
@@ -63,10 +80,12 @@ struct ProgramShrinker {
     }
 
     private static var simplifications: [(inout Operation) -> Void] {
-        [
-            { $0.program = 0 }, { $0.farewell = 0 }, { $0.kind = .closure }, { $0.place = 0 }, { $0.back = 0 },
-            { $0.owner = 0 }, { $0.slot = 0 }, { $0.form = 0 }, { $0.members = .both },
+        let simple: [(inout Operation) -> Void] = [
+            { $0.program = 0 }, { $0.farewell = 0 }, { $0.kind = .closure }, { $0.place = 0 }, { $0.owner = 0 },
+            { $0.slot = 0 }, { $0.form = 0 }, { $0.members = .both },
         ]
+        // What is far back is so modulo the number of registrations: the nearest that will do comes last.
+        return simple + (0..<16).reversed().map { back in { $0.back = min($0.back, back) } }
     }
 
     private mutating func accept(_ candidate: ModelProgram) -> Bool {
