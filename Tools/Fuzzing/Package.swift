@@ -2,9 +2,9 @@
 
 import PackageDescription
 
-/// Bytes as a program of operations, on the library and on its model: for libFuzzer. See `Tools/fuzz`.
+/// Bytes as a program of operations, on the library and on its model: for libFuzzer.
 ///
-/// `Sources/Fuzz/Engine` is a link to the model's sources among the tests.
+/// `Tools/fuzz` runs it. `Sources/Fuzz/Engine` is a link to the model's sources among the tests.
 let package = Package(
     name: "Fuzzing",
     platforms: [.macOS(.v15)],

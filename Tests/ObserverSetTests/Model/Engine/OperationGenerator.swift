@@ -101,6 +101,9 @@ struct OperationGenerator {
         places += [Place.value, Place.base, Place.derived, Place.all, Place.local, Place.local, Place.otherLocal]
         #if NotificationCenter
         places.append(Place.bridge)
+        #else
+        // So that the same bytes choose the same, but for this.
+        places.append(0)
         #endif
         return places
     }()
