@@ -580,7 +580,7 @@ final class ModelWorld: World {
         sequence.live = register(sequence)
         let old = values[operation.slot]
         values[operation.slot] = sequence
-        if let live = old?.live { endValues(live) }
+        drop(old)
     }
 
     private func register(_ sequence: Values) -> Registration {
@@ -594,7 +594,7 @@ final class ModelWorld: World {
     override func dropValues(_ slot: Int) {
         let old = values[slot]
         values[slot] = nil
-        if let live = old?.live { endValues(live) }
+        drop(old)
     }
 
     override func makeIterator(_ slot: Int) {
@@ -611,6 +611,13 @@ final class ModelWorld: World {
         let old = iterators[slot]
         iterators[slot] = .none
         if let old, let old { endValues(old) }
+    }
+
+    private func drop(_ sequence: Values?) {
+        guard let live = sequence?.live else { return }
+        // They refer to each other.
+        sequence?.live = nil
+        endValues(live)
     }
 
     /// What waits is dropped.
