@@ -27,7 +27,7 @@ struct ModelTests {
 
     @Test("A mistake in the model is noticed", .timeLimit(.minutes(15)), arguments: ModelWorld.Fault.allCases)
     func faultIsNoticed(_ fault: ModelWorld.Fault) {
-        let found = ModelRun(seed: Self.seed, operations: 50_000, fault: fault).firstDivergence()
+        let found = ModelRun(seed: Self.seed, operations: 1_000_000, fault: fault).firstDivergence()
 
         #expect(found != nil, "\(fault) went unnoticed with OBSERVERSET_SEED=\(Self.seed)")
     }
