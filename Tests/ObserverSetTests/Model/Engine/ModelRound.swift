@@ -33,7 +33,7 @@ struct ModelRound {
             let operation = generator.operation(isCrowded: size < .max && round.model.entryCount > size)
             if let difference = round.differenceAfter(operation) { return round.report(difference) }
         }
-        return round.differenceAtTheEnd().map(round.report)
+        return round.end()
     }
 
     /// Performs the operations of a program.
@@ -42,7 +42,7 @@ struct ModelRound {
         for operation in program.operations {
             if let difference = round.differenceAfter(operation) { return round.report(difference) }
         }
-        return round.differenceAtTheEnd().map(round.report)
+        return round.end()
     }
 
     private mutating func differenceAfter(_ operation: Operation) -> String? {
@@ -55,6 +55,12 @@ struct ModelRound {
         if let difference = model.divergence { return difference }
         // It takes longer than an operation.
         return performed % 8 == 0 ? lifetimesDifference() : nil
+    }
+
+    private func end() -> Divergence? {
+        if let difference = differenceAtTheEnd() { return report(difference) }
+        model.breakCycles()
+        return nil
     }
 
     /// A last look: a notification has the entries of dead owners removed, so that only the living captures are left;

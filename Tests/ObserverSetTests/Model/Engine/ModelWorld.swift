@@ -748,6 +748,18 @@ final class ModelWorld: World {
     func abandon() {
         divergence = divergence ?? "abandoned"
         close()
+        breakCycles()
+    }
+
+    /// At the end: what went wrong, or is wrong on purpose, may have left entries in sets, which they refer to.
+    func breakCycles() {
+        for registration in registrations + registrationsOfValues {
+            for entry in registration.entries {
+                entry.set.entries = []
+                entry.set.retired = []
+            }
+            registration.entries = []
+        }
     }
 
     private func diverge(_ expected: String) {
