@@ -1,0 +1,34 @@
+import Foundation
+import Testing
+
+/// The programs that `Tools/fuzz` has found to reach everything that it reaches.
+@Suite("The fuzzer's programs")
+struct CorpusTests {
+    private static let folder = URL(filePath: #filePath).appending(path: "../../../../Tools/Fuzzing/Corpus")
+        .standardized
+
+    @Test("Each does what the contract says", .timeLimit(.minutes(5)))
+    func programsAgree() throws {
+        let files = try FileManager.default.contentsOfDirectory(at: Self.folder, includingPropertiesForKeys: nil)
+        #expect(files.count > 50)
+
+        for file in files {
+            let choices = ByteChoices([UInt8](try Data(contentsOf: file)))
+            if let divergence = ModelRound.firstDivergence(choosingBy: choices, operations: 4_096) {
+                Issue.record("\(file.lastPathComponent)\n\(ProgramShrinker.shortest(divergence).report)")
+            }
+        }
+    }
+
+    @Test("They notice each mistake in the model", arguments: ModelWorld.Fault.allCases)
+    func programsNotice(_ fault: ModelWorld.Fault) throws {
+        let files = try FileManager.default.contentsOfDirectory(at: Self.folder, includingPropertiesForKeys: nil)
+
+        let isNoticed = try files.contains { file in
+            let choices = ByteChoices([UInt8](try Data(contentsOf: file)))
+            return ModelRound.firstDivergence(choosingBy: choices, operations: 4_096, fault: fault) != nil
+        }
+
+        #expect(isNoticed)
+    }
+}

@@ -1,0 +1,31 @@
+/// Where a run takes its choices from: a seed, or given bytes.
+class Choices {
+    /// Whether there is nothing left to choose by: then the run ends.
+    var isExhausted: Bool { false }
+    /// Whether sets are to be kept at a size, for which the choice of a verb depends on what came before.
+    var keepsSize: Bool { true }
+
+    /// A number from zero up to the bound, which is at most 256.
+    func below(_ bound: Int) -> Int { fatalError("abstract") }
+}
+
+/// Choices by bytes, one for each; zero when they are exhausted.
+///
+/// A byte changed here changes what is chosen there, and little else: what the fuzzer lives by.
+final class ByteChoices: Choices {
+    private let bytes: [UInt8]
+    private var position = 0
+
+    init(_ bytes: [UInt8]) {
+        self.bytes = bytes
+    }
+
+    override var isExhausted: Bool { position >= bytes.count }
+    override var keepsSize: Bool { false }
+
+    override func below(_ bound: Int) -> Int {
+        guard position < bytes.count else { return 0 }
+        defer { position += 1 }
+        return Int(bytes[position]) % bound
+    }
+}

@@ -1,0 +1,101 @@
+/// The operations in one pair of worlds.
+struct ModelRound {
+    /// What differed first: the operations up to there, and how.
+    struct Divergence {
+        let program: ModelProgram
+        let description: String
+    }
+
+    /// The operations performed so far, outside of observers.
+    private(set) var program: ModelProgram
+
+    private let tested: TestedWorld
+    private let model: ModelWorld
+    /// The places whose observers are counted between operations, in turn.
+    private static let counted = [0, Place.local, 1, Place.delegates, 0, Place.otherLocal, 1]
+
+    private init(routines: [[Operation]], fault: ModelWorld.Fault?) {
+        program = ModelProgram(routines: routines)
+        tested = TestedWorld(routines: routines)
+        model = ModelWorld(routines: routines, fault: fault)
+    }
+
+    /// Performs so many operations, as they are chosen, or fewer if the choices are exhausted.
+    static func firstDivergence(
+        choosingBy choices: Choices, operations: Int, fault: ModelWorld.Fault? = nil
+    ) -> Divergence? {
+        let generator = OperationGenerator(choices)
+        let size = generator.size()
+        var round = ModelRound(routines: generator.routines(), fault: fault)
+        var done = 0
+        while done < operations, !generator.isExhausted {
+            done += 1
+            let operation = generator.operation(isCrowded: size < .max && round.model.entryCount > size)
+            if let difference = round.differenceAfter(operation) { return round.report(difference) }
+        }
+        return round.end()
+    }
+
+    /// Performs the operations of a program.
+    static func firstDivergence(of program: ModelProgram, fault: ModelWorld.Fault? = nil) -> Divergence? {
+        var round = ModelRound(routines: program.routines, fault: fault)
+        for operation in program.operations {
+            if let difference = round.differenceAfter(operation) { return round.report(difference) }
+        }
+        return round.end()
+    }
+
+    private mutating func differenceAfter(_ operation: Operation) -> String? {
+        program.operations.append(operation)
+        let performed = program.operations.count
+        let waiting = operation.verb == .takeValues ? model.waiting(slot: operation.slot) : nil
+        compare { $0.performOutside(operation, waiting: waiting) }
+        let place = Self.counted[performed % Self.counted.count]
+        compare { $0.count(place: place) }
+        if let difference = model.divergence { return difference }
+        // It takes longer than an operation.
+        return performed % 8 == 0 ? lifetimesDifference() : nil
+    }
+
+    private func end() -> Divergence? {
+        if let difference = differenceAtTheEnd() { return report(difference) }
+        model.breakCycles()
+        return nil
+    }
+
+    /// A last look: a notification has the entries of dead owners removed, so that only the living captures are left;
+    /// and none when the sets and the owners are gone.
+    private func differenceAtTheEnd() -> String? {
+        // If only dead ones observe all events, there is no notification.
+        compare { $0.performOutside(Operation(verb: .add, place: Place.all), waiting: nil) }
+        for place in 0..<Place.count {
+            if Place.isCounted(place) { compare { $0.count(place: place) } }
+            compare { $0.notify(place: place, form: place == Place.bridge ? 1 : 0, 0) }
+        }
+        if let difference = model.divergence ?? lifetimesDifference(isExact: true) { return difference }
+        for slot in 0..<OperationGenerator.slotCount { compare { $0.countDropped(slot) } }
+        compare { $0.close() }
+        for registration in 0..<model.homes.count { compare { $0.isActive(registration) } }
+        return model.divergence ?? lifetimesDifference(isExact: true)
+    }
+
+    private func compare(_ step: (World) -> Void) {
+        tested.events.removeAll(keepingCapacity: true)
+        step(tested)
+        model.follow(tested.events, step)
+    }
+
+    private func lifetimesDifference(isExact: Bool = false) -> String? {
+        let expected = model.trackedObjects
+        if isExact, expected.lowerBound != expected.upperBound { return "the model keeps dead owners' entries" }
+        let alive = tested.alive
+        return expected.contains(alive) ? nil : "\(alive) captures and owners are alive, and should be \(expected)"
+    }
+
+    private func report(_ difference: String) -> Divergence {
+        // Its observers hold the world that holds the sets; and the model's entries hold their sets.
+        tested.close()
+        model.abandon()
+        return Divergence(program: program, description: difference)
+    }
+}

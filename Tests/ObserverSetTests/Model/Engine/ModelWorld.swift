@@ -1,0 +1,775 @@
+/// The contract as a sequential program, in which a set is a plain array of entries.
+///
+/// Runs after the tested world, and follows what that has told. What the contract leaves open it takes from there: the
+/// order of releases, and when the entry of a dead owner goes that no pass has met.
+final class ModelWorld: World {
+    /// A deliberate mistake, to prove that the comparison notices one.
+    enum Fault: CaseIterable {
+        case callsAddedDuringThePass, callsRemoved, callsDeadOwners, callsOnceTwice, callsInReverse
+        case removesTwice, removesForeign, releasesDuringThePass, countsDead, finishesNoPassOfADeadSet
+        case countsEndedInBags, emptiesNoBag, endsOneMemberOnly
+        case callsAddedDuringTheEvent, tellsSuperclassFirst, tellsNotAllEvents
+        case seatsTwice, throwsTheLastError, throwsAtOnce
+        case keepsTheOtherEnd, countsNoDrops, losesTheFirst
+        case keepsLocalRemoved
+        #if NotificationCenter
+        case tellsOtherShapes
+        #endif
+    }
+
+    fileprivate final class Owner {
+        let id: Int
+        let program: Int
+        let farewell: Int
+        /// The world's own reference, and one for each call that is under way.
+        var holds = 1
+
+        init(id: Int, program: Int, farewell: Int) {
+            self.id = id
+            self.program = program
+            self.farewell = farewell
+        }
+    }
+
+    /// What a token stands for, an entry in one set, or one for each member of a group; or a registration of a
+    /// sequence's, for which there is no token.
+    fileprivate final class Registration {
+        let id: Int
+        let operation: Operation
+        let kind: Operation.Kind
+        let owner: Owner?
+        let isGroup: Bool
+        var isDelegate = false
+        var buffer: Buffer?
+        var entries: [Entry] = []
+        /// Of a group's: a caller of `remove` has been told that it ended it.
+        var hasBeenEnded = false
+        /// Of one that is called once: called, or removed by its token.
+        var isOver = false
+        /// How many of its entries hold the observer's capture: for certain, and being released at the moment.
+        var firmHolds = 0
+        var waningHolds = 0
+        var isCaptureDead = false
+
+        init(id: Int, operation: Operation, owner: Owner?, isGroup: Bool = false) {
+            self.id = id
+            self.operation = operation
+            kind = operation.kind
+            self.owner = owner
+            self.isGroup = isGroup
+        }
+
+        var isAlive: Bool { owner == nil || owner!.holds > 0 }
+        var stands: Bool { entries.contains { !$0.isRemoved } }
+        var isActive: Bool { isAlive && !isOver && stands }
+        var hasCapture: Bool { !isDelegate && buffer == nil && kind != .method }
+    }
+
+    fileprivate final class Entry {
+        // The world holds all registrations that there ever were.
+        unowned let registration: Registration
+        let owner: Owner?
+        let set: Model
+        /// How many entries there were before, in all places.
+        let time: Int
+        var isRemoved = false
+
+        init(_ registration: Registration, in set: Model, at time: Int) {
+            self.registration = registration
+            self.owner = registration.owner
+            self.set = set
+            self.time = time
+            registration.firmHolds += 1
+            registration.entries.append(self)
+        }
+
+        var isAlive: Bool {
+            guard let owner else { return true }
+            return owner.holds > 0
+        }
+    }
+
+    fileprivate final class Bag {
+        var registrations: [Registration] = []
+        /// The world's own reference, and one for each call of the bag that is under way.
+        var holds = 1
+    }
+
+    fileprivate final class Model {
+        var entries: [Entry] = []
+        var passes = 0
+        /// The world's own reference, and one for each call of the set that is under way.
+        var holds = 1
+        /// Removed while a pass was in flight.
+        var retired: [Entry] = []
+    }
+
+    /// What keeps the places of published events.
+    fileprivate final class Publisher {
+        let channels = [Model(), Model(), Model(), Model()]
+        /// The world's own reference, and one for each call of the publisher that is under way.
+        var holds = 1
+    }
+
+    /// What waits in one registration of a sequence.
+    fileprivate final class Buffer {
+        let sequence: Values
+        var elements: [Int] = []
+        var dropped = 0
+        var isFinished = false
+
+        init(of sequence: Values) {
+            self.sequence = sequence
+        }
+
+        func drop(_ count: Int) {
+            dropped += count
+            sequence.dropped += count
+        }
+    }
+
+    fileprivate final class Values {
+        let set: Model
+        let form: Int
+        var live: Registration?
+        var dropped = 0
+
+        init(of set: Model, form: Int) {
+            self.set = set
+            self.form = form
+        }
+    }
+
+    private let fault: Fault?
+    private var places: [Model] = []
+    private var publisher = Publisher()
+    private var owners: [Owner?]
+    private var ownersMade = 0
+    private var ownersAlive = 0
+    private var registrations: [Registration] = []
+    private var bags = [Bag(), Bag()]
+    private var values: [Values?] = [nil, nil]
+    /// Those with a registration, and those of a sequence whose set was dead.
+    private var iterators: [Registration??] = [nil, nil]
+    /// Entries refer to them.
+    private var registrationsOfValues: [Registration] = []
+    /// How many entries there ever were.
+    private var time = 0
+    /// The first error of the delegates.
+    private var thrown: Int?
+
+    private var told: [Occurrence] = []
+    private var position = 0
+    /// The first difference: what the contract says, and what was told instead.
+    private(set) var divergence: String?
+
+    init(routines: [[Operation]], fault: Fault?) {
+        self.fault = fault
+        owners = Array(repeating: nil, count: OperationGenerator.ownerCount)
+        for _ in 0..<Place.count { places.append(Model()) }
+        super.init(routines: routines)
+        enter(publisher)
+    }
+
+    /// Follows what the tested world told of one operation.
+    func follow(_ events: [Occurrence], _ body: (World) -> Void) {
+        told = events
+        position = 0
+        body(self)
+        if divergence == nil, position < told.count { diverge("nothing more") }
+        told = []
+    }
+
+    private func enter(_ publisher: Publisher) {
+        self.publisher = publisher
+        for place in Place.value...Place.all { places[place] = publisher.channels[place - Place.value] }
+    }
+
+    // MARK: Changes
+
+    override func add(_ operation: Operation) {
+        let registration = newRegistration(operation)
+        append(registration, to: places[operation.place])
+    }
+
+    override func addToGroup(_ operation: Operation) {
+        let registration = newRegistration(operation, isGroup: true)
+        for place in operation.members.places(first: operation.place) { append(registration, to: places[place]) }
+    }
+
+    private func newRegistration(_ operation: Operation, isGroup: Bool = false) -> Registration {
+        let owner = operation.kind.hasOwner ? owners[operation.owner] ?? makeOwner(in: operation.owner) : nil
+        let registration = Registration(id: registrations.count, operation: operation, owner: owner, isGroup: isGroup)
+        registrations.append(registration)
+        homes.append(operation.place)
+        return registration
+    }
+
+    private func append(_ registration: Registration, to set: Model) {
+        time += 1
+        set.entries.append(Entry(registration, in: set, at: time))
+    }
+
+    override func remove(_ registration: Int, by place: Int?, isItsOwn: Bool) {
+        let registration = registrations[registration]
+        let caller = place.map { places[$0] }
+        let isAddressed =
+            caller == nil || (isItsOwn && !registration.isGroup && caller === registration.entries[0].set)
+            || fault == .removesForeign
+        caller?.holds += 1
+        let isEnded = isAddressed && end(registration)
+        if let caller { release(caller) }
+        expect(Occurrence(.removed, registration.id, isEnded))
+    }
+
+    /// Does what a token's `remove` does, and returns what it says.
+    private func end(_ registration: Registration) -> Bool {
+        if registration.kind.isOnce, !registration.isDelegate {
+            if registration.isOver { return fault == .removesTwice }
+            registration.isOver = true
+        }
+        var isEnded = fault == .removesTwice
+        var mayHaveBeenThere = false
+        for entry in registration.entries where !entry.isRemoved {
+            if entry.isAlive { isEnded = true } else { mayHaveBeenThere = true }
+            if fault == .keepsLocalRemoved, Place.isLocal(registration.operation.place) { continue }
+            entry.isRemoved = true
+            retire([entry], from: entry.set)
+            if fault == .endsOneMemberOnly { break }
+        }
+        // The entry of a dead owner may have gone before: that is the set's to decide, but only once.
+        if !isEnded, mayHaveBeenThere { isEnded = next == Occurrence(.removed, registration.id, true) }
+        if registration.isGroup, isEnded {
+            // An observer or a `deinit` may have removed the rest meanwhile.
+            if registration.hasBeenEnded { return false }
+            registration.hasBeenEnded = true
+        }
+        return isEnded
+    }
+
+    override func removeAll(place: Int) {
+        let set = places[place]
+        set.holds += 1
+        removeAll(from: set)
+        release(set)
+    }
+
+    override func removeAll(place: Int, owner: Int) {
+        guard let owner = owners[owner], place != Place.bridge else { return }
+        var count = 0
+        for set in Place.isPublished(place) ? publisher.channels : [places[place]] {
+            let owned = set.entries.filter { $0.owner === owner && !$0.isRemoved }
+            for entry in owned { entry.isRemoved = true }
+            retire(owned, from: set)
+            count += owned.count
+        }
+        expect(Occurrence(.removedOwned, owner.id, count))
+    }
+
+    private func removeAll(from set: Model) {
+        let all = set.entries.filter { !$0.isRemoved }
+        for entry in all { entry.isRemoved = true }
+        retire(all, from: set)
+    }
+
+    // MARK: Lives
+
+    override func replaceOwner(_ owner: Int, program: Int, farewell: Int) {
+        let old = owners[owner]
+        owners[owner] = newOwner(program: program, farewell: farewell)
+        if let old { release(old) }
+    }
+
+    override func dropOwner(_ owner: Int) {
+        let old = owners[owner]
+        owners[owner] = nil
+        if let old { release(old) }
+    }
+
+    override func replace(place: Int) {
+        if Place.isPublished(place) {
+            let old = publisher
+            enter(Publisher())
+            silently { release(old) }
+        } else {
+            let old = places[place]
+            places[place] = Model()
+            release(old)
+        }
+    }
+
+    private func makeOwner(in place: Int) -> Owner {
+        let owner = newOwner(program: 0, farewell: 0)
+        owners[place] = owner
+        return owner
+    }
+
+    private func newOwner(program: Int, farewell: Int) -> Owner {
+        ownersMade += 1
+        ownersAlive += 1
+        return Owner(id: ownersMade, program: program, farewell: farewell)
+    }
+
+    // MARK: Bags
+
+    override func store(_ registration: Int, in bag: Int) {
+        bags[bag].registrations.append(registrations[registration])
+    }
+
+    override func emptyBag(_ bag: Int) {
+        let bag = bags[bag]
+        bag.holds += 1
+        empty(bag)
+        release(bag)
+    }
+
+    override func replaceBag(_ bag: Int) {
+        let old = bags[bag]
+        bags[bag] = Bag()
+        release(old)
+    }
+
+    override func countBag(_ bag: Int) {
+        let stored = bags[bag].registrations
+        let active = Set(stored.lazy.filter { $0.isActive || self.fault == .countsEndedInBags }.map(\.id)).count
+        // The token of a dead delegate is active until the multicast notices.
+        let unnoticed = Set(stored.lazy.filter { $0.isDelegate && !$0.isAlive && $0.stands }.map(\.id)).count
+        let said = next?.isAbout(.bagCounted, bag) == true ? next!.value : active
+        expect(Occurrence(.bagCounted, bag, min(max(said, active), active + unnoticed)))
+    }
+
+    private func empty(_ bag: Bag) {
+        let registrations = bag.registrations
+        bag.registrations = []
+        // Of a dead owner's token a bag may have let go before: then its entry goes when the set decides.
+        for registration in registrations where registration.isActive && fault != .emptiesNoBag {
+            _ = end(registration)
+        }
+    }
+
+    private func release(_ bag: Bag) {
+        bag.holds -= 1
+        if bag.holds == 0 { empty(bag) }
+    }
+
+    // MARK: Releasing
+
+    private func release(_ owner: Owner) {
+        owner.holds -= 1
+        guard owner.holds == 0 else { return }
+        ownersAlive -= 1
+        expect(Occurrence(.ownerDied, owner.id, 0))
+        run(owner.farewell)
+    }
+
+    private func release(_ set: Model) {
+        set.holds -= 1
+        if set.holds == 0 { removeAll(from: set) }
+    }
+
+    private func release(_ publisher: Publisher) {
+        publisher.holds -= 1
+        guard publisher.holds == 0 else { return }
+        var all: [Entry] = []
+        for channel in publisher.channels {
+            all += channel.entries.filter { !$0.isRemoved }
+            channel.entries = []
+        }
+        for entry in all { entry.isRemoved = true }
+        release(all)
+    }
+
+    /// Lets go of entries at once, or when the passes in flight have ended.
+    private func retire(_ entries: [Entry], from set: Model) {
+        if entries.isEmpty { return }
+        if set.passes == 0 { set.entries.removeAll { $0.isRemoved } }
+        if set.passes == 0 || fault == .releasesDuringThePass {
+            release(entries)
+        } else {
+            set.retired += entries
+        }
+    }
+
+    /// Captures die one after the other, in an order that the contract leaves open.
+    ///
+    /// A capture that several entries hold dies with the last of them; if others of them are being released at the
+    /// moment, further out, then here or there.
+    private func release(_ entries: [Entry]) {
+        var waiting: [Registration] = []
+        for entry in entries where entry.owner == nil {
+            let registration = entry.registration
+            if let buffer = registration.buffer {
+                buffer.isFinished = true
+            } else {
+                // Those with an owner do not tell.
+                registration.firmHolds -= 1
+                registration.waningHolds += 1
+                waiting.append(registration)
+            }
+        }
+        if waiting.isEmpty { return }
+        while divergence == nil,
+            let index = waiting.firstIndex(where: {
+                $0.firmHolds == 0 && !$0.isCaptureDead && next == Occurrence(.captureDied, $0.id, 0)
+            })
+        {
+            position += 1
+            let registration = waiting.remove(at: index)
+            registration.waningHolds -= 1
+            registration.isCaptureDead = true
+            run(registration.operation.farewell)
+        }
+        for registration in waiting { registration.waningHolds -= 1 }
+        let late = waiting.filter { $0.firmHolds == 0 && $0.waningHolds == 0 && !$0.isCaptureDead }
+        if !late.isEmpty { diverge("the end of the captures \(Set(late.map(\.id)).sorted()), in any order") }
+    }
+
+    // MARK: Passes
+
+    override func notify(place: Int, form: Int, _ value: Int) {
+        if Place.isPublished(place) { return publish(place: place, value) }
+        if place == Place.bridge, form == 0 {
+            #if NotificationCenter
+            if fault != .tellsOtherShapes { return }
+            #endif
+        }
+        let set = places[place]
+        set.holds += 1
+        let thrownBefore = thrown
+        thrown = nil
+        pass(over: set, place: place, value, time: time, throwing: place == Place.delegates && form != 0)
+        let thrownHere = thrown
+        thrown = thrownBefore
+        release(set)
+        if let thrownHere { expect(Occurrence(.threw, thrownHere, value)) }
+    }
+
+    private func publish(place: Int, _ value: Int) {
+        let publisher = publisher
+        publisher.holds += 1
+        let time = fault == .callsAddedDuringTheEvent ? Int.max : time
+        var channels: [Int] =
+            switch place {
+            case Place.value: [Place.value, Place.all]
+            case Place.base: [Place.base, Place.all]
+            case Place.derived: [Place.derived, Place.base, Place.all]
+            default: [Place.all]
+            }
+        if fault == .tellsSuperclassFirst { channels.sort() }
+        if fault == .tellsNotAllEvents, channels.count > 1 { channels.removeLast() }
+        for channel in channels {
+            // Nobody is told of all events if nobody alive observes them.
+            if channel == Place.all,
+                !publisher.channels[channel - Place.value].entries.contains(where: { !$0.isRemoved && $0.isAlive })
+            {
+                continue
+            }
+            pass(over: publisher.channels[channel - Place.value], place: channel, value, time: time, throwing: false)
+        }
+        silently { release(publisher) }
+    }
+
+    /// Calls those who were there at that time.
+    private func pass(over set: Model, place: Int, _ value: Int, time: Int, throwing: Bool) {
+        var met: [Entry] = []
+        set.passes += 1
+        // What is added meanwhile stands behind this.
+        let end = set.entries.count
+        var index = 0
+        while index < (fault == .callsAddedDuringThePass ? set.entries.count : end), divergence == nil {
+            let entry = set.entries[fault == .callsInReverse ? end - 1 - index : index]
+            index += 1
+            if fault == .finishesNoPassOfADeadSet, places[place] !== set { break }
+            if entry.isRemoved, fault != .callsRemoved { continue }
+            if entry.time > time, fault != .callsAddedDuringThePass { continue }
+            if entry.isAlive || fault == .callsDeadOwners {
+                call(entry, value)
+                if throwing { noteError(of: entry.owner!.id) }
+                if throwing, fault == .throwsAtOnce, thrown != nil { break }
+            } else {
+                met.append(entry)
+            }
+        }
+        set.passes -= 1
+        if set.passes == 0 {
+            if !set.retired.isEmpty {
+                set.entries.removeAll { $0.isRemoved }
+                let retired = set.retired
+                set.retired = []
+                release(retired)
+            }
+        }
+        // A pass has the entries of dead owners that it met removed.
+        for entry in met where !entry.isRemoved {
+            entry.isRemoved = true
+            retire([entry], from: set)
+        }
+    }
+
+    private func noteError(of owner: Int) {
+        if owner % 2 == 0, thrown == nil || fault == .throwsTheLastError { thrown = owner }
+    }
+
+    private func call(_ entry: Entry, _ value: Int) {
+        let registration = entry.registration
+        if let buffer = registration.buffer { return send(value, to: buffer) }
+        let thrownBefore = thrown
+        let value = registration.isGroup ? 0 : value
+        let kind = registration.kind
+        if registration.isDelegate {
+            callMethod(of: entry.owner!, .delegateTold, value)
+        } else if kind == .method {
+            callMethod(of: entry.owner!, .methodCalled, value)
+        } else {
+            if kind.isOnce, registration.isOver { return }
+            entry.owner?.holds += 1
+            if kind.isOnce, fault != .callsOnceTwice {
+                // Removed before it is called.
+                _ = end(registration)
+            }
+            expect(Occurrence(.called, registration.id, value))
+            run(registration.operation.program)
+            if let owner = entry.owner { release(owner) }
+        }
+        thrown = thrownBefore
+    }
+
+    private func callMethod(of owner: Owner, _ tag: Occurrence.Tag, _ value: Int) {
+        owner.holds += 1
+        expect(Occurrence(tag, owner.id, value))
+        run(owner.program)
+        release(owner)
+    }
+
+    // MARK: Delegates
+
+    override func addDelegate(_ operation: Operation) {
+        let owner = owners[operation.owner] ?? makeOwner(in: operation.owner)
+        let set = places[Place.delegates]
+        if let seat = set.entries.first(where: { $0.owner === owner && !$0.isRemoved }), fault != .seatsTwice {
+            return expect(Occurrence(.delegateStayed, owner.id, seat.registration.id))
+        }
+        let registration = Registration(id: registrations.count, operation: operation, owner: owner)
+        registration.isDelegate = true
+        registrations.append(registration)
+        homes.append(Place.delegates)
+        append(registration, to: set)
+        expect(Occurrence(.delegateAdded, owner.id, registration.id))
+    }
+
+    override func listDelegates() {
+        let set = places[Place.delegates]
+        for entry in set.entries where entry.isAlive && !entry.isRemoved {
+            expect(Occurrence(.delegateListed, entry.owner!.id, 0))
+        }
+        removeDeadDelegates()
+    }
+
+    /// To look at the delegates has the dead ones removed.
+    private func removeDeadDelegates() {
+        let set = places[Place.delegates]
+        let dead = set.entries.filter { !$0.isAlive && !$0.isRemoved }
+        for entry in dead { entry.isRemoved = true }
+        retire(dead, from: set)
+    }
+
+    // MARK: Sequences
+
+    override func makeValues(_ operation: Operation) {
+        let sequence = Values(of: places[operation.place], form: operation.form)
+        sequence.live = register(sequence)
+        let old = values[operation.slot]
+        values[operation.slot] = sequence
+        drop(old)
+    }
+
+    private func register(_ sequence: Values) -> Registration {
+        let registration = Registration(id: -1, operation: Operation(verb: .makeValues), owner: nil)
+        registration.buffer = Buffer(of: sequence)
+        registrationsOfValues.append(registration)
+        append(registration, to: sequence.set)
+        return registration
+    }
+
+    override func dropValues(_ slot: Int) {
+        let old = values[slot]
+        values[slot] = nil
+        drop(old)
+    }
+
+    override func makeIterator(_ slot: Int) {
+        guard let sequence = values[slot] else { return }
+        let live = sequence.live
+        sequence.live = nil
+        let fresh: Registration? = live ?? (sequence.set.holds > 0 ? register(sequence) : nil)
+        let old = iterators[slot]
+        iterators[slot] = .some(fresh)
+        if let old, let old { endValues(old) }
+    }
+
+    override func dropIterator(_ slot: Int) {
+        let old = iterators[slot]
+        iterators[slot] = .none
+        if let old, let old { endValues(old) }
+    }
+
+    private func drop(_ sequence: Values?) {
+        guard let live = sequence?.live else { return }
+        // They refer to each other.
+        sequence?.live = nil
+        endValues(live)
+    }
+
+    /// What waits is dropped.
+    private func endValues(_ registration: Registration) {
+        guard let buffer = registration.buffer else { return }
+        for entry in registration.entries where !entry.isRemoved {
+            entry.isRemoved = true
+            retire([entry], from: entry.set)
+        }
+        buffer.drop(buffer.elements.count)
+        buffer.elements = []
+        buffer.isFinished = true
+    }
+
+    private func send(_ value: Int, to buffer: Buffer) {
+        let form =
+            fault == .keepsTheOtherEnd && buffer.sequence.form > 0 ? 5 - buffer.sequence.form : buffer.sequence.form
+        let room = form == 0 ? Int.max : form % 2 == 1 ? 1 : 3
+        if buffer.elements.count < room {
+            buffer.elements.append(value)
+        } else {
+            if form <= 2 {
+                buffer.elements.removeFirst()
+                buffer.elements.append(value)
+            }
+            if fault != .countsNoDrops { buffer.drop(1) }
+        }
+    }
+
+    /// What waits in an iterator; nil if there is none, or what waits cannot be taken without waiting on this system.
+    func waiting(slot: Int) -> WaitingValues? {
+        guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else { return nil }
+        guard let iterator = iterators[slot] else { return nil }
+        guard let buffer = iterator?.buffer else { return WaitingValues(count: 0, isFinished: true) }
+        return WaitingValues(count: buffer.elements.count, isFinished: buffer.isFinished)
+    }
+
+    override func take(slot: Int, count: Int, isEnd: Bool) {
+        guard let iterator = iterators[slot] else { return }
+        for _ in 0..<count {
+            guard let buffer = iterator?.buffer, !buffer.elements.isEmpty else { return }
+            if fault == .losesTheFirst, buffer.elements.count > 1 { buffer.elements.removeFirst() }
+            expect(Occurrence(.taken, slot, buffer.elements.removeFirst()))
+        }
+        if isEnd { expect(Occurrence(.ended, slot, 0)) }
+    }
+
+    override func countDropped(_ slot: Int) {
+        if let sequence = values[slot] { expect(Occurrence(.dropped, slot, sequence.dropped)) }
+        if let iterator = iterators[slot] {
+            expect(Occurrence(.droppedByIterator, slot, iterator?.buffer?.dropped ?? 0))
+        }
+    }
+
+    // MARK: Questions
+
+    override func count(place: Int) {
+        expect(Occurrence(.counted, place, livingCount(place: place)))
+        if place == Place.delegates { removeDeadDelegates() }
+    }
+
+    override func isEmpty(place: Int) {
+        expect(Occurrence(.isEmpty, place, livingCount(place: place) == 0))
+        if place == Place.delegates { removeDeadDelegates() }
+    }
+
+    override func isActive(_ registration: Int) {
+        let registration = registrations[registration]
+        var isActive = registration.isActive
+        if !isActive, registration.isDelegate, registration.stands {
+            // Until the multicast notices the death, which is not to be undone.
+            isActive = next == Occurrence(.isActive, registration.id, true)
+            if !isActive { for entry in registration.entries { entry.isRemoved = true } }
+        }
+        expect(Occurrence(.isActive, registration.id, isActive))
+    }
+
+    /// How many tracked objects are alive: captures of living observers, and owners; at most, those of dead owners too.
+    var trackedObjects: ClosedRange<Int> {
+        var least = ownersAlive
+        var most = ownersAlive
+        for set in places {
+            for entry in set.entries where !entry.isRemoved && entry.registration.hasCapture {
+                // The entries of one registration share the capture.
+                if entry.registration.isGroup {
+                    guard entry.registration.entries.first(where: { !$0.isRemoved }) === entry else { continue }
+                }
+                most += 1
+                if entry.isAlive { least += 1 }
+            }
+        }
+        return least...most
+    }
+
+    /// How many entries there are, those of dead owners included.
+    var entryCount: Int {
+        var count = 0
+        var place = 0
+        while place < places.count {
+            count += places[place].entries.count
+            place += 1
+        }
+        return count
+    }
+
+    /// How many observers the place has whose owner, if they have one, is alive.
+    private func livingCount(place: Int) -> Int {
+        var count = 0
+        for entry in places[place].entries where !entry.isRemoved && (entry.isAlive || fault == .countsDead) {
+            count += 1
+        }
+        return count
+    }
+
+    // MARK: Comparing
+
+    private var next: Occurrence? { position < told.count ? told[position] : nil }
+
+    override func tell(_ event: Occurrence) { expect(event) }
+
+    private func expect(_ event: Occurrence) {
+        guard divergence == nil else { return }
+        guard position < told.count, told[position].bits == event.bits else { return diverge("\(event)") }
+        position += 1
+    }
+
+    /// Lets go of everything without looking at what was told.
+    func abandon() {
+        divergence = divergence ?? "abandoned"
+        close()
+        breakCycles()
+    }
+
+    /// At the end: what went wrong, or is wrong on purpose, may have left entries in sets, which they refer to.
+    func breakCycles() {
+        for registration in registrations + registrationsOfValues {
+            for entry in registration.entries {
+                entry.set.entries = []
+                entry.set.retired = []
+            }
+            registration.entries = []
+        }
+    }
+
+    private func diverge(_ expected: String) {
+        guard divergence == nil else { return }
+        let before = told[..<position].suffix(12).map { "  \($0)" }.joined(separator: "\n")
+        divergence = """
+            told, as the contract says:
+            \(before)
+            then the contract says: \(expected)
+            but it was told: \(next.map { "\($0)" } ?? "nothing more")
+            """
+    }
+}

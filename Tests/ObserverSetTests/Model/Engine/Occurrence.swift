@@ -1,0 +1,35 @@
+/// What both worlds tell of a run, to be compared; packed, since a run makes many millions.
+struct Occurrence: Equatable, CustomStringConvertible {
+    enum Tag: UInt64 {
+        case called, methodCalled, captureDied, ownerDied, removed, removedOwned, counted, isEmpty, isActive
+        case bagCounted
+        case delegateAdded, delegateStayed, delegateTold, delegateListed, delegateRemoved, threw
+        case taken, ended, waits, dropped, droppedByIterator
+        /// An operation inside an observer or a `deinit` begins; without it, what dies before one that tells nothing could
+        /// be taken for dying after it.
+        case began
+    }
+
+    let bits: UInt64
+
+    init(_ tag: Tag, _ subject: Int, _ value: Int) {
+        bits = tag.rawValue << 56 | UInt64(truncatingIfNeeded: subject) << 28 | UInt64(truncatingIfNeeded: value)
+    }
+
+    init(_ tag: Tag, _ subject: Int, _ value: Bool) {
+        self.init(tag, subject, value ? 1 : 0)
+    }
+
+    var value: Int { Int(bits & 0xFFF_FFFF) }
+
+    func isAbout(_ tag: Tag, _ subject: Int) -> Bool {
+        bits >> 28 == Occurrence(tag, subject, 0).bits >> 28
+    }
+
+    var description: String {
+        let tag = Tag(rawValue: bits >> 56).map { "\($0)" } ?? "?"
+        return "\(tag) \(bits >> 28 & 0xFFF_FFFF): \(bits & 0xFFF_FFFF)"
+    }
+
+    static func == (left: Self, right: Self) -> Bool { left.bits == right.bits }
+}

@@ -1,0 +1,148 @@
+/// Where observers are added: the sources of a world, by number.
+enum Place {
+    /// Two sets.
+    static let sets = 0...1
+    /// The sources of a publisher: events that are values, objects, objects of a subclass, and all.
+    static let value = 2
+    static let base = 3
+    static let derived = 4
+    static let all = 5
+    /// A name of a `NotificationCenter`'s.
+    static let bridge = 6
+    /// Two local sets.
+    static let local = 7
+    static let otherLocal = 8
+    /// The delegates of a multicast, which are added in a way of their own.
+    static let delegates = 9
+
+    static let count = 10
+
+    static func isPublished(_ place: Int) -> Bool { place >= value && place <= all }
+    static func isLocal(_ place: Int) -> Bool { place == local || place == otherLocal }
+    /// Whether it tells how many observers it has.
+    static func isCounted(_ place: Int) -> Bool { place <= 1 || place >= local }
+    /// Whether registrations can be removed by it, given a token.
+    static func removesTokens(_ place: Int) -> Bool { place <= 1 || place >= local }
+
+    /// A place that did not issue the token of the one.
+    static func foreign(to place: Int) -> Int {
+        switch place {
+        case 0: 1
+        case local: otherLocal
+        case otherLocal: local
+        default: 0
+        }
+    }
+
+    static func description(_ place: Int) -> String {
+        switch place {
+        case 0, 1: "set \(place)"
+        case value: "the publisher's values"
+        case base: "the publisher's objects"
+        case derived: "the publisher's objects of a subclass"
+        case all: "all events"
+        case bridge: "the center"
+        case delegates: "the delegates"
+        default: "local set \(place - local)"
+        }
+    }
+}
+
+/// One step of a random program.
+///
+/// Its numbers are resolved when it runs, by both worlds in the same way.
+struct Operation: CustomStringConvertible, Equatable {
+    enum Verb: CaseIterable {
+        case add, removeByToken, removeBySet, removeByForeignSet, removeAll, removeAllOwned
+        case replaceOwner, dropOwner, replaceSet, notify, count, isEmpty, isActive
+        case addToGroup, store, emptyBag, replaceBag, countBag
+        case addDelegate, listDelegates
+        case makeValues, dropValues, makeIterator, dropIterator, takeValues, countDropped
+    }
+
+    /// The members of a group, of which some set is the first.
+    enum Members: CaseIterable {
+        case both, bothReversed, sameTwice, nested, withEvents
+
+        /// The places with which an observer of the group is registered, in order.
+        func places(first: Int) -> [Int] {
+            switch self {
+            case .both, .nested: [first, 1 - first]
+            case .bothReversed: [1 - first, first]
+            case .sameTwice: [first, first]
+            case .withEvents: [first, Place.value]
+            }
+        }
+    }
+
+    /// The synchronous kinds of observer.
+    enum Kind: CaseIterable {
+        case closure, owner, method, nonisolated, nonisolatedOwner, once, onceOwner
+
+        var hasOwner: Bool { self == .owner || self == .method || self == .nonisolatedOwner || self == .onceOwner }
+        var isOnce: Bool { self == .once || self == .onceOwner }
+    }
+
+    var verb: Verb
+    var kind = Kind.closure
+    /// Which of the world's places.
+    var place = 0
+    /// Which of the world's owners.
+    var owner = 0
+    /// How far back from the newest registration, modulo their number.
+    var back = 0
+    /// What the new observer or owner does when it is called, and when it or its capture dies.
+    var program = 0
+    var farewell = 0
+    /// Which of the world's bags, or of its sequences.
+    var slot = 0
+    var members = Members.both
+    /// Of several ways to do the same: how an event is published, whether delegates throw, how values are buffered.
+    var form = 0
+
+    var description: String {
+        let place = Place.description(place)
+        return switch verb {
+        case .add: "add \(observer) to \(place)"
+        case .addToGroup: "add \(observer) to a group (\(members)) of \(place) first"
+        case .store: "store the registration \(back) back in bag \(slot)"
+        case .emptyBag, .replaceBag, .countBag, .dropValues, .makeIterator, .dropIterator, .countDropped:
+            "\(verb) \(slot)"
+        case .takeValues: "\(verb) \(slot), at most \(back % 4 + 1)"
+        case .makeValues: "\(verb) \(slot), form \(form), of \(place)"
+        case .removeByToken, .removeBySet, .removeByForeignSet, .isActive:
+            "\(verb) of the registration \(back) back"
+        case .removeAll, .count, .isEmpty, .replaceSet: "\(verb): \(place)"
+        case .notify: "\(verb), form \(form): \(place)"
+        case .removeAllOwned: "\(verb), owner \(owner): \(place)"
+        case .dropOwner, .addDelegate: "\(verb) \(owner)"
+        case .listDelegates: "\(verb)"
+        case .replaceOwner: "\(verb) \(owner), program \(program), farewell \(farewell)"
+        }
+    }
+
+    private var observer: String {
+        kind.hasOwner
+            ? "\(kind) of owner \(owner), program \(program)" : "\(kind), program \(program), farewell \(farewell)"
+    }
+}
+
+/// Operations, and the programs that observers, owners and captures run; the first of these is empty.
+struct ModelProgram {
+    var routines: [[Operation]]
+    var operations: [Operation] = []
+
+    /// How many operations there are in all.
+    var count: Int { routines.reduce(operations.count) { $0 + $1.count } }
+}
+
+extension ModelProgram: CustomStringConvertible {
+    /// A line for each operation, and one for each program that there is.
+    var description: String {
+        let steps = operations.enumerated().map { "  \($0 + 1). \($1)" }
+        let programs = routines.enumerated().filter { !$1.isEmpty }.map { index, routine in
+            "  program \(index): " + routine.map(\.description).joined(separator: "; ")
+        }
+        return (steps + programs).joined(separator: "\n")
+    }
+}

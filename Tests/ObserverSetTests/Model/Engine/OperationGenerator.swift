@@ -1,0 +1,129 @@
+/// Draws operations, and the programs of a round.
+struct OperationGenerator {
+    static let ownerCount = 4
+    static let slotCount = 2
+    /// The number of programs in a round, of which the first is empty.
+    static let programCount = 16
+
+    private let choices: Choices
+
+    init(_ choices: Choices) {
+        self.choices = choices
+    }
+
+    var isExhausted: Bool { choices.isExhausted }
+
+    /// The size about which the sets are kept; large ones grow, and are compacted.
+    func size() -> Int {
+        choices.keepsSize ? [4, 10, 10, 20, 20, 40, 40, 120][choices.below(8)] : .max
+    }
+
+    /// Programs that observers, owners and captures run: short ones, since they nest.
+    func routines() -> [[Operation]] {
+        var routines: [[Operation]] = [[]]
+        let count = choices.keepsSize ? Self.programCount : 1 + choices.below(8)
+        while routines.count < count {
+            var routine: [Operation] = []
+            for _ in 0...choices.below(3) {
+                routine.append(operation(isCrowded: choices.keepsSize && choices.below(2) == 0))
+            }
+            routines.append(routine)
+        }
+        return routines
+    }
+
+    /// Any operation: rather an addition or rather a removal, so that sets keep the size that they should have.
+    ///
+    /// Draws no more than its verb needs.
+    func operation(isCrowded: Bool) -> Operation {
+        var operation = Operation(verb: (isCrowded ? Self.crowdedVerbs : Self.verbs)[choices.below(256)])
+        switch operation.verb {
+        case .add:
+            operation.place = Self.places[choices.below(Self.places.count)]
+            chooseObserver(of: &operation)
+        case .addToGroup:
+            operation.place = choices.below(2)
+            operation.members = Self.members[choices.below(Self.members.count)]
+            chooseObserver(of: &operation)
+        case .notify:
+            let place = choices.below(Self.places.count + 1)
+            operation.place = place < Self.places.count ? Self.places[place] : Place.delegates
+            operation.form = choices.below(4)
+        case .removeByToken, .removeBySet, .removeByForeignSet, .isActive:
+            operation.back = choices.below(64)
+        case .removeAll, .replaceSet, .count, .isEmpty:
+            operation.place = choices.below(Place.count)
+        case .removeAllOwned:
+            operation.place = choices.below(Place.count)
+            operation.owner = choices.below(Self.ownerCount)
+        case .replaceOwner:
+            operation.owner = choices.below(Self.ownerCount)
+            operation.program = program()
+            operation.farewell = program()
+        case .dropOwner, .addDelegate:
+            operation.owner = choices.below(Self.ownerCount)
+        case .store, .takeValues:
+            operation.back = choices.below(64)
+            operation.slot = choices.below(Self.slotCount)
+        case .makeValues:
+            operation.place = choices.below(2)
+            operation.slot = choices.below(Self.slotCount)
+            operation.form = choices.below(5)
+        case .emptyBag, .replaceBag, .countBag, .dropValues, .makeIterator, .dropIterator, .countDropped:
+            operation.slot = choices.below(Self.slotCount)
+        case .listDelegates: break
+        }
+        return operation
+    }
+
+    private func chooseObserver(of operation: inout Operation) {
+        operation.kind = Self.kinds[choices.below(Self.kinds.count)]
+        operation.program = program()
+        if operation.kind.hasOwner {
+            operation.owner = choices.below(Self.ownerCount)
+        } else {
+            operation.farewell = program()
+        }
+    }
+
+    /// Most observers do nothing of their own.
+    private func program() -> Int {
+        let draw = choices.below(3 * Self.programCount)
+        return draw < Self.programCount ? draw : 0
+    }
+
+    private static let kinds = Operation.Kind.allCases
+    private static let members = Operation.Members.allCases
+
+    /// Where observers are added: more to the sets than elsewhere, and few through Foundation, which takes its time.
+    private static let places: [Int] = {
+        var places = [0, 0, 0, 0, 0, 1, 1, 1, 1, 1]
+        places += [Place.value, Place.base, Place.derived, Place.all, Place.local, Place.local, Place.otherLocal]
+        #if NotificationCenter
+        places.append(Place.bridge)
+        #else
+        // So that the same bytes choose the same, but for this.
+        places.append(0)
+        #endif
+        return places
+    }()
+
+    private static let verbs = table(isCrowded: false)
+    private static let crowdedVerbs = table(isCrowded: true)
+
+    /// Each verb as often as it is to be drawn, of 256 times.
+    private static func table(isCrowded: Bool) -> [Operation.Verb] {
+        let weights: [(Operation.Verb, Int)] = [
+            (.notify, 45), (isCrowded ? .removeByToken : .add, 51), (isCrowded ? .removeBySet : .add, 51), (.add, 16),
+            (isCrowded ? .emptyBag : .addToGroup, 8), (.removeByToken, 7), (.store, 7), (.emptyBag, 1),
+            (.replaceBag, 1),
+            (.removeByForeignSet, 4), (.removeAll, 2), (.removeAllOwned, 4), (.replaceOwner, 7), (.dropOwner, 4),
+            (.replaceSet, 3), (.count, 6), (.isEmpty, 4), (.countBag, 3), (.isActive, 10), (.addDelegate, 8),
+            (.listDelegates, 1), (.makeValues, 3), (.dropValues, 1), (.makeIterator, 3), (.dropIterator, 1),
+            (.takeValues, 3), (.countDropped, 2),
+        ]
+        let table = weights.flatMap { verb, weight in Array(repeating: verb, count: weight) }
+        precondition(table.count == 256)
+        return table
+    }
+}
