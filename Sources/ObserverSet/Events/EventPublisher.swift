@@ -111,8 +111,11 @@ extension EventPublisher {
         _ event: Published, at time: UInt64, isolation: isolated (any Actor)?
     ) {
         if Published.self is AnyObject.Type { classes.publish(event, at: time, isolation: isolation) }
-        // An event of more than three words is allocated when it becomes an `any Event`.
-        if !all.set.isEmpty { all.set.notify(TimedEvent(event: event, time: time), isolation: isolation) }
+        // An event of more than three words is allocated when it becomes an `any Event`: not if it is for nobody. Otherwise
+        // no question is asked, so that the notification finds the owners that have died.
+        if MemoryLayout<Published>.size <= 3 * MemoryLayout<UInt>.size || !all.set.isEmpty {
+            all.set.notify(TimedEvent(event: event, time: time), isolation: isolation)
+        }
     }
 
     /// Waits until every event that was enqueued before the call has been delivered or dropped.

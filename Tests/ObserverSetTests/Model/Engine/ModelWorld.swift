@@ -458,12 +458,6 @@ final class ModelWorld: World {
         if fault == .tellsSuperclassFirst { channels.sort() }
         if fault == .tellsNotAllEvents, channels.count > 1 { channels.removeLast() }
         for channel in channels {
-            // Nobody is told of all events if nobody alive observes them.
-            if channel == Place.all,
-                !publisher.channels[channel - Place.value].entries.contains(where: { !$0.isRemoved && $0.isAlive })
-            {
-                continue
-            }
             pass(over: publisher.channels[channel - Place.value], place: channel, value, time: time, throwing: false)
         }
         silently { release(publisher) }
