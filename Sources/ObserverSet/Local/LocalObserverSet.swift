@@ -65,7 +65,14 @@ extension LocalObserverSet {
     /// - Parameter parameters: What the observers are told.
     /// - Complexity: O(*n*). Allocates nothing.
     public func notify(_ parameters: Parameters) {
+        #if DEBUG
+        // Without the closure's frames, notifications nest deeper.
         registry?.notify(parameters)
+        #else
+        // Not retained: the caller holds the set, and the set its only registry until it dies.
+        guard let registry = unsafe registry.map({ unsafe Unmanaged.passUnretained($0) }) else { return }
+        unsafe registry._withUnsafeGuaranteedRef { $0.notify(parameters) }
+        #endif
     }
 
     /// Calls every observer of a `Void` notification, or of one with an unlabelled tuple, without a second pair of
