@@ -1,8 +1,7 @@
 // The `add` family, written once for every source. Each form makes an `Observer` and registers it.
 //
-// `@inlinable` pays here in two ways: where the client knows the source's type, `register` is called without a look at
-// witness tables, and a method's adapter, formed in the client, folds into a direct call; formed here it would allocate
-// at each call. Nothing else is inlined: what the heart does stays in one place.
+// `@inlinable` pays here: where the client knows the source's type, `register` is called without a look at witness tables.
+// Nothing else is inlined: what the heart does stays in one place.
 
 extension NotificationSource {
     /// Adds an observer without an owner, which runs where it was formed.
