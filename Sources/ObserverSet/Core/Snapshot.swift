@@ -107,22 +107,8 @@ struct Slot: ~Copyable {
     }
 
     /// Where the slot with that id is, living or removed.
-    ///
-    /// Ids rise from slot to slot, so that a slot lies no further from either end than its id does. In a set whose ids
-    /// are dense this names the place at once; otherwise it narrows a binary search.
     func index(of id: UInt64) -> Int? {
-        let count = unsafe self.count
-        guard count > 0 else { return nil }
-        let first = unsafe slots[0].id
-        let last = unsafe slots[count - 1].id
-        guard id >= first, id <= last else { return nil }
-        var low = max(0, count - 1 - Int(clamping: last - id))
-        var high = min(count - 1, Int(clamping: id - first))
-        while low < high {
-            let middle = (low + high) / 2
-            if unsafe slots[middle].id < id { low = middle + 1 } else { high = middle }
-        }
-        return unsafe slots[low].id == id ? low : nil
+        unsafe RisingIDs.place(of: id, among: count) { unsafe slots[$0].id }
     }
 
     /// Takes the living slots over into a fresh block, bit by bit, without retain or release: passes may still be

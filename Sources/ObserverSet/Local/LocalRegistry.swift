@@ -190,21 +190,10 @@
     }
 
     /// Where the living slot with that id is.
-    ///
-    /// Ids rise from slot to slot, so that a slot lies no further from either end than its id does: where none is missing, that
-    /// names the place.
     private func index(of id: UInt64) -> Int? {
-        guard end > 0 else { return nil }
-        let first = unsafe slots[0].id
-        let last = unsafe slots[end - 1].id
-        guard id >= first, id <= last else { return nil }
-        var low = max(0, end - 1 - Int(clamping: last - id))
-        var high = min(end - 1, Int(clamping: id - first))
-        while low < high {
-            let middle = (low + high) / 2
-            if unsafe slots[middle].id < id { low = middle + 1 } else { high = middle }
-        }
-        return unsafe slots[low].id == id && slots[low].isLiving ? low : nil
+        let place = RisingIDs.place(of: id, among: end) { unsafe slots[$0].id }
+        guard let place, unsafe slots[place].isLiving else { return nil }
+        return place
     }
 
     // MARK: Passes
