@@ -172,9 +172,12 @@ extension ObserverSet: NotificationSource {
     ///
     /// - Complexity: Amortised O(1).
     @discardableResult
-    public func register(_ observer: Observer<Parameters>) -> ObserverToken {
+    public func register(_ observer: consuming Observer<Parameters>) -> ObserverToken {
+        // Taken apart before anything is called: a retain and a release less.
+        let site = observer.site
+        let payload = AnyPayload(registering: (consume observer).payload)
         let registry = madeRegistry()
-        let id = registry.append(AnyPayload(registering: observer.payload), site: observer.site)
+        let id = registry.append(payload, site: site)
         return ObserverToken(issuer: registry, id: id)
     }
 

@@ -86,11 +86,11 @@ import Synchronization
 //  - a leaver that emptied its count then loads `hasRetired`; if set, it fences, and tries the lock. Failing, it goes;
 //  - whoever unlocks while something waits fences, and looks at the idle counts; if they are zero, it tries again.
 // Between a leaver's subtraction and its try, and between an unlocking and the look at the counts, stands a
-// sequentially consistent fence: the mutex promises only acquire and release, so that without either fence the leaver
-// could see the lock taken and the unlocker the count occupied. For the same reason the subtraction and the flag's load
-// are sequentially consistent; the flag's stores may be relaxed, since the unlocker's fence follows them. It says
-// "while the idle counts are zero", not "while something waits" (a removal made inside an observer would wait for
-// itself), and not "once more" (a wake-up could be lost).
+// sequentially consistent fence: the mutex promises only acquire and release, and `Lock.isTaken` nothing, so that
+// without either fence the leaver could see the lock taken and the unlocker the count occupied. For the same reason the
+// subtraction and the flag's load are sequentially consistent; the flag's stores may be relaxed, since the unlocker's
+// fence follows them. It says "while the idle counts are zero", not "while something waits" (a removal made inside an
+// observer would wait for itself), and not "once more" (a wake-up could be lost).
 //
 // ## Re-entrancy
 // A nested pass counts itself in again. A removal inside an observer marks the slot, which the outer passes on this and
