@@ -8,8 +8,8 @@
 ///
 /// - Calls and weak references stand only in a *pass*, between `beginPass()` and `endPass()`. While there is one, no slot is
 ///   moved, emptied or released: a removal only marks the slot and lists it in `retired`, and a block that becomes too
-///   small is copied bit by bit and kept in `outgrown`. So what a pass calls stays alive and where it is until the call
-///   has returned, and an index means the same slot throughout.
+///   small is copied bit by bit and kept in `outgrown`, where removals are marked too. So what a pass calls stays alive and
+///   where it is until the call has returned, and an index means the same slot throughout.
 /// - What is released is first taken out of everything that others can reach: by the outermost pass at its end, or by a
 ///   removal outside all passes.
 /// - A removed slot owns its payload only while it is listed in `retired`, and nobody looks at the payload of a slot that is
@@ -29,7 +29,7 @@
     /// Slots that were removed during a pass.
     private var retired: [Int] = []
     /// Blocks that were outgrown during a pass.
-    private var outgrown: [UnsafeMutableRawPointer] = unsafe []
+    private var outgrown: [UnsafeMutableBufferPointer<LocalSlot>] = unsafe []
     /// How many observers with an owner were added since dead owners were last looked for, and how many may be.
     private var unexamined = 0
     private var examineAt = 32
@@ -51,12 +51,16 @@
         var metDeadOwner = false
         // Those that are added from here on come first in the next notification.
         let end = beginPass()
+        // The same throughout: if it is outgrown meanwhile, it is kept, and told what is removed.
+        let slots = unsafe slots
         var index = 0
         while index < end {
-            // Anew for each: an observer may have added so many that the block was outgrown.
             let slot = unsafe slots + index
-            if unsafe slot.pointee.state == .lasting || retireIfOnce(index) {
-                if unsafe !BorrowedLocalPayload.at(slot).pointee.deliver(parameters) { metDeadOwner = true }
+            let isPlain = unsafe slot.pointee.state == .plain
+            if _fastPath(isPlain) || isToBeCalled(index) {
+                if unsafe !BorrowedLocalPayload.at(slot).pointee.deliver(parameters, isPlain: isPlain) {
+                    metDeadOwner = true
+                }
             }
             index &+= 1
         }
@@ -64,12 +68,14 @@
         if metDeadOwner { removeDead() }
     }
 
-    /// Whether it is a once-observer's turn, which is removed as it is called.
+    /// Whether the observer is still there; one that is to be called once is removed as it is called.
     @inline(never)
-    private func retireIfOnce(_ index: Int) -> Bool {
-        guard unsafe slots[index].state == .once else { return false }
-        retire(index)
-        return true
+    private func isToBeCalled(_ index: Int) -> Bool {
+        if unsafe slots[index].state == .once {
+            retire(index)
+            return true
+        }
+        return unsafe slots[index].isLiving
     }
 
     // MARK: Changing
@@ -81,7 +87,7 @@
         let id = lastID
         let hasOwner = payload.entry != nil
         unsafe (slots + end).initialize(
-            to: LocalSlot(payload: payload, id: id, site: site, state: isOnce ? .once : .lasting))
+            to: LocalSlot(payload: payload, id: id, site: site, state: isOnce ? .once : hasOwner ? .owned : .plain))
         end += 1
         living += 1
         if hasOwner {
@@ -207,6 +213,10 @@
     /// Marks a living slot removed, in a pass: from here on it is not called; what it holds stays until the outermost has ended.
     private func retire(_ index: Int) {
         unsafe slots[index].state = .removed
+        // The outer passes may be walking these.
+        unsafe outgrown.forEach { block in
+            if index < block.count { unsafe block[index].state = .removed }
+        }
         living -= 1
         retired.append(index)
         hasRetired = true
@@ -243,7 +253,7 @@
 
     /// Gives the slots a block with room for as many again; blanks are left behind, unless a pass counts on the indices.
     private func moveToFreshBlock() {
-        let old = unsafe slots
+        let old = unsafe UnsafeMutableBufferPointer(start: slots, count: end)
         unsafe slots = moved()
         if passes > 0 {
             unsafe outgrown.append(old)

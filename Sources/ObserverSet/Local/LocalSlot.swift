@@ -47,9 +47,11 @@
     private let entry: AnyLocalEntry?
 
     /// Calls the observer; false if its owner is dead.
+    ///
+    /// `isPlain` says that there is no entry.
     @inline(__always)
-    borrowing func deliver(_ parameters: Parameters) -> Bool {
-        if let entry = unsafe entry {
+    borrowing func deliver(_ parameters: Parameters, isPlain: Bool) -> Bool {
+        if !isPlain, let entry = unsafe entry {
             return unsafe unsafeDowncast(entry, to: LocalEntry<Parameters>.self).deliver(parameters)
         }
         unsafe call(parameters)
@@ -92,7 +94,10 @@ final class LocalOwnedEntry<Owner: AnyObject, Parameters>: LocalEntry<Parameters
 
 /// What becomes of a registration.
 enum LocalState {
-    case lasting
+    /// It stays, and is a function alone.
+    case plain
+    /// It stays, and has an owner.
+    case owned
     /// Removed as it is called.
     case once
     case removed

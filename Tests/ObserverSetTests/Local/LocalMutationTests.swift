@@ -40,6 +40,22 @@ struct LocalMutationTests {
         #expect(set.isEmpty)
     }
 
+    @Test(
+        "An observer removed after so many others were added that the set grew is not called",
+        arguments: LocalForm.allCases)
+    func removedInAGrownSet(form: LocalForm) {
+        let row = Row(form: form)
+
+        let during = row.notify { row, index in
+            guard index == 1 else { return }
+            for _ in 0..<100 { row.set.add { _ in } }
+            #expect(row.remove(2))
+        }
+
+        #expect(during == [0, 1, 3])
+        #expect(row.set.count == (form.isOnce ? 100 : 103))
+    }
+
     /// Scenario 1: all remove themselves.
     ///
     /// Source: boost signals2 test/deletion_test.cpp ("Mass suicide").
