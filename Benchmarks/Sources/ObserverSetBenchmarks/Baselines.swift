@@ -55,17 +55,7 @@ final class ClosureLoop: @unchecked Sendable {
 
     /// Adds a closure that was formed with its isolation: the compiler gives it a box for its captures and a stub.
     func add(@_inheritActorContext _ call: @escaping @isolated(any) @Sendable (Int) -> Void) {
-        addNonisolated(unsafeBitCast(Isolated(function: call), to: Nonisolated.self).function)
-    }
-
-    // The functions are cast as parts of structs: cast by itself, a function is wrapped into another one, twice.
-
-    private struct Isolated {
-        let function: @isolated(any) @Sendable (Int) -> Void
-    }
-
-    private struct Nonisolated {
-        let function: @Sendable (Int) -> Void
+        addNonisolated(Isolated.removed(call))
     }
 
     @inline(never)
@@ -76,6 +66,22 @@ final class ClosureLoop: @unchecked Sendable {
     deinit {
         lines.deinitialize(count: count)
         lines.deallocate()
+    }
+}
+
+/// A closure that was formed with its isolation, for which the compiler makes a box for its captures and a stub.
+struct Isolated {
+    private let function: @isolated(any) @Sendable (Int) -> Void
+
+    private struct Nonisolated {
+        let function: @Sendable (Int) -> Void
+    }
+
+    static func removed(
+        @_inheritActorContext _ function: @escaping @isolated(any) @Sendable (Int) -> Void
+    ) -> @Sendable (Int) -> Void {
+        // As a part of a struct: cast by itself, a function is wrapped into another one, twice.
+        unsafeBitCast(Isolated(function: function), to: Nonisolated.self).function
     }
 }
 

@@ -6,7 +6,7 @@ struct Options {
     private(set) var filter: String?
     /// Where to write the chart.
     private(set) var svg: String?
-    /// Fail if a row misses its reach, after it has been measured again.
+    /// Measure only what is judged, and fail if a row misses its reach, after it has been measured again.
     private(set) var check = false
     /// Take few samples: enough to see that everything runs, not to judge a figure.
     private(set) var quick = false
@@ -16,7 +16,8 @@ struct Options {
 
           --json         print the report as JSON
           --filter TEXT  run only the rows and tables whose name contains TEXT
-          --check        exit with 1 if a row misses its reach; one that does is measured again, up to twice
+          --check        only the rows that are to reach something; exit with 1 if one misses it, after it has been
+                         measured again, up to twice
           --quick        take few samples, to see that everything runs
           --svg FILE     write a chart, of tables that are run for it whatever the filter
         """

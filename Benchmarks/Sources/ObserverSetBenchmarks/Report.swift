@@ -81,6 +81,8 @@ extension Reach {
         }
     }
 
+    var isJudged: Bool { excess(of: 1) != nil }
+
     /// How bad a value is: 1 is just within reach, less is better; nil if there is no reach.
     func excess(of value: Double) -> Double? {
         switch self {

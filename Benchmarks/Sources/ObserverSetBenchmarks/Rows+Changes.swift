@@ -34,35 +34,74 @@ enum ChangeRows {
         case firstIn = "first in"
         case lastIn = "last in"
         case random = "random"
-    }
 
-    private static var orders: [Row] {
-        let pairs: [(Order, Order)] = [(.lastIn, .firstIn), (.random, .firstIn), (.random, .lastIn)]
-        return pairs.map { order, other in
-            .comparing(
-                "10000 removals, \(order.rawValue)", to: "the same, \(other.rawValue)", reach: .within(1.5)
-            ) { _ in
-                (removing(10_000, order), removing(10_000, other))
+        func applied<Element>(to elements: [Element]) -> [Element] {
+            switch self {
+            case .firstIn: elements
+            case .lastIn: elements.reversed()
+            case .random: elements.shuffled()
             }
         }
+    }
+
+    /// Many more than fit into the nearest cache cost what memory costs.
+    ///
+    /// What that is, the limit shows: the same closures in an array, which are dropped in the same orders.
+    private static var orders: [Row] {
+        let pairs: [(Order, Order)] = [(.lastIn, .firstIn), (.random, .firstIn), (.random, .lastIn)]
+        let ours = pairs.map { order, other in
+            Row.comparing(
+                "1000 removals, \(order.rawValue)", to: "the same, \(other.rawValue)", reach: .within(1.5)
+            ) { _ in (removing(1000, order), removing(1000, other)) }
+        }
+        let many = pairs.map { order, other in
+            Row.comparing(
+                "10000 removals, \(order.rawValue)", to: "the same, \(other.rawValue)",
+                reach: order == .random ? .told(unit: "ns") : .within(1.5)
+            ) { _ in (removing(10_000, order), removing(10_000, other)) }
+        }
+        let limits = [
+            Row.comparing("limit: 10000 closures dropped, random", to: "the same, first in", reach: .told(unit: "ns")) {
+                _ in
+                (dropping(10_000, .random), dropping(10_000, .firstIn))
+            },
+            Row.comparing(
+                "10000 removals, random", to: "limit: 10000 closures dropped, random", reach: .time(atMost: 2.5)
+            ) { _ in (removing(10_000, .random), dropping(10_000, .random)) },
+        ]
+        return ours + many + limits
     }
 
     static func removing(_ count: Int, _ order: Order) -> Sampler {
         {
             let set = ObserverSet<Int>()
             let counter = Counter()
-            var tokens = (0..<count).map { _ in set.add { counter.value &+= $0 } }
-            switch order {
-            case .firstIn: break
-            case .lastIn: tokens.reverse()
-            case .random: tokens.shuffle()
-            }
+            let tokens = order.applied(to: (0..<count).map { _ in set.add { counter.value &+= $0 } })
             let start = now()
             let removed = remove(tokens)
             let time = now() - start
             precondition(removed == count)
             return Double(time) / Double(count)
         }
+    }
+
+    /// Empties places of an array of closures like those that `removing` adds, in some order.
+    static func dropping(_ count: Int, _ order: Order) -> Sampler {
+        {
+            let counter = Counter()
+            var closures: [(@Sendable (Int) -> Void)?] = (0..<count).map { _ in
+                Isolated.removed { counter.value &-= $0 }
+            }
+            let places = order.applied(to: Array(0..<count))
+            let start = now()
+            drop(&closures, places)
+            return Double(now() - start) / Double(count)
+        }
+    }
+
+    @inline(never)
+    private static func drop(_ closures: inout [(@Sendable (Int) -> Void)?], _ places: [Int]) {
+        for place in places { closures[place] = nil }
     }
 
     @inline(never)

@@ -19,8 +19,9 @@ nonisolated func run(_ arguments: some Sequence<String>) -> Int32 {
 }
 
 nonisolated func report(_ options: Options) -> Int32 {
-    let rows = allRows.filter(options.includes)
-    let sections = Section.all.filter(options.includes)
+    // What is only told cannot fail a check.
+    let rows = allRows.filter { options.includes($0) && (!options.check || $0.reach.isJudged) }
+    let sections = Section.all.filter { options.includes($0) && (!options.check || $0.isCharted && options.svg != nil) }
     let count = rows.count + sections.count
     guard count > 0 else {
         complain("There is no row and no table whose name contains \"\(options.filter ?? "")\".")
