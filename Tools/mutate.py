@@ -149,10 +149,10 @@ class Workshop:
             else:
                 shutil.copy(source, self.folder / name)
 
-    def run(self, command, limit):
+    def run(self, command, limit, **environment):
         process = subprocess.Popen(
             command, cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
-            start_new_session=True)
+            start_new_session=True, env={**os.environ, **environment})
         try:
             output, _ = process.communicate(timeout=limit)
             return process.returncode, output
@@ -164,11 +164,11 @@ class Workshop:
     def build(self):
         return self.run(["swift", "build", "--build-tests", "-Xswiftc", "-suppress-warnings"], 1200)
 
-    def test(self, pattern, limit):
+    def test(self, pattern, limit, **environment):
         command = ["swift", "test", "--skip-build", "--disable-xctest"]
         if pattern:
             command += ["--filter", pattern]
-        return self.run(command, limit)
+        return self.run(command, limit, **environment)
 
     def verdict(self, mutant):
         """`killed`, `survived`, or `invalid` if it does not compile; and by what."""
@@ -182,8 +182,9 @@ class Workshop:
             if status != 0:
                 return "invalid", "the compiler"
             folder = mutant.file.split("/")[0]
-            for pattern, limit in ((FIRST[folder], 180), (None, 600)):
-                status, output = self.test(pattern, limit)
+            short = {"OBSERVERSET_SHORT": "1"}
+            for pattern, limit, environment in ((FIRST[folder], 180, short), (None, 300, short), (None, 600, {})):
+                status, output = self.test(pattern, limit, **environment)
                 if status is None:
                     return "killed", "a time limit"
                 if status != 0:
