@@ -68,8 +68,7 @@ final class AdaptedEntry<Input: Sendable, Parameters: Sendable>: Entry<Input>, @
     private let transform: @Sendable (Input) -> Parameters?
     /// False when the registration has been removed, which `transform` may do.
     ///
-    /// Relaxed: only this thread's own removal
-    /// is sure to be seen, and no other need be.
+    /// Relaxed: only this thread's own removal is sure to be seen, and no other need be.
     private let isActive = Atomic<Bool>(true)
 
     init(base: Payload<Parameters>, transform: @escaping @Sendable (Input) -> Parameters?) {

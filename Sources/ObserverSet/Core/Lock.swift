@@ -11,8 +11,10 @@ package struct Lock<State: ~Copyable & Sendable>: ~Copyable, Sendable {
     private let mutex: Mutex<State>
     /// Whether somebody holds the mutex; it may be out of date.
     ///
-    /// On Linux, a try at a mutex that is taken is a system call, ten times as dear as the critical section that it does not
-    /// wait for. Relaxed: see "Why nothing is forgotten" in `Registry+Reclaim.swift`.
+    /// On Linux, whoever finds the mutex taken makes a system call, also to try, and so does whoever unlocks it then: many
+    /// times as dear as a critical section. So one looks here first.
+    ///
+    /// Relaxed: see "Why nothing is forgotten" in `Registry+Reclaim.swift`.
     private let isTaken = Atomic<Bool>(false)
 
     #if OBSERVERSET_TSAN
@@ -31,6 +33,9 @@ package struct Lock<State: ~Copyable & Sendable>: ~Copyable, Sendable {
     package func withLock<Result: Sendable>(_ body: (inout State) -> Result) -> Result {
         YieldPoint.pass()
         defer { YieldPoint.pass() }
+        // No longer than a critical section takes.
+        var looks = 100
+        while looks > 0, isTaken.load(ordering: .relaxed) { looks -= 1 }
         return mutex.withLock { state in
             beginHolding()
             defer { endHolding() }
