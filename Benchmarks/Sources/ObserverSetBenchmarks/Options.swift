@@ -17,7 +17,7 @@ struct Options {
           --json         print the report as JSON
           --filter TEXT  run only the rows and tables whose name contains TEXT
           --check        only the rows that are to reach something; exit with 1 if one misses it, after it has been
-                         measured again, up to twice
+                         measured again, up to four times
           --quick        take few samples, to see that everything runs
           --svg FILE     write a chart, of tables that are run for it whatever the filter
         """

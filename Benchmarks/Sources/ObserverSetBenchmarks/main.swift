@@ -35,7 +35,7 @@ nonisolated func report(_ options: Options) -> Int32 {
     if !rows.isEmpty { told(Table.head) }
     for (index, row) in rows.enumerated() {
         complain("[\(index + 1)/\(count)] \(row.name)")
-        report.rows.append(Line.measuring(row, plan, atMost: options.check ? 3 : 1))
+        report.rows.append(Line.measuring(row, plan, atMost: options.check ? 5 : 1))
         told(Table.line(report.rows[index]))
     }
     for (index, section) in sections.enumerated() {
