@@ -12,7 +12,7 @@ class World {
     private var fuel = 0
     private var depth = 0
     /// Whether what dies runs no programs.
-    private var isSilent = false
+    private(set) final var isSilent = false
     /// The number of the notification, as observers are told it.
     private var notification = 0
     /// Where each registration was made that there ever was.
