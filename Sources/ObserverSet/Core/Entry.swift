@@ -15,6 +15,8 @@ class AnyEntry: @unchecked Sendable {
     var isolationDescription: String? { nil }
     /// Where values wait that were notified from elsewhere.
     var mailbox: Mailbox? { nil }
+    /// Calls the observer, where it runs, with a value that has waited in its mailbox.
+    func deliverEnqueued(_ value: any Sendable) { fatalError("abstract") }
     /// The registration has been removed: what is still enqueued is to be dropped.
     func end() {}
 

@@ -29,7 +29,7 @@ final class HopEntry<Parameters: Sendable>: Entry<Parameters>, @unchecked Sendab
         let isHere = here == identity && here != 0
         if isHere, box.isIdle { return callee.deliver(parameters, from: here) }
         guard !ownerIsDead.load(ordering: .relaxed) else { return false }
-        let (mustDrain, position) = box.post(Enqueued(entry: self, parameters: parameters))
+        let (mustDrain, position) = box.post(parameters, to: self)
         if isHere {
             // Earlier values first, then this one: all in place. (Inside a drain, that drain comes to it.) What others
             // post meanwhile must not keep the notifier here.
@@ -40,9 +40,10 @@ final class HopEntry<Parameters: Sendable>: Entry<Parameters>, @unchecked Sendab
         return true
     }
 
-    /// Where the observer runs.
-    fileprivate func deliverEnqueued(_ parameters: Parameters) {
+    override func deliverEnqueued(_ value: any Sendable) {
         guard isActive.load(ordering: .relaxed) else { return }
+        // What `deliver` has posted.
+        let parameters = value as! Parameters
         if !callee.deliver(parameters, from: identity) { ownerIsDead.store(true, ordering: .relaxed) }
     }
 
@@ -63,12 +64,4 @@ final class HopEntry<Parameters: Sendable>: Entry<Parameters>, @unchecked Sendab
     override func end() {
         isActive.store(false, ordering: .relaxed)
     }
-}
-
-/// A value on its way to an observer.
-private struct Enqueued<Parameters: Sendable>: Delivery {
-    let entry: HopEntry<Parameters>
-    let parameters: Parameters
-
-    func make() { entry.deliverEnqueued(parameters) }
 }

@@ -7,8 +7,8 @@ import Synchronization
 final class Mailbox: Sendable {
     private struct State: Sendable {
         /// What a drain left when its turn was over, last first; then what came after it, first first.
-        var rest: [any Delivery] = []
-        var jobs: [any Delivery] = []
+        var rest: [Job] = []
+        var jobs: [Job] = []
         var phase = Phase.idle
     }
 
@@ -38,13 +38,13 @@ final class Mailbox: Sendable {
         @inline(__always) get { !isBusy.load(ordering: .relaxed) }
     }
 
-    /// Puts a delivery at the end.
+    /// Puts a value for an observer at the end.
     ///
     /// - Returns: Whether the caller must have the mailbox drained, because nobody else will; and how many deliveries
     ///   it takes until this one is made.
-    func post(_ job: some Delivery) -> (mustDrain: Bool, position: Int) {
+    func post(_ value: any Sendable, to observer: AnyEntry) -> (mustDrain: Bool, position: Int) {
         state.withLock { state in
-            state.jobs.append(job)
+            state.jobs.append(.delivery(value, to: observer))
             let position = state.rest.count + state.jobs.count
             guard state.phase == .idle else { return (false, position) }
             state.phase = .scheduled
@@ -59,7 +59,7 @@ final class Mailbox: Sendable {
             // A job of its own, behind what is there: it is resumed where that is delivered, and under no lock.
             let isWaiting = state.withLock { state in
                 guard state.phase != .idle else { return false }
-                state.jobs.append(Resumption(continuation: continuation))
+                state.jobs.append(.resumption(continuation))
                 return true
             }
             if !isWaiting { continuation.resume() }
@@ -77,7 +77,7 @@ final class Mailbox: Sendable {
     /// - Returns: true if it stopped at the limit, so that the caller must have the mailbox drained again.
     func drain(limit: Int = .max) -> Bool {
         // The batch is reversed and taken from the end, so that each job is released when it is done.
-        var batch: [any Delivery] = []
+        var batch: [Job] = []
         var left = limit
         let isMine = state.withLock { state in
             guard state.phase == .scheduled else { return false }
@@ -110,17 +110,20 @@ final class Mailbox: Sendable {
     }
 }
 
-/// What waits in a mailbox: an observer and what it is to be told.
+/// What waits in a mailbox.
 ///
-/// A value rather than a closure, so that small ones need no allocation of their own. Looks for itself whether the observer still
-/// wants it.
-protocol Delivery: Sendable {
-    func make()
-}
+/// The value in the three words of an existential, so that a small one needs no allocation. Not a generic structure, whose
+/// type the runtime would have to look up for each value.
+private enum Job: Sendable {
+    /// Looks for itself whether the observer still wants it.
+    case delivery(any Sendable, to: AnyEntry)
+    /// Whoever waits for what is in front of it.
+    case resumption(CheckedContinuation<Void, Never>)
 
-/// Resumes whoever waits for what is in front of it.
-private struct Resumption: Delivery {
-    let continuation: CheckedContinuation<Void, Never>
-
-    func make() { continuation.resume() }
+    func make() {
+        switch self {
+        case .delivery(let value, let observer): observer.deliverEnqueued(value)
+        case .resumption(let continuation): continuation.resume()
+        }
+    }
 }

@@ -242,6 +242,41 @@ struct ParametersTests {
         #expect(await collector.sums == [36])
     }
 
+    @Test("Each kind comes out of a mailbox as it was put in", .timeLimit(.minutes(15)))
+    func throughMailbox() async {
+        await enqueued((), "()")
+        await enqueued(7, "7")
+        await enqueued((name: "a", index: 1), #"(name: "a", index: 1)"#)
+        await enqueued((1, "two", 3.0, [4], Character("5"), UInt8(6)), #"(1, "two", 3.0, [4], "5", 6)"#)
+        await enqueued(nil as Int?, "nil")
+        await enqueued(5 as Int?, "Optional(5)")
+        await enqueued(Int??.some(nil), "Optional(nil)")
+        await enqueued(nil as Never?, "nil")
+        await enqueued(nil as (any Sendable)?, "nil")
+        await enqueued(Int?.none as any Sendable, "nil")
+        await enqueued(Large() as any Sendable, String(reflecting: Large()))
+        await enqueued(CancellationError() as any Error, "Swift.CancellationError()")
+        await enqueued(Int?.self as any Any.Type, "Swift.Optional<Swift.Int>")
+        await enqueued(Box(content: Int?.none), String(reflecting: Box(content: Int?.none)))
+
+        let closures = ObserverSet<@Sendable (String) -> Void>()
+        closures.add(on: DispatchQueue(label: "elsewhere")) { $0("called") }
+        closures.notify { log.append($0) }
+        await closures.settled()
+        #expect(log.entries.last == "called")
+    }
+
+    /// A value goes through a queue's mailbox, in code that does not know its type.
+    private func enqueued<Value: Sendable>(_ value: Value, _ description: String) async {
+        let set = ObserverSet<Value>()
+        set.add(on: DispatchQueue(label: "elsewhere")) { log.append(String(reflecting: $0)) }
+
+        set.notify(value)
+        await set.settled()
+
+        #expect(log.entries.last == description)
+    }
+
     @Test("Each kind is told on the main actor too, with methods that belong to it")
     @MainActor
     func onTheMainActor() {
