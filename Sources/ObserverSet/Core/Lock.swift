@@ -11,8 +11,8 @@ package struct Lock<State: ~Copyable & Sendable>: ~Copyable, Sendable {
     private let mutex: Mutex<State>
     /// Whether somebody holds the mutex; it may be out of date.
     ///
-    /// On Linux, whoever finds the mutex taken makes a system call, also to try, and so does whoever unlocks it then: many
-    /// times as dear as a critical section. So one looks here first.
+    /// On Linux, a try at a mutex that is taken is a system call, many times as dear as a critical section. So one looks here
+    /// first.
     ///
     /// Relaxed: see "Why nothing is forgotten" in `Registry+Reclaim.swift`.
     private let isTaken = Atomic<Bool>(false)
@@ -33,9 +33,6 @@ package struct Lock<State: ~Copyable & Sendable>: ~Copyable, Sendable {
     package func withLock<Result: Sendable>(_ body: (inout State) -> Result) -> Result {
         YieldPoint.pass()
         defer { YieldPoint.pass() }
-        // No longer than a critical section takes.
-        var looks = 100
-        while looks > 0, isTaken.load(ordering: .relaxed) { looks -= 1 }
         return mutex.withLock { state in
             beginHolding()
             defer { endHolding() }

@@ -1,3 +1,5 @@
+import Synchronization
+
 /// Questions. Each is answered by a pass, so that weak references are loaded under no lock.
 extension Registry {
     /// The number of living observers, in O(*n*).
@@ -68,5 +70,32 @@ extension Slot {
         let owner = entry?.ownerType.map { "\($0)" } ?? "closure"
         let isolation = entry?.isolationDescription.map { "on \($0)" } ?? "nonisolated"
         return "\(owner), \(isolation), registered at \(site)"
+    }
+}
+
+// MARK: - Invariants
+
+extension Registry {
+    /// Checks what holds whenever the lock is free: in debug builds, and while there is little to look at.
+    ///
+    /// Under the lock, as the last step of each change.
+    @inline(__always)
+    func checkInvariants(_ contents: borrowing Contents) {
+        #if DEBUG
+        precondition(hasRetired.load(ordering: .relaxed) == contents.hasRetired)
+        unsafe precondition(head.load(ordering: .relaxed) == contents.snapshot?.memory)
+        guard let snapshot = unsafe contents.snapshot else { return precondition(living == 0) }
+        let count = unsafe snapshot.count
+        unsafe precondition(living <= count && count <= snapshot.capacity)
+        guard count <= 16 else { return }
+        var lastID: UInt64 = 0
+        var living = 0
+        for index in 0..<count {
+            unsafe precondition(lastID < snapshot.slots[index].id)
+            lastID = unsafe snapshot.slots[index].id
+            if unsafe snapshot.slots[index].isLiving { living += 1 }
+        }
+        precondition(living == self.living)
+        #endif
     }
 }

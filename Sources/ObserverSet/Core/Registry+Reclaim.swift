@@ -147,6 +147,7 @@ extension Registry {
         let result = lock.withLock { contents in
             let result = change(&contents, &displaced)
             isWaiting = reclaim(&contents, &displaced)
+            checkInvariants(contents)
             return result
         }
         if isWaiting { reclaimAfterUnlocking(&displaced) }
@@ -159,7 +160,9 @@ extension Registry {
         var displaced = Displaced()
         let isWaiting = lock.withLockIfAvailable { contents in
             change(&contents, &displaced)
-            return reclaim(&contents, &displaced)
+            let isWaiting = reclaim(&contents, &displaced)
+            checkInvariants(contents)
+            return isWaiting
         }
         if isWaiting == true { reclaimAfterUnlocking(&displaced) }
         displaced.release()
