@@ -172,7 +172,7 @@ class Workshop:
         return self.run(["swift", "build", "--build-tests", "-Xswiftc", "-suppress-warnings", *options], 1200)
 
     def test(self, pattern, limit, options=(), **environment):
-        command = ["swift", "test", "--skip-build", "--disable-xctest", "-Xswiftc", "-suppress-warnings", *options]
+        command = ["swift", "test", "--skip-build", "--disable-xctest", *options]
         if pattern:
             command += ["--filter", pattern]
         return self.run(command, limit, **environment)

@@ -119,7 +119,7 @@ final class WeakLoop: @unchecked Sendable {
 
     /// Adds a closure that was formed with its isolation: the compiler gives it a box for its captures and a stub.
     func add(_ owner: Owner, @_inheritActorContext _ call: @escaping @isolated(any) @Sendable (Owner, Int) -> Void) {
-        addNonisolated(owner, unsafeBitCast(Isolated(function: call), to: Nonisolated.self).function)
+        addNonisolated(owner, unsafeBitCast(IsolatedWithOwner(function: call), to: NonisolatedWithOwner.self).function)
     }
 
     /// Adds a method that says which actor it belongs to, as the library must take it: what is so applied to its owner can
@@ -127,23 +127,15 @@ final class WeakLoop: @unchecked Sendable {
     @inline(__always)
     func add(_ owner: Owner, method: @escaping @Sendable (Owner) -> @isolated(any) @Sendable (Int) -> Void) {
         addNonisolated(owner) { owner, value in
-            unsafeBitCast(IsolatedMethod(function: method(owner)), to: NonisolatedMethod.self).function(value)
+            Isolated.removed(method(owner))(value)
         }
     }
 
-    private struct IsolatedMethod {
-        let function: @isolated(any) @Sendable (Int) -> Void
-    }
-
-    private struct NonisolatedMethod {
-        let function: @Sendable (Int) -> Void
-    }
-
-    private struct Isolated {
+    private struct IsolatedWithOwner {
         let function: @isolated(any) @Sendable (Owner, Int) -> Void
     }
 
-    private struct Nonisolated {
+    private struct NonisolatedWithOwner {
         let function: @Sendable (Owner, Int) -> Void
     }
 

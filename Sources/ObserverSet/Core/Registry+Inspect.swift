@@ -78,8 +78,8 @@ extension Slot {
 extension Registry {
     /// Checks what holds whenever the lock is free.
     ///
-    /// Under the lock, as the last step of each change; in debug builds, but for the thread sanitizer's, which are slow
-    /// enough, and while there is little to look at.
+    /// Under the lock; in debug builds, but for the thread sanitizer's, which are slow enough, and while there is little
+    /// to look at.
     @inline(__always)
     func checkInvariants(_ contents: borrowing Contents) {
         #if DEBUG && !OBSERVERSET_TSAN

@@ -124,9 +124,10 @@ extension Registry {
 
     /// Detaches what no pass can hold any more, and says whether something still waits.
     ///
-    /// Under the lock.
+    /// Under the lock, as the last step of each change.
     @inline(__always)
     private func reclaim(_ contents: inout Contents, _ displaced: inout Displaced) -> Bool {
+        defer { checkInvariants(contents) }
         guard contents.hasRetired else { return false }
         while contents.hasRetired, readers.idleIsEmpty() {
             readers.flip()
@@ -147,7 +148,6 @@ extension Registry {
         let result = lock.withLock { contents in
             let result = change(&contents, &displaced)
             isWaiting = reclaim(&contents, &displaced)
-            checkInvariants(contents)
             return result
         }
         if isWaiting { reclaimAfterUnlocking(&displaced) }
@@ -160,9 +160,7 @@ extension Registry {
         var displaced = Displaced()
         let isWaiting = lock.withLockIfAvailable { contents in
             change(&contents, &displaced)
-            let isWaiting = reclaim(&contents, &displaced)
-            checkInvariants(contents)
-            return isWaiting
+            return reclaim(&contents, &displaced)
         }
         if isWaiting == true { reclaimAfterUnlocking(&displaced) }
         displaced.release()

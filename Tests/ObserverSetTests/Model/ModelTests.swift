@@ -5,9 +5,7 @@ import Testing
 @Suite("A sequential model")
 struct ModelTests {
     /// OBSERVERSET_MODEL_OPERATIONS asks for more, OBSERVERSET_SEED for the same again.
-    private static let operations = number("OBSERVERSET_MODEL_OPERATIONS").map(Int.init(clamping:)) ?? usualOperations
-    // The sanitizers have little to see on one thread.
-    private static var usualOperations: Int { many(1_000_000) }
+    private static let operations = number("OBSERVERSET_MODEL_OPERATIONS").map(Int.init(clamping:)) ?? many(1_000_000)
     private static let seed = number("OBSERVERSET_SEED") ?? .random(in: 0...UInt64.max)
 
     private static func number(_ variable: String) -> UInt64? {
