@@ -12,12 +12,14 @@ import Synchronization
 ///
 /// `Registry+Reclaim.swift` argues why each access has the order it has.
 @safe struct Readers: ~Copyable {
+    private let before = Gap()
     /// The parity that newcomers take.
     ///
     /// A hint: a pass may take either parity at any time and be counted correctly.
     private let open = Atomic<UInt32>(0)
     private let first = Counts()
     private let stripes = unsafe Atomic<UnsafeMutableRawPointer?>(nil)
+    private let after = Gap()
 
     /// Eight stripes, each alone on two cache lines, since processors fetch lines in pairs.
     private static let stripeCount = 8
@@ -151,5 +153,13 @@ import Synchronization
                 ? even.load(ordering: .sequentiallyConsistent) == 0
                 : odd.load(ordering: .sequentiallyConsistent) == 0
         }
+    }
+
+    /// A cache line's length of nothing.
+    ///
+    /// A thread that only changes the set would otherwise take the counts away from one that notifies it with each of its
+    /// stores to what stands beside them, and not only when it looks at them.
+    private struct Gap {
+        private let words: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0, 0, 0, 0, 0)
     }
 }

@@ -100,10 +100,12 @@ import Synchronization
 extension Registry {
     /// Keeps a removed observer until no pass can hold it; not at all, if there is none.
     ///
+    /// Where something waits already, a pass is probably under way, and a look at the counts would take them away from it.
+    ///
     /// Under the lock, like the other one.
     @inline(__always)
     func retire(_ payload: AnyPayload, _ contents: inout Contents, _ displaced: inout Displaced) {
-        if readers.isEmpty() {
+        if !contents.hasRetired, readers.isEmpty() {
             contents.noteDeparture(of: payload)
             displaced.append(payload)
         } else {
@@ -114,7 +116,7 @@ extension Registry {
 
     /// Keeps a displaced snapshot until no pass can walk it; not at all, if there is none.
     func retire(_ snapshot: Snapshot, _ contents: inout Contents, _ displaced: inout Displaced) {
-        if readers.isEmpty() {
+        if !contents.hasRetired, readers.isEmpty() {
             unsafe displaced.append(snapshot)
         } else {
             unsafe contents.newer.snapshots.append(snapshot)

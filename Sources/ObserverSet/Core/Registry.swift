@@ -15,13 +15,14 @@ import Synchronization
     ///
     /// Stored under the lock, loaded by counted passes.
     let head = unsafe Atomic<UnsafeMutableRawPointer?>(nil)
-    let readers = Readers()
     /// Whether something waits in `Contents.newer` or `.older`.
     ///
     /// Stored under the lock; a hint for those who leave.
     let hasRetired = Atomic<Bool>(false)
-    let lock = Lock(Contents())
     private let livingCount = Atomic<Int>(0)
+    // Between what each change stores above and below, and apart from both.
+    let readers = Readers()
+    let lock = Lock(Contents())
 
     /// How many slots of the current snapshot are living.
     ///

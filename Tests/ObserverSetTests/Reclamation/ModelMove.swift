@@ -82,7 +82,7 @@ struct ModelMove {
             if items == 0 { reclaim() } else { thread.step = .unlink }
         case .unlink:
             guard store(.unlink, items) else { return false }
-            look(at: 0, .lookAtBothCounts)
+            if memory.newer | memory.older == 0 { look(at: 0, .lookAtBothCounts) } else { keep() }
         // `Registry.retire`
         case .lookAtBothCounts:
             guard mayLookAtCount() else { return false }
@@ -91,9 +91,7 @@ struct ModelMove {
             case true?:
                 thread.displaced |= items
                 reclaim()
-            case false?:
-                memory.newer |= items
-                thread.step = .raiseFlag
+            case false?: keep()
             case nil: break
             }
         case .raiseFlag:
@@ -152,6 +150,12 @@ struct ModelMove {
     private mutating func hasLeft() {
         thread.hasMetAnother = false
         if thread.emptiedItsCount && fault != .flagIsIgnored { thread.step = .lookAtFlag } else { next() }
+    }
+
+    /// Under the lock.
+    private mutating func keep() {
+        memory.newer |= items
+        thread.step = .raiseFlag
     }
 
     /// Under the lock.
