@@ -17,10 +17,10 @@ struct SequenceRaceTests {
         let set = ObserverSet<Int>()
         let wrong = Counter()
         let delivered = Counter()
-        let next = Shared<Waiting?>(Waiting(set))
+        let next = Shared<Waiting?>(nil)
 
         await race(times: rounds) { round in
-            let waiting = next.value!
+            let waiting = next.value ?? Waiting(set)
             waiting.cancel(after: round % 8)
             if let value = waiting.result() {
                 delivered.increment()
@@ -315,6 +315,7 @@ private final class Waiting: Sendable {
     private let isOver = Signal()
     private let task: Task<Void, Never>
 
+    /// Blocks until the task is about to wait.
     init(_ set: ObserverSet<Int>) {
         task = Task { [sequence = set.values(), element, isAboutToWait, isOver] in
             var iterator = sequence.makeAsyncIterator()
