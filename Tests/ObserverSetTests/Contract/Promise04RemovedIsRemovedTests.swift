@@ -200,7 +200,7 @@ struct Promise04RemovedIsRemovedTests {
                 while !isDone.isSet { set.notify(clock.increment()) }
                 return
             }
-            for _ in 0..<300 {
+            for _ in 0..<meetings(300) {
                 let called = Signal()
                 let removedAt = Shared(Int.max)
                 let registration = kind.add(to: set) { begunAt in
@@ -229,7 +229,7 @@ struct Promise04RemovedIsRemovedTests {
                 while !isDone.isSet { set.notify(clock.increment()) }
                 return
             }
-            for _ in 0..<200 {
+            for _ in 0..<meetings(200) {
                 let called = Signal()
                 let removedAt = Shared(Int.max)
                 for _ in 0..<20 {

@@ -27,7 +27,7 @@ struct ThreadTests {
             if thread < notifiers {
                 while !traffic.isDone { set.notify(traffic.beginPass()) }
             } else {
-                for _ in 0..<300 {
+                for _ in 0..<meetings(300) {
                     let round = Round()
                     let token = form.add(to: set, owner: owner) { round.wasCalled(inPass: $0) }
                     // Let the others get at least into the next pass, so that some do call it.
@@ -41,7 +41,7 @@ struct ThreadTests {
         }
 
         // All threads have ended: nothing more can be called.
-        #expect(rounds.count == 300)
+        #expect(rounds.count == meetings(300))
         #expect(rounds.entries.contains { $0.round.lastPass > 0 }, "some were called")
         #expect(rounds.entries.allSatisfy { $0.round.lateCalls <= notifiers })
         #expect(rounds.entries.allSatisfy { $0.round.lastPass <= $0.passesBegun })

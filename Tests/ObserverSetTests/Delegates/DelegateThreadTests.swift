@@ -118,7 +118,7 @@ struct DelegateThreadTests {
     func tokensElsewhere() async {
         let heard = await onThread { [lifetimes = Lifetimes.current] in
             let multicast = MulticastDelegate<OneThreadListener>()
-            let delegates = (0..<1_000).map { _ in OneThreadListener(lifetimes) }
+            let delegates = (0..<meetings(1_000)).map { _ in OneThreadListener(lifetimes) }
             let tokens = delegates.map { multicast.add($0) }
             let start = Signal()
             let end = Signal()

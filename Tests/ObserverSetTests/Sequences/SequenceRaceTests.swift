@@ -13,7 +13,7 @@ struct SequenceRaceTests {
     /// where the continuation was resumed under a lock that the cancellation takes too).
     @Test("However often an element meets a cancellation, nobody hangs and nothing stays", .timeLimit(.minutes(15)))
     func sendAgainstCancel() async {
-        let rounds = ProcessInfo.wantsLongTests ? 500_000 : ResidentMemory.isSanitized ? 5_000 : 20_000
+        let rounds = ProcessInfo.wantsLongTests ? 500_000 : meetings(ResidentMemory.isSanitized ? 5_000 : 20_000)
         let set = ObserverSet<Int>()
         let wrong = Counter()
         let delivered = Counter()
@@ -44,7 +44,7 @@ struct SequenceRaceTests {
     /// Source: as before.
     @Test("However often `next()` meets a notification and a cancellation, it returns", .timeLimit(.minutes(15)))
     func nextAgainstCancel() async {
-        let rounds = ProcessInfo.wantsLongTests ? 100_000 : 5_000
+        let rounds = ProcessInfo.wantsLongTests ? 100_000 : meetings(5_000)
         let set = ObserverSet<Int>()
 
         await race(times: rounds) { round in

@@ -9,4 +9,7 @@ extension ProcessInfo {
 
 /// So many, or a twentieth under a sanitizer, which sees as much in fewer and takes ten times as long, and where
 /// `OBSERVERSET_SHORT` is set.
-func many(_ count: Int) -> Int { ResidentMemory.isSanitized || ProcessInfo.wantsShortTests ? count / 20 : count }
+func many(_ count: Int) -> Int { ResidentMemory.isSanitized ? count / 20 : meetings(count) }
+
+/// So many meetings of threads, which are what a sanitizer is to see; or a twentieth where `OBSERVERSET_SHORT` is set.
+func meetings(_ count: Int) -> Int { ProcessInfo.wantsShortTests ? count / 20 : count }
