@@ -191,7 +191,7 @@ class Workshop:
             status, _ = self.build(options)
             if status != 0:
                 return "invalid", "the compiler"
-            for pattern, limit, environment in ((first, 300, short), (None, 600, short), (None, 900, {})):
+            for pattern, limit, environment in ((first, 120, short), (None, 300, short), (None, 900, {})):
                 status, output = self.test(pattern, limit, options, **environment)
                 if status is None:
                     return "killed", "a time limit"

@@ -393,7 +393,7 @@ final class ModelWorld: World {
     /// Captures die one after the other, in an order that the contract leaves open.
     ///
     /// A capture that several entries hold dies with the last of them; if others of them are being released at the
-    /// moment, further out, then here or there. (If it says farewell, it was not here in silence.)
+    /// moment, further out, then here or there: the operation that was told with its death says which.
     private func release(_ entries: [Entry]) {
         var waiting: [Registration] = []
         for entry in entries where entry.owner == nil {
@@ -410,8 +410,7 @@ final class ModelWorld: World {
         if waiting.isEmpty { return }
         while divergence == nil,
             let index = waiting.firstIndex(where: {
-                $0.firmHolds == 0 && !$0.isCaptureDead && next == Occurrence(.captureDied, $0.id, 0)
-                    && !(isSilent && $0.waningHolds > 1 && saysFarewell($0))
+                $0.firmHolds == 0 && !$0.isCaptureDead && next == Occurrence(.captureDied, $0.id, innermost)
             })
         {
             position += 1
@@ -423,11 +422,6 @@ final class ModelWorld: World {
         for registration in waiting { registration.waningHolds -= 1 }
         let late = waiting.filter { $0.firmHolds == 0 && $0.waningHolds == 0 && !$0.isCaptureDead }
         if !late.isEmpty { diverge("the end of the captures \(Set(late.map(\.id)).sorted()), in any order") }
-    }
-
-    /// Whether what was told after the next is the capture's farewell.
-    private func saysFarewell(_ registration: Registration) -> Bool {
-        position + 1 < told.count && told[position + 1] == Occurrence(.began, registration.operation.farewell, 0)
     }
 
     // MARK: Passes

@@ -496,7 +496,7 @@ private final class WorldCapture: @unchecked Sendable {
 
     deinit {
         if let farewell {
-            world.tell(Occurrence(.captureDied, id, 0))
+            world.tell(Occurrence(.captureDied, id, world.innermost))
             world.run(farewell)
         }
         canary = 0xDEAD

@@ -12,9 +12,12 @@ class World {
     private var fuel = 0
     private var depth = 0
     /// Whether what dies runs no programs.
-    private(set) final var isSilent = false
+    private var isSilent = false
     /// The number of the notification, as observers are told it.
     private var notification = 0
+    /// How many operations have begun, and which of them is the innermost that is under way.
+    private var operationsBegun = 0
+    private(set) final var innermost = 0
     /// Where each registration was made that there ever was.
     final var homes: [Int] = []
 
@@ -56,6 +59,10 @@ class World {
     }
 
     private func perform(_ operation: Operation) {
+        let outer = innermost
+        operationsBegun += 1
+        innermost = operationsBegun
+        defer { innermost = outer }
         switch operation.verb {
         case .add: add(operation)
         case .removeByToken: remove(operation, by: .token)
