@@ -10,9 +10,9 @@ struct StressTests {
     private static let isLong = ProcessInfo.processInfo.environment["OBSERVERSET_LONG"] != nil
     #if OBSERVERSET_TSAN
     // The sanitizer looks at each access, so that fewer will do.
-    private static let deliveries = isLong ? 2_000_000 : 50_000
+    private static let deliveries = isLong ? 2_000_000 : meetings(50_000)
     #else
-    private static let deliveries = isLong ? 10_000_000 : 200_000
+    private static let deliveries = isLong ? 10_000_000 : meetings(200_000)
     #endif
     private static let minutes = isLong ? 120 : 5
 
