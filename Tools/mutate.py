@@ -147,9 +147,9 @@ class Workshop:
         for name in ("Sources", "Tests", "Snippets", "Tools", "Package.swift"):
             source = ROOT / name
             if source.is_dir():
+                shutil.rmtree(self.folder / name, ignore_errors=True)
                 shutil.copytree(
-                    source, self.folder / name, symlinks=True, dirs_exist_ok=True,
-                    ignore=shutil.ignore_patterns(".build*"))
+                    source, self.folder / name, symlinks=True, ignore=shutil.ignore_patterns(".build*"))
             else:
                 shutil.copy(source, self.folder / name)
 
