@@ -9,11 +9,17 @@ import Foundation
 /// seed repeats what each thread decides, and where it yields, but not how the threads meet.
 @main
 enum Stress {
-    static func main() async {
+    static func main() {
         guard let options = Options(CommandLine.arguments.dropFirst()) else {
             say(Options.usage)
             exit(2)
         }
+        // An asynchronous `main` would end the first thread and keep the process, which makes valgrind crash.
+        Task { await run(options) }
+        RunLoop.main.run()
+    }
+
+    private static func run(_ options: Options) async {
         unsafe setenv("OBSERVERSET_YIELD_SEED", String(options.seed), 1)
         say("seed \(options.seed)")
         let mistakes = Mistakes()
