@@ -190,7 +190,7 @@ class Workshop:
             status, _ = self.build(options)
             if status != 0:
                 return "invalid", "the compiler"
-            for pattern, limit in ((first, 120), (None, 600)):
+            for pattern, limit in ((first, 60), (None, 600)):
                 status, output = self.test(pattern, limit, options, OBSERVERSET_SHORT="1")
                 if status is None:
                     return "killed", "a time limit"
