@@ -95,8 +95,8 @@ def mutants():
         lines = path.read_text().split("\n")
         is_check = False
         for number, line in enumerate(lines, 1):
-            # What only a sanitizer's build has, and what checks the library itself.
-            if line.strip().startswith(("#if OBSERVERSET_TSAN", "#if DEBUG")):
+            # What only the builds of sanitizers and of the stress program have, and what checks the library itself.
+            if line.strip().startswith(("#if OBSERVERSET_", "#if DEBUG")):
                 is_check = True
             elif line.strip().startswith(("#endif", "#else")):
                 is_check = False

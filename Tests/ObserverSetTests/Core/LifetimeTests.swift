@@ -140,6 +140,25 @@ struct LifetimeTests {
         }
     }
 
+    @Test("What a notification kept from being released leaves no memory when it has ended", .timeLimit(.minutes(5)))
+    func keptByAPass() async {
+        await #expect(processExitsWith: .success) {
+            let set = ObserverSet<Void>()
+            set.add {
+                let tokens = (0..<1_000).map { _ in set.addNonisolated {} }
+                for token in tokens { token.remove() }
+            }
+
+            let growth = await ResidentMemory.growth {
+                for _ in 0..<10 { set.notify() }
+            } _: {
+                for _ in 0..<100 { set.notify() }
+            }
+
+            #expect(growth < 1 << 20)
+        }
+    }
+
     /// Scenario 19: the set belongs to the owner whose closure it holds.
     @Test("A model that observes its own set with itself as the owner is released")
     func noCycleThroughTheOwner() {
