@@ -412,26 +412,6 @@ struct NotificationCenterTests {
         #expect(log.entries == (0..<500).map(String.init))
     }
 
-    @Test("A center at the address of a dead one is heard, though the dead one's sources are still held")
-    func centerAtTheAddressOfADeadOne() {
-        var sources: [any NotificationSource<ThemeChanged>] = []
-        var addresses: Set<ObjectIdentifier> = []
-        for number in 0..<100 {
-            let center = NotificationCenter()
-            addresses.insert(ObjectIdentifier(center))
-            let source = center.observers(of: ThemeChanged.self)
-            source.add { [log] _ in log.append("\(number)") }
-            center.post(ThemeChanged(isDark: true))
-            sources.append(source)
-        }
-
-        #expect(log.entries == (0..<100).map(String.init))
-        #if !OBSERVERSET_TSAN
-        // A sanitizer keeps released memory back.
-        if !ResidentMemory.isSanitized { #expect(addresses.count < 100, "no address was ever used again") }
-        #endif
-    }
-
     // MARK: Delivery
 
     @Test("On the main actor, an observer of the main actor is called before the post returns")
