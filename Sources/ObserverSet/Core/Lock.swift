@@ -33,7 +33,11 @@ package struct Lock<State: ~Copyable & Sendable>: ~Copyable, Sendable {
     package func withLock<Result: Sendable>(_ body: (inout State) -> Result) -> Result {
         YieldPoint.pass()
         defer { YieldPoint.pass() }
-        return mutex.withLock { state in holding(&state, body) }
+        return mutex.withLock { state in
+            beginHolding()
+            defer { endHolding() }
+            return CallOut.forbidden { body(&state) }
+        }
     }
 
     /// Runs `body` if nobody holds the lock, and returns nil otherwise.
@@ -44,26 +48,30 @@ package struct Lock<State: ~Copyable & Sendable>: ~Copyable, Sendable {
         YieldPoint.pass()
         guard !isTaken.load(ordering: .relaxed) else { return nil }
         defer { YieldPoint.pass() }
-        return mutex.withLockIfAvailable { state in holding(&state, body) }
+        return mutex.withLockIfAvailable { state in
+            beginHolding()
+            defer { endHolding() }
+            return CallOut.forbidden { body(&state) }
+        }
     }
 
-    /// Runs `body` with the mutex taken.
+    /// Before the state is touched: passing it on already counts.
     @inline(__always)
-    private func holding<Result>(_ state: inout State, _ body: (inout State) -> Result) -> Result {
+    private func beginHolding() {
         YieldPoint.pass()
         #if OBSERVERSET_TSAN
-        // Before the state is touched: passing it on already counts.
         _ = witness.load(ordering: .acquiring)
         #endif
         isTaken.store(true, ordering: .relaxed)
-        defer {
-            YieldPoint.pass()
-            isTaken.store(false, ordering: .relaxed)
-            #if OBSERVERSET_TSAN
-            witness.wrappingAdd(1, ordering: .releasing)
-            #endif
-        }
-        return CallOut.forbidden { body(&state) }
+    }
+
+    @inline(__always)
+    private func endHolding() {
+        YieldPoint.pass()
+        isTaken.store(false, ordering: .relaxed)
+        #if OBSERVERSET_TSAN
+        witness.wrappingAdd(1, ordering: .releasing)
+        #endif
     }
 }
 
