@@ -68,12 +68,10 @@ final class DelegateSeats: Sendable {
     }
 
     func removeAll() {
-        let all = state.withLock { state in
-            let all = state.taken
-            state.taken = [:]
-            return all
-        }
+        let all = state.withLock { $0.taken }
         for taken in all.values { taken.token.remove() }
+        // Only now: whoever finds its place empty adds a delegate anew, which would be told twice meanwhile.
+        forget(all.map { ($0.key, $0.value) })
     }
 
     /// Shows the visitor each taken seat whose object is alive, in order, and holds the object meanwhile.
