@@ -100,12 +100,10 @@ import Synchronization
 extension Registry {
     /// Keeps a removed observer until no pass can hold it; not at all, if there is none.
     ///
-    /// Where something waits already, a pass is probably under way, and a look at the counts would take them away from it.
-    ///
     /// Under the lock, like the other one.
     @inline(__always)
     func retire(_ payload: AnyPayload, _ contents: inout Contents, _ displaced: inout Displaced) {
-        if !contents.hasRetired, readers.isEmpty() {
+        if mayReleaseAtOnce(contents) {
             contents.noteDeparture(of: payload)
             displaced.append(payload)
         } else {
@@ -116,12 +114,20 @@ extension Registry {
 
     /// Keeps a displaced snapshot until no pass can walk it; not at all, if there is none.
     func retire(_ snapshot: Snapshot, _ contents: inout Contents, _ displaced: inout Displaced) {
-        if !contents.hasRetired, readers.isEmpty() {
+        if mayReleaseAtOnce(contents) {
             unsafe displaced.append(snapshot)
         } else {
             unsafe contents.newer.snapshots.append(snapshot)
             hasRetired.store(true, ordering: .relaxed)
         }
+    }
+
+    /// Whether no pass is under way.
+    ///
+    /// Where something waits already, one probably is, and a look at the counts would take them away from it.
+    @inline(__always)
+    private func mayReleaseAtOnce(_ contents: borrowing Contents) -> Bool {
+        !contents.hasRetired && readers.isEmpty()
     }
 
     /// Detaches what no pass can hold any more, and says whether something still waits.

@@ -58,7 +58,7 @@ final class DelegateSeats: Sendable {
         // In the object's own `deinit` it is dead already; so is one that had its address before.
         let isAlive = known.seat.isOf(object)
         let isRemoved = known.token.remove()
-        forget([(key, known)])
+        forget([key: known])
         return isAlive && isRemoved
     }
 
@@ -68,10 +68,7 @@ final class DelegateSeats: Sendable {
     }
 
     func removeAll() {
-        let all = state.withLock { $0.taken }
-        for taken in all.values { taken.token.remove() }
-        // Only now: whoever finds its place empty adds a delegate anew, which would be told twice meanwhile.
-        forget(all.map { ($0.key, $0.value) })
+        end(state.withLock { $0.taken })
     }
 
     /// Shows the visitor each taken seat whose object is alive, in order, and holds the object meanwhile.
@@ -89,13 +86,17 @@ final class DelegateSeats: Sendable {
     /// Removes the seats of objects that are dead, and those whose registration was ended by its token.
     private func removeDead() {
         let all = state.withLock { $0.taken }
-        let dead = all.filter { !$0.value.seat.isAlive || !$0.value.token.isActive }
-        for taken in dead.values { taken.token.remove() }
-        forget(dead.map { ($0.key, $0.value) })
+        end(all.filter { !$0.value.seat.isAlive || !$0.value.token.isActive })
         state.withLock { $0.examineAt = max(32, 2 * $0.taken.count) }
     }
 
-    private func forget(_ seats: [(key: ObjectIdentifier, taken: Taken)]) {
+    private func end(_ seats: [ObjectIdentifier: Taken]) {
+        for taken in seats.values { taken.token.remove() }
+        // Only now: whoever finds its place empty adds a delegate anew, which would be told twice meanwhile.
+        forget(seats)
+    }
+
+    private func forget(_ seats: [ObjectIdentifier: Taken]) {
         state.withLock { state in
             for (key, taken) in seats where state.taken[key]?.token == taken.token { state.taken[key] = nil }
         }

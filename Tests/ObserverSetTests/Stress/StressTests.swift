@@ -7,7 +7,7 @@ import Testing
 @Suite("Stress", .lifetimesChecked, .serialized)
 struct StressTests {
     /// OBSERVERSET_LONG asks for so many that rare interleavings occur.
-    private static let isLong = ProcessInfo.processInfo.environment["OBSERVERSET_LONG"] != nil
+    private static let isLong = ProcessInfo.wantsLongTests
     #if OBSERVERSET_TSAN
     // The sanitizer looks at each access, so that fewer will do.
     private static let deliveries = isLong ? 2_000_000 : meetings(50_000)
