@@ -191,6 +191,8 @@ class Workshop:
             if status != 0:
                 return "invalid", "the compiler"
             for pattern, limit in ((first, 60), (None, 600)):
+                # What is only slow under the sanitizer has not been noticed.
+                limit *= 5 if options else 1
                 status, output = self.test(pattern, limit, options, OBSERVERSET_SHORT="1")
                 if status is None:
                     return "killed", "a time limit"

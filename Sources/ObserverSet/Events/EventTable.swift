@@ -9,29 +9,22 @@ import Synchronization
 /// ## Why a reader finds only what is there
 ///
 /// - Writers hold the publisher's lock: there is one at a time.
-/// - Everything that changes is atomic, so that no access to a slot is exclusive.
-/// - A slot changes once: the writer stores the set, then the key, releasing. A reader loads the key, acquiring, and
+/// - A place changes once: the writer stores the set, then the key, releasing. A reader loads the key, acquiring, and
 ///   looks at the set only if the key is the one it looks for: then the set is there, and so is all that went into
 ///   making it. (Relaxed, on arm64 the key could be seen before the set.) What the reader passed over is taken for
-///   good, so that a vacant slot tells that the type had not been entered in this table when it was read.
+///   good, so that a vacant place tells that the type had not been entered in this table when it was read.
 /// - A table is published, releasing, after it has been filled, and loaded, acquiring. Whoever has seen an entry made,
 ///   by whatever way, loads the table it was made in or a later one, which has it too.
-/// - Half of the slots are vacant, so that every search ends.
+/// - Half of the places are vacant, so that every search ends.
 /// - Nothing is freed before `deinit`, which no reader can meet, since it holds the publisher that holds the table. The
 ///   sets are kept by the publisher as well, as long as the table.
 @safe struct EventTable: ~Copyable, @unchecked Sendable {
-    @safe private struct Slot: ~Copyable {
-        /// The type, as a number; zero while the slot is vacant.
-        let key = Atomic<UInt>(0)
-        /// The set, unretained; there if the key is.
-        let set = unsafe Atomic<UnsafeRawPointer?>(nil)
-    }
-
+    /// What a table's memory begins with; behind it stand a key for each place, and then a set for each place.
     @safe private struct Header: ~Copyable {
         let capacity: Int
         /// How far a hash is shifted to become a place.
         let shift: UInt
-        /// How many slots are taken; for writers.
+        /// How many places are taken; for writers.
         let count = Atomic<Int>(0)
         /// The table that this one has replaced.
         nonisolated(unsafe) let older: UnsafeMutableRawPointer?
@@ -47,9 +40,8 @@ import Synchronization
         let capacity = unsafe Self.header(table).pointee.capacity
         var place = unsafe Self.place(of: wanted, in: table)
         while true {
-            let slot = unsafe Self.slots(table) + place
-            let key = unsafe slot.pointee.key.load(ordering: .acquiring)
-            if key == wanted { return unsafe .fromOpaque(slot.pointee.set.load(ordering: .relaxed).unsafelyUnwrapped) }
+            let key = unsafe Self.keys(table)[place].load(ordering: .acquiring)
+            if key == wanted { return unsafe .fromOpaque(Self.sets(table)[place]) }
             if key == 0 { return nil }
             place = (place &+ 1) & (capacity &- 1)
         }
@@ -82,31 +74,31 @@ import Synchronization
         if unsafe header(table).pointee.count.load(ordering: .relaxed) < capacity / 2 { return unsafe table }
         let fresh = unsafe make(capacity: 2 * capacity, older: table)
         for place in 0..<capacity {
-            let slot = unsafe slots(table) + place
-            let key = unsafe slot.pointee.key.load(ordering: .relaxed)
+            let key = unsafe keys(table)[place].load(ordering: .relaxed)
             if key == 0 { continue }
-            unsafe enter(key, slot.pointee.set.load(ordering: .relaxed).unsafelyUnwrapped, in: fresh)
+            unsafe enter(key, sets(table)[place], in: fresh)
         }
         return unsafe fresh
     }
 
     private static func make(capacity: Int, older: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer {
-        let size = MemoryLayout<Header>.stride + capacity * MemoryLayout<Slot>.stride
-        let table = UnsafeMutableRawPointer.allocate(byteCount: size, alignment: MemoryLayout<Slot>.alignment)
+        let size = MemoryLayout<Header>.stride + capacity * 2 * MemoryLayout<UInt>.stride
+        let table = UnsafeMutableRawPointer.allocate(byteCount: size, alignment: MemoryLayout<Header>.alignment)
         let shift = UInt(UInt.bitWidth - capacity.trailingZeroBitCount)
         unsafe table.initializeMemory(as: Header.self, to: Header(capacity: capacity, shift: shift, older: older))
-        for place in 0..<capacity { unsafe (slots(table) + place).initialize(to: Slot()) }
+        for place in 0..<capacity { unsafe (keys(table) + place).initialize(to: Atomic(0)) }
         return unsafe table
     }
 
     private static func enter(_ key: UInt, _ set: UnsafeRawPointer, in table: UnsafeMutableRawPointer) {
         let header = unsafe header(table)
         var place = unsafe place(of: key, in: table)
-        while unsafe slots(table)[place].key.load(ordering: .relaxed) != 0 {
+        while unsafe keys(table)[place].load(ordering: .relaxed) != 0 {
             place = unsafe (place &+ 1) & (header.pointee.capacity &- 1)
         }
-        unsafe slots(table)[place].set.store(set, ordering: .relaxed)
-        unsafe slots(table)[place].key.store(key, ordering: .releasing)
+        // Not `initialize(to:)`, which the thread sanitizer does not see in debug builds.
+        unsafe sets(table)[place] = set
+        unsafe keys(table)[place].store(key, ordering: .releasing)
         unsafe header.pointee.count.wrappingAdd(1, ordering: .relaxed)
     }
 
@@ -132,8 +124,16 @@ import Synchronization
         unsafe table.assumingMemoryBound(to: Header.self)
     }
 
+    /// The types, as numbers; zero where the place is vacant.
     @inline(__always)
-    private static func slots(_ table: UnsafeMutableRawPointer) -> UnsafeMutablePointer<Slot> {
-        unsafe (table + MemoryLayout<Header>.stride).assumingMemoryBound(to: Slot.self)
+    private static func keys(_ table: UnsafeMutableRawPointer) -> UnsafeMutablePointer<Atomic<UInt>> {
+        unsafe (table + MemoryLayout<Header>.stride).assumingMemoryBound(to: Atomic<UInt>.self)
+    }
+
+    /// The sets, unretained; each there if the key is.
+    @inline(__always)
+    private static func sets(_ table: UnsafeMutableRawPointer) -> UnsafeMutablePointer<UnsafeRawPointer> {
+        unsafe UnsafeMutableRawPointer(keys(table) + header(table).pointee.capacity)
+            .assumingMemoryBound(to: UnsafeRawPointer.self)
     }
 }

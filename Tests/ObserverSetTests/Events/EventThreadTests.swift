@@ -80,6 +80,32 @@ struct EventThreadTests {
         publish(count - 1, [Value].self, publisher)
     }
 
+    /// For the thread sanitizer: the table is there already, and the set has nobody yet, so that nothing but the type's own
+    /// entry in the one orders the other.
+    @Test("A type that is entered while its events are published, is found complete")
+    func enteredWhilePublished() async {
+        for _ in 0..<meetings(8_000) {
+            let publisher = EventPublisher()
+            publisher.observers(of: Numbered.self).addNonisolated { _ in }
+            let calls = Counter()
+            let isPublished = Signal()
+
+            await onThreads(2) { thread in
+                if thread == 0 {
+                    let source = publisher.observers(of: Changed<Int>.self)
+                    isPublished.wait()
+                    source.addNonisolated { _ in calls.increment() }
+                } else {
+                    for _ in 0..<100 { publisher.publish(Changed<Int>()) }
+                    isPublished.set()
+                }
+            }
+            publisher.publish(Changed<Int>())
+
+            #expect(calls.value == 1)
+        }
+    }
+
     /// Promise 11.
     @Test("Publishing does not wait for a thread that is adding a type")
     func lockIsHeld() async {
