@@ -47,6 +47,25 @@ struct ThreadTests {
         #expect(rounds.entries.allSatisfy { $0.round.lastPass <= $0.passesBegun })
     }
 
+    @Test("A set may be notified while its first observer is added", .timeLimit(.minutes(15)))
+    func firstObserverDuringPasses() async {
+        for _ in 0..<meetings(4_000) {
+            let set = ObserverSet<Int>()
+            let calls = Counter()
+
+            await onThreads(2) { thread in
+                if thread == 0 {
+                    set.addNonisolated { _ in calls.increment() }
+                    set.notify(0)
+                } else {
+                    for number in 1...100 { set.notify(number) }
+                }
+            }
+
+            #expect((1...101).contains(calls.value))
+        }
+    }
+
     /// Scenario 35: an observer that waits for another thread.
     @Test(
         "An observer may wait for a thread that uses the set in every way", .timeLimit(.minutes(15)),

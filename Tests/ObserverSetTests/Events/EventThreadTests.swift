@@ -82,25 +82,31 @@ struct EventThreadTests {
 
     /// For the thread sanitizer: the table is there already, and the set has nobody yet, so that nothing but the type's own
     /// entry in the one orders the other.
-    @Test("A type that is entered while its events are published, is found complete")
-    func enteredWhilePublished() async {
+    @Test("A type that is entered while its events are published, is found complete", arguments: [false, true])
+    func enteredWhilePublished(isClass: Bool) async {
         for _ in 0..<meetings(8_000) {
             let publisher = EventPublisher()
             publisher.observers(of: Numbered.self).addNonisolated { _ in }
+            publisher.allEvents.addNonisolated { _ in }
             let calls = Counter()
             let isPublished = Signal()
+            let event = Derived()
 
             await onThreads(2) { thread in
                 if thread == 0 {
                     let source = publisher.observers(of: Changed<Int>.self)
+                    let classSource = publisher.observers(of: Base.self)
                     isPublished.wait()
                     source.addNonisolated { _ in calls.increment() }
+                    classSource.addNonisolated { _ in calls.increment() }
                 } else {
-                    for _ in 0..<100 { publisher.publish(Changed<Int>()) }
+                    for _ in 0..<100 {
+                        if isClass { publisher.publish(event) } else { publisher.publish(Changed<Int>()) }
+                    }
                     isPublished.set()
                 }
             }
-            publisher.publish(Changed<Int>())
+            if isClass { publisher.publish(event) } else { publisher.publish(Changed<Int>()) }
 
             #expect(calls.value == 1)
         }

@@ -295,6 +295,29 @@ struct LocalLifetimeTests {
         #expect(token?.isActive == false)
     }
 
+    @Test("Observers that come and go leave no memory behind", .timeLimit(.minutes(5)))
+    func growth() async {
+        await #expect(processExitsWith: .success) {
+            let set = LocalObserverSet<Int>()
+            func churn(_ count: Int) {
+                for _ in 0..<count {
+                    let token = set.add { _ in }
+                    set.add(Plain()) { _, _ in }
+                    token.remove()
+                }
+            }
+
+            let growth = await ResidentMemory.growth {
+                churn(20_000)
+            } _: {
+                churn(200_000)
+            }
+
+            #expect(growth < 1 << 20)
+            #expect(set.isEmpty)
+        }
+    }
+
     @Test("An owner may be the set itself, and an owner in its `deinit` is not called")
     func oddOwners() {
         do {

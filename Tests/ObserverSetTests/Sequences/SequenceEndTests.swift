@@ -189,24 +189,29 @@ struct SequenceEndTests {
         #expect(sequence.droppedCount == 4)
     }
 
-    @Test("A cancelled iterator stays at its end", .timeLimit(.minutes(15)))
+    @Test(
+        "A cancelled iterator stays at its end, and while it is kept, keeps nothing of what was buffered",
+        .timeLimit(.minutes(15)))
     func cancelledForGood() async {
-        let set = ObserverSet<Int>()
+        let set = ObserverSet<Tracked>()
+        let lifetimes = Lifetimes.current
         let sequence = set.values()
         await withTaskGroup(of: Void.self) { group in
             group.addTask {
                 var iterator = sequence.makeAsyncIterator()
-                set.notify(1)
-                #expect(await iterator.next() == 1)
+                set.notify(Tracked(1, in: lifetimes))
+                #expect(await iterator.next()?.value == 1)
                 cancelThisTask()
-                set.notify(2)
+                set.notify(Tracked(2, in: lifetimes))
+                set.notify(Tracked(3, in: lifetimes))
                 #expect(await iterator.next() == nil)
                 #expect(set.isEmpty)
+                #expect(lifetimes.count == 0)
                 #expect(await iterator.next() == nil)
-                #expect(iterator.droppedCount == 1)
+                #expect(iterator.droppedCount == 2)
             }
         }
-        #expect(sequence.droppedCount == 1)
+        #expect(sequence.droppedCount == 2)
     }
 
     // MARK: The iterator or the sequence is dropped
