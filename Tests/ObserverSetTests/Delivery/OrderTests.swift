@@ -144,6 +144,23 @@ struct OrderTests {
             #expect(log.entries.filter { !$0.isMain }.map(\.value) == Array(0..<50))
         }
     }
+
+    @Test("Between the many values that wait for it, the main actor does other work", .timeLimit(.minutes(15)))
+    @MainActor
+    func mainActorInTurns() async {
+        let set = ObserverSet<Int>()
+        let log = Log<Int>()
+        set.add { log.append($0) }
+        join {
+            for value in 0..<10_000 { set.notify(value) }
+        }
+
+        let deliveredBefore = await Task { log.entries.count }.value
+
+        #expect(deliveredBefore < 10_000)
+        await set.settled()
+        #expect(log.entries == Array(0..<10_000))
+    }
 }
 
 /// An actor that keeps what it is told.

@@ -1,6 +1,7 @@
 import Foundation
-import ObserverSet
 import Testing
+
+@testable import ObserverSet
 
 /// Registrations that end with whoever holds their bag.
 @Suite("Bags", .lifetimesChecked)
@@ -229,6 +230,23 @@ struct ObserverBagTests {
             #expect(bag.count == 1)
             #expect(lasting.count == 1)
         }
+    }
+
+    @Test("Of a thousand sets that have died, a bag keeps a few registries at most")
+    func endedTokensAreForgotten() {
+        struct Witness {
+            weak let registry: Registry?
+        }
+        let bag = ObserverBag()
+        var witnesses: [Witness] = []
+        for _ in 0..<1_000 {
+            let set = ObserverSet<Int>()
+            set.add { _ in }.store(in: bag)
+            witnesses.append(Witness(registry: set.registry))
+        }
+
+        #expect(witnesses.count { $0.registry != nil } <= 16)
+        #expect(bag.count == 0)
     }
 
     @Test("Living registrations are kept, however many", arguments: [1, 15, 16, 17, 1_000, 10_000])

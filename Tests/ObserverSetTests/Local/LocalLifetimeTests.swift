@@ -298,12 +298,12 @@ struct LocalLifetimeTests {
     @Test("Observers that come and go leave no memory behind", .timeLimit(.minutes(5)))
     func growth() async {
         await #expect(processExitsWith: .success) {
-            let set = LocalObserverSet<Int>()
+            let removed = LocalObserverSet<Int>()
+            let owned = LocalObserverSet<Int>()
             func churn(_ count: Int) {
                 for _ in 0..<count {
-                    let token = set.add { _ in }
-                    set.add(Plain()) { _, _ in }
-                    token.remove()
+                    removed.add { _ in }.remove()
+                    owned.add(Plain()) { _, _ in }
                 }
             }
 
@@ -314,7 +314,8 @@ struct LocalLifetimeTests {
             }
 
             #expect(growth < 1 << 20)
-            #expect(set.isEmpty)
+            #expect(removed.isEmpty)
+            #expect(owned.isEmpty)
         }
     }
 
