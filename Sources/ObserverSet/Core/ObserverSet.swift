@@ -79,17 +79,17 @@ import Synchronization
 
     deinit {
         // No notification is under way: whoever notifies holds the set. What is enqueued is still delivered.
-        guard let registry = unsafe unretainedRegistry?.takeRetainedValue() else { return }
+        guard let registry = unsafe unmanagedRegistry?.takeRetainedValue() else { return }
         registry.removeAll(dropping: false)
     }
 
     /// Not retained: whoever asks holds the set, and the set holds the registry.
-    private var unretainedRegistry: Unmanaged<Registry>? {
+    private var unmanagedRegistry: Unmanaged<Registry>? {
         // Acquiring: it must be seen initialised.
         @inline(__always) get { unsafe lazyRegistry.load(ordering: .acquiring) }
     }
 
-    var registry: Registry? { unsafe unretainedRegistry?.takeUnretainedValue() }
+    var registry: Registry? { unsafe unmanagedRegistry?.takeUnretainedValue() }
 
     private func madeRegistry() -> Registry {
         if let registry { return registry }
@@ -116,7 +116,7 @@ extension ObserverSet {
     ///   - isolation: The caller's own, filled in by the compiler.
     /// - Complexity: O(*n*). No lock and no allocation, but for values that have to be enqueued.
     public func notify(_ parameters: Parameters, isolation: isolated (any Actor)? = #isolation) {
-        guard let registry = unsafe unretainedRegistry else { return }
+        guard let registry = unsafe unmanagedRegistry else { return }
         guard unsafe registry._withUnsafeGuaranteedRef({ $0.living }) != 0 else { return }
         let here = Isolation.identity(of: isolation)
         var metDeadOwner = false

@@ -91,6 +91,9 @@ struct EventThreadTests {
             let calls = Counter()
             let isPublished = Signal()
             let event = Derived()
+            @Sendable func publish() {
+                if isClass { publisher.publish(event) } else { publisher.publish(Changed<Int>()) }
+            }
 
             await onThreads(2) { thread in
                 if thread == 0 {
@@ -100,13 +103,11 @@ struct EventThreadTests {
                     source.addNonisolated { _ in calls.increment() }
                     classSource.addNonisolated { _ in calls.increment() }
                 } else {
-                    for _ in 0..<100 {
-                        if isClass { publisher.publish(event) } else { publisher.publish(Changed<Int>()) }
-                    }
+                    for _ in 0..<100 { publish() }
                     isPublished.set()
                 }
             }
-            if isClass { publisher.publish(event) } else { publisher.publish(Changed<Int>()) }
+            publish()
 
             #expect(calls.value == 1)
         }
