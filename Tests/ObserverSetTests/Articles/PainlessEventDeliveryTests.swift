@@ -7,7 +7,7 @@ import Testing
 /// What it asks for: events that are values with everything an observer wants to know; a publisher that can be passed
 /// around, and more than one; subscriptions that end with whoever holds them; a queue of one's choice, and the main one
 /// where nothing else is said.
-@Suite("Painless event delivery", .lifetimesChecked, .timeLimit(.minutes(15)))
+@Suite("Painless event delivery", .lifetimesChecked, .againstHanging)
 struct PainlessEventDeliveryTests {
     // MARK: The program
 

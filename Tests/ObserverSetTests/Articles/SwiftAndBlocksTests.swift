@@ -7,7 +7,7 @@ import Testing
 ///
 /// Registrations with Foundation's center end with whoever holds them, all at once if need be; with a sender and
 /// without; several names may be observed as a group.
-@Suite("NSNotificationCenter, Swift and blocks", .lifetimesChecked)
+@Suite("NSNotificationCenter, Swift and blocks", .lifetimesChecked, .againstHanging)
 struct SwiftAndBlocksTests {
     private let center = NotificationCenter()
     private let log = Log<String>()
@@ -101,7 +101,7 @@ struct SwiftAndBlocksTests {
         #expect(log.entries == ["first"])
     }
 
-    @Test("Notifications are followed as a sequence, which ends with the center", .timeLimit(.minutes(15)))
+    @Test("Notifications are followed as a sequence, which ends with the center")
     func sequence() async {
         var center: NotificationCenter? = NotificationCenter()
         let names = center!.observers(named: .didClose) { $0.userInfo?["name"] as? String }.values()

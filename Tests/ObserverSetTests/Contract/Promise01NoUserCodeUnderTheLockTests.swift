@@ -8,7 +8,7 @@ import Testing
 /// Each test lets user code use the set, on its own thread and on another one for which it waits: under the lock the first
 /// would stop the program, and the second would never end. Beyond that, checked builds assert before each call-out that no lock is
 /// held.
-@Suite("Promise 1: no user code under the lock", .lifetimesChecked, .timeLimit(.minutes(15)))
+@Suite("Promise 1: no user code under the lock", .lifetimesChecked, .againstHanging)
 struct Promise01NoUserCodeUnderTheLockTests {
     private let set = ObserverSet<Int>()
     private let ended = Counter()

@@ -3,7 +3,7 @@ import ObserverSet
 import Testing
 
 /// Promise 2: observers of one notification are called (or enqueued) in the order in which they were added.
-@Suite("Promise 2: registration order", .lifetimesChecked, .timeLimit(.minutes(15)))
+@Suite("Promise 2: registration order", .lifetimesChecked, .againstHanging)
 struct Promise02RegistrationOrderTests {
     private let set = ObserverSet<Int>()
     private let log = Log<String>()

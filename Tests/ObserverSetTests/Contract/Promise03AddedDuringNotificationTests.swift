@@ -2,7 +2,7 @@ import ObserverSet
 import Testing
 
 /// Promise 3: an observer that is added during a notification is first called by the next one.
-@Suite("Promise 3: added during a notification", .lifetimesChecked, .timeLimit(.minutes(15)))
+@Suite("Promise 3: added during a notification", .lifetimesChecked, .againstHanging)
 struct Promise03AddedDuringNotificationTests {
     private let set = ObserverSet<Int>()
     private let log = Log<String>()

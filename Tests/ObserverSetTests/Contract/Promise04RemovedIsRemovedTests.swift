@@ -5,7 +5,7 @@ import Testing
 /// Promise 4: after `remove` has returned, no pass that reaches that observer later calls it, on any thread.
 ///
 /// Removed in the observer's own isolation it is never called again, queued values included.
-@Suite("Promise 4: removed is removed", .lifetimesChecked, .timeLimit(.minutes(15)))
+@Suite("Promise 4: removed is removed", .lifetimesChecked, .againstHanging)
 struct Promise04RemovedIsRemovedTests {
     private let set = ObserverSet<Int>()
 
@@ -200,7 +200,7 @@ struct Promise04RemovedIsRemovedTests {
                 while !isDone.isSet { set.notify(clock.increment()) }
                 return
             }
-            for _ in 0..<meetings(300) {
+            for _ in 0..<many(300) {
                 let called = Signal()
                 let removedAt = Shared(Int.max)
                 let registration = kind.add(to: set) { begunAt in
@@ -229,7 +229,7 @@ struct Promise04RemovedIsRemovedTests {
                 while !isDone.isSet { set.notify(clock.increment()) }
                 return
             }
-            for _ in 0..<meetings(200) {
+            for _ in 0..<many(200) {
                 let called = Signal()
                 let removedAt = Shared(Int.max)
                 for _ in 0..<20 {

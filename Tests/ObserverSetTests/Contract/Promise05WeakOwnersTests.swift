@@ -5,7 +5,7 @@ import Testing
 /// Promise 5: owners are held weakly, and strongly only for their own call.
 ///
 /// An owner that is being deallocated is never called.
-@Suite("Promise 5: owners are weak", .lifetimesChecked, .timeLimit(.minutes(15)))
+@Suite("Promise 5: owners are weak", .lifetimesChecked, .againstHanging)
 struct Promise05WeakOwnersTests {
     private let set = ObserverSet<Int>()
     private let calls = Counter()

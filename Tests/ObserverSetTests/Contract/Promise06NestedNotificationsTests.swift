@@ -2,7 +2,7 @@ import ObserverSet
 import Testing
 
 /// Promise 6: nested notifications are depth first: the inner one completes before the outer one goes on.
-@Suite("Promise 6: nested notifications", .lifetimesChecked, .timeLimit(.minutes(15)))
+@Suite("Promise 6: nested notifications", .lifetimesChecked, .againstHanging)
 struct Promise06NestedNotificationsTests {
     private let set = ObserverSet<Int>()
     private let log = Log<String>()

@@ -3,7 +3,7 @@ import ObserverSet
 import Testing
 
 /// Promise 7: each observer sees notifications in order, per notifying thread, whatever the hop.
-@Suite("Promise 7: each observer sees notifications in order", .lifetimesChecked, .timeLimit(.minutes(15)))
+@Suite("Promise 7: each observer sees notifications in order", .lifetimesChecked, .againstHanging)
 struct Promise07OrderForEachObserverTests {
     private let set = ObserverSet<Int>()
     private let log = Log<Int>()

@@ -7,7 +7,7 @@ import Testing
 /// in flight have ended.
 ///
 /// Dead owners' entries do not pile up even if nobody ever notifies.
-@Suite("Promise 8: released promptly", .lifetimesChecked, .timeLimit(.minutes(15)))
+@Suite("Promise 8: released promptly", .lifetimesChecked, .againstHanging)
 struct Promise08ReleasedPromptlyTests {
     private let set = ObserverSet<Int>()
 

@@ -2,7 +2,7 @@ import ObserverSet
 import Testing
 
 /// Promise 9: exactly one caller removes; foreign, stale and repeated tokens get `false` and harm nothing.
-@Suite("Promise 9: removal is idempotent", .lifetimesChecked, .timeLimit(.minutes(15)))
+@Suite("Promise 9: removal is idempotent", .lifetimesChecked, .againstHanging)
 struct Promise09IdempotentRemovalTests {
     private let set = ObserverSet<Int>()
 

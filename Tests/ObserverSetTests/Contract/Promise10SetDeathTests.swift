@@ -3,7 +3,7 @@ import ObserverSet
 import Testing
 
 /// Promise 10: the set may die any time, its own notification included: the pass finishes, tokens go inert.
-@Suite("Promise 10: the set may die any time", .lifetimesChecked, .timeLimit(.minutes(15)))
+@Suite("Promise 10: the set may die any time", .lifetimesChecked, .againstHanging)
 struct Promise10SetDeathTests {
     private let calls = Counter()
 

@@ -7,7 +7,7 @@ import Testing
 ///
 /// Each test has another thread hold the set's lock until the notification is over: were it waited for, neither would ever
 /// end.
-@Suite("Promise 11: notifying waits for nobody", .lifetimesChecked, .timeLimit(.minutes(15)))
+@Suite("Promise 11: notifying waits for nobody", .lifetimesChecked, .againstHanging)
 struct Promise11NotifyingWaitsForNobodyTests {
     private let set = ObserverSet<Int>()
     private let calls = Counter()

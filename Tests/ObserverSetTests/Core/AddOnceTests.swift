@@ -3,7 +3,7 @@ import ObserverSet
 import Testing
 
 /// Observers that are called at most once, whatever the threads do.
-@Suite("Observers that are called once", .lifetimesChecked)
+@Suite("Observers that are called once", .lifetimesChecked, .againstHanging)
 struct AddOnceTests {
     private let set = ObserverSet<Int>()
     private let log = Log<String>()
@@ -98,7 +98,7 @@ struct AddOnceTests {
 
     // MARK: Owners
 
-    @Test("A value that waits for its actor is delivered, though the set has died", .timeLimit(.minutes(15)))
+    @Test("A value that waits for its actor is delivered, though the set has died")
     @MainActor func deliveredAfterTheSetsDeath() async {
         var set: ObserverSet<Int>? = ObserverSet()
         let calls = Shared(0)
@@ -198,7 +198,7 @@ struct AddOnceTests {
 
     // MARK: Actors
 
-    @Test("On the main actor it is called in place, once", .timeLimit(.minutes(15)))
+    @Test("On the main actor it is called in place, once")
     @MainActor
     func mainActorInPlace() {
         set.addOnce { [log] value in
@@ -215,8 +215,7 @@ struct AddOnceTests {
     }
 
     @Test(
-        "Notified from elsewhere again and again, it is called on the main actor with the first value",
-        .timeLimit(.minutes(15)))
+        "Notified from elsewhere again and again, it is called on the main actor with the first value")
     @MainActor
     func mainActorFromElsewhere() async {
         let token = set.addOnce { [log] value in
@@ -235,7 +234,7 @@ struct AddOnceTests {
         #expect(!token.isActive)
     }
 
-    @Test("Removed on its actor while a value waits, it is not called, and its captures go", .timeLimit(.minutes(15)))
+    @Test("Removed on its actor while a value waits, it is not called, and its captures go")
     @MainActor
     func removedWhileAValueWaits() async {
         let token = set.addOnce { [log, capture = Tracked()] value in log.append("\(value + capture.value)") }
@@ -247,7 +246,7 @@ struct AddOnceTests {
         #expect(log.entries == [])
     }
 
-    @Test("An actor that adds one for itself is called in its isolation, once", .timeLimit(.minutes(15)))
+    @Test("An actor that adds one for itself is called in its isolation, once")
     func actor() async {
         let actor = Listener()
         await actor.observeOnce(set)
@@ -263,7 +262,7 @@ struct AddOnceTests {
 
     // MARK: Threads
 
-    @Test("Of many threads' notifications, exactly one calls it", .timeLimit(.minutes(15)))
+    @Test("Of many threads' notifications, exactly one calls it")
     func manyThreads() async {
         let owner = Tracked()
         for _ in 0..<100 {
@@ -282,7 +281,7 @@ struct AddOnceTests {
         }
     }
 
-    @Test("Either it is called or one removal says that it removed it, never both", .timeLimit(.minutes(15)))
+    @Test("Either it is called or one removal says that it removed it, never both")
     func calledOrRemoved() async {
         let rounds = (0..<2_000).map { _ in OnceRound() }
 
@@ -296,7 +295,7 @@ struct AddOnceTests {
         #expect(rounds.allSatisfy { $0.set.isEmpty })
     }
 
-    @Test("Registered in two places, it is called or removed, never both", .timeLimit(.minutes(15)))
+    @Test("Registered in two places, it is called or removed, never both")
     func calledOrRemovedInTwoPlaces() async {
         let rounds = (0..<2_000).map { _ in OnceRound(other: ObserverSet()) }
 
@@ -311,8 +310,7 @@ struct AddOnceTests {
     }
 
     @Test(
-        "Notified while it is being added, it is called at most once, and its token tells whether it was",
-        .timeLimit(.minutes(15)))
+        "Notified while it is being added, it is called at most once, and its token tells whether it was")
     func notifiedWhileAdded() async {
         let rounds = (0..<2_000).map { _ in OnceRound(isEmpty: true) }
 

@@ -3,7 +3,7 @@ import ObserverSet
 import Testing
 
 /// What no program should do, and some do: none of it crashes, hangs or corrupts.
-@Suite("Bad input", .lifetimesChecked)
+@Suite("Bad input", .lifetimesChecked, .againstHanging)
 struct BadInputTests {
     // MARK: Tokens
 
@@ -41,7 +41,7 @@ struct BadInputTests {
         #expect(set.count == 1)
     }
 
-    @Test("A token is inert after its set has died, on any thread", .timeLimit(.minutes(15)))
+    @Test("A token is inert after its set has died, on any thread")
     func tokenAfterItsSet() async {
         var set: ObserverSet<Int>? = ObserverSet()
         let token = set!.add { [capture = Tracked()] _ in _ = capture }
@@ -194,7 +194,7 @@ struct BadInputTests {
 
     // MARK: Numbers
 
-    @Test("A set tells as many observers as it has", .timeLimit(.minutes(15)), arguments: [0, 1, many(1_000_000)])
+    @Test("A set tells as many observers as it has", arguments: [0, 1, 1_000])
     func numberOfObservers(count: Int) {
         let set = ObserverSet<Int>()
         let last = Log<Int>()
@@ -213,7 +213,7 @@ struct BadInputTests {
         #expect(set.isEmpty)
     }
 
-    @Test("Everything may be asked of a set that was never observed", .timeLimit(.minutes(15)))
+    @Test("Everything may be asked of a set that was never observed")
     func neverObserved() async {
         let set = ObserverSet<Int>()
 
@@ -246,7 +246,7 @@ struct BadInputTests {
     }
 
     @Test(
-        "A notification on a queue, for an observer on that queue, neither hangs nor is lost", .timeLimit(.minutes(15)))
+        "A notification on a queue, for an observer on that queue, neither hangs nor is lost")
     func notifiedOnTheObserversQueue() async {
         let set = ObserverSet<Int>()
         let log = Log<Int>()
@@ -276,7 +276,7 @@ struct BadInputTests {
         #expect(log.entries == [0, 1, 2, 3])
     }
 
-    @Test("A cancelled task may add, notify and wait", .timeLimit(.minutes(15)))
+    @Test("A cancelled task may add, notify and wait")
     func cancelledTask() async {
         let set = ObserverSet<Int>()
         let log = Log<Int>()

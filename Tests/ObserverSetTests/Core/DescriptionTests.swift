@@ -3,7 +3,7 @@ import ObserverSet
 import Testing
 
 /// What a set shows of itself: who observes it, where each runs, and who registered it.
-@Suite("Descriptions", .lifetimesChecked)
+@Suite("Descriptions", .lifetimesChecked, .againstHanging)
 struct DescriptionTests {
     private let set = ObserverSet<Int>()
     private let file = "ObserverSetTests/DescriptionTests.swift"
@@ -181,7 +181,7 @@ struct DescriptionTests {
         #expect(log.entries == [set.debugDescription])
     }
 
-    @Test("A set may be described while others change it", .timeLimit(.minutes(15)))
+    @Test("A set may be described while others change it")
     func describedDuringChanges() async {
         let isDone = Shared(false)
         let odd = Log<String>()

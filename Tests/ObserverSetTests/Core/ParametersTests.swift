@@ -3,7 +3,7 @@ import ObserverSet
 import Testing
 
 /// Everything that a notification may tell, in the spellings that fit it.
-@Suite("Parameters", .lifetimesChecked)
+@Suite("Parameters", .lifetimesChecked, .againstHanging)
 struct ParametersTests {
     private let log = Log<String>()
     private let listener: Listener
@@ -28,7 +28,7 @@ struct ParametersTests {
         #expect(log.entries.dropFirst(5) == ["closure", "owner", "nothing", "nonisolated"])
     }
 
-    @Test("Void: a closure with an owner need not name a parameter", .timeLimit(.minutes(15)))
+    @Test("Void: a closure with an owner need not name a parameter")
     func voidWithOwner() async {
         let set = ObserverSet<Void>()
         let collector = Collector()
@@ -228,7 +228,7 @@ struct ParametersTests {
         #expect(log.entries == ["local 1", "hidden one", "hidden two(2)", "box 3"])
     }
 
-    @Test("A large value arrives whole, in place and in an actor", .timeLimit(.minutes(15)))
+    @Test("A large value arrives whole, in place and in an actor")
     func largeValue() async {
         let set = ObserverSet<Large>()
         let collector = Collector()
@@ -242,7 +242,7 @@ struct ParametersTests {
         #expect(await collector.sums == [36])
     }
 
-    @Test("Each kind comes out of a mailbox as it was put in", .timeLimit(.minutes(15)))
+    @Test("Each kind comes out of a mailbox as it was put in")
     func throughMailbox() async {
         await enqueued((), "()")
         await enqueued(7, "7")

@@ -2,7 +2,7 @@ import ObserverSet
 import Testing
 
 /// What has broken others: an observer that notifies the set that is calling it (promise 6).
-@Suite("Recursion", .lifetimesChecked)
+@Suite("Recursion", .lifetimesChecked, .againstHanging)
 struct RecursionTests {
     /// Scenario 8: bounded recursion.
     ///
@@ -94,7 +94,7 @@ struct RecursionTests {
     /// Source: canjs#27, brs-engine#905, ResInsight#14306. An owner is loaded for its call, which takes more of the
     /// stack in a debug build. In a process of its own, since a stack that is too small ends it.
     @Test(
-        "Notifications nest 10,000 deep on a stack of 8 MiB, 6,000 with owners", .timeLimit(.minutes(15)),
+        "Notifications nest 10,000 deep on a stack of 8 MiB, 6,000 with owners",
         .disabled(if: ResidentMemory.isSanitized, "A sanitizer enlarges frames"), arguments: DeepForm.allCases)
     func deepOnALargeStack(form: DeepForm) async {
         await #expect(processExitsWith: .success) { [form] in
@@ -108,7 +108,7 @@ struct RecursionTests {
     ///
     /// Source: as before.
     @Test(
-        "Notifications nest 500 deep on a stack of 512 KiB, 350 with owners", .timeLimit(.minutes(15)),
+        "Notifications nest 500 deep on a stack of 512 KiB, 350 with owners",
         .disabled(if: ResidentMemory.isSanitized, "A sanitizer enlarges frames"), arguments: DeepForm.allCases)
     func deepOnASmallStack(form: DeepForm) async {
         await #expect(processExitsWith: .success) { [form] in

@@ -8,14 +8,14 @@ import Testing
 ///
 /// That no lock is held is shown by structure: something waits inside a call for another thread to have used the set. If
 /// the lock were held, the test would not end.
-@Suite("Threads", .lifetimesChecked)
+@Suite("Threads", .lifetimesChecked, .againstHanging)
 struct ThreadTests {
     /// Scenario 34: removal while another thread notifies.
     ///
     /// Source: stream-chat-swift#3361, godot#34752, LDEventSource (ios-client-sdk#222), Kingfisher#2539.
     @Test(
         "After `remove` returns, a thread makes at most the call it had decided on, and no pass begun later calls",
-        .timeLimit(.minutes(15)), .serialized, arguments: InPlaceForm.allCases)
+        .serialized, arguments: InPlaceForm.allCases)
     func removalDuringPasses(form: InPlaceForm) async {
         let notifiers = 2
         let set = ObserverSet<Int>()
@@ -27,7 +27,7 @@ struct ThreadTests {
             if thread < notifiers {
                 while !traffic.isDone { set.notify(traffic.beginPass()) }
             } else {
-                for _ in 0..<meetings(300) {
+                for _ in 0..<many(300) {
                     let round = Round()
                     let token = form.add(to: set, owner: owner) { round.wasCalled(inPass: $0) }
                     // Let the others get at least into the next pass, so that some do call it.
@@ -41,15 +41,15 @@ struct ThreadTests {
         }
 
         // All threads have ended: nothing more can be called.
-        #expect(rounds.count == meetings(300))
+        #expect(rounds.count == many(300))
         #expect(rounds.entries.contains { $0.round.lastPass > 0 }, "some were called")
         #expect(rounds.entries.allSatisfy { $0.round.lateCalls <= notifiers })
         #expect(rounds.entries.allSatisfy { $0.round.lastPass <= $0.passesBegun })
     }
 
-    @Test("A set may be notified while its first observer is added", .timeLimit(.minutes(15)))
+    @Test("A set may be notified while its first observer is added")
     func firstObserverDuringPasses() async {
-        for _ in 0..<meetings(4_000) {
+        for _ in 0..<many(4_000) {
             let set = ObserverSet<Int>()
             let calls = Counter()
 
@@ -68,7 +68,7 @@ struct ThreadTests {
 
     /// Scenario 35: an observer that waits for another thread.
     @Test(
-        "An observer may wait for a thread that uses the set in every way", .timeLimit(.minutes(15)),
+        "An observer may wait for a thread that uses the set in every way",
         arguments: InPlaceForm.allCases)
     func observerWaitsForAThread(form: InPlaceForm) {
         let set = ObserverSet<Int>()
@@ -94,7 +94,7 @@ struct ThreadTests {
     }
 
     /// Scenario 35, where another thread removes the observer that waits for it.
-    @Test("An observer may wait for a thread that removes it", .timeLimit(.minutes(15)))
+    @Test("An observer may wait for a thread that removes it")
     func observerWaitsForItsOwnRemoval() {
         let set = ObserverSet<Void>()
         let token = Shared<ObserverToken?>(nil)
@@ -111,7 +111,7 @@ struct ThreadTests {
     }
 
     /// Scenario 35, where another thread empties the set.
-    @Test("An observer may wait for a thread that removes all", .timeLimit(.minutes(15)))
+    @Test("An observer may wait for a thread that removes all")
     func observerWaitsForRemoveAll() {
         let set = ObserverSet<Void>()
         let log = Log<Int>()
@@ -131,7 +131,7 @@ struct ThreadTests {
     ///
     /// Source: realm-swift#7902 (a priority inversion). No user code runs under the lock, so none can make another thread wait for it.
     @Test(
-        "While a capture's `deinit` is under way, other threads use the set", .timeLimit(.minutes(15)),
+        "While a capture's `deinit` is under way, other threads use the set",
         arguments: WayOut.allCases.filter { $0 != .setDies })
     func slowDeinit(way: WayOut) {
         let hasEnded = Shared(false)
@@ -149,7 +149,7 @@ struct ThreadTests {
     /// Scenario 39 for a mailbox: its lock is not held while it delivers.
     ///
     /// Source: as before.
-    @Test("While an observer on a queue is being called, other threads notify it", .timeLimit(.minutes(15)))
+    @Test("While an observer on a queue is being called, other threads notify it")
     func slowDelivery() async {
         let set = ObserverSet<Int>()
         let log = Log<Int>()
@@ -170,7 +170,7 @@ struct ThreadTests {
     ///
     /// Source: RxSwift Anomalies (testSeparationBetweenOnAndSubscriptionLocks).
     @Test(
-        "While one thread is in an observer, others add, remove, count and notify", .timeLimit(.minutes(15)),
+        "While one thread is in an observer, others add, remove, count and notify",
         arguments: InPlaceForm.allCases)
     func slowObserver(form: InPlaceForm) async {
         let set = ObserverSet<Int>()
@@ -203,8 +203,7 @@ struct ThreadTests {
     ///
     /// Source: as before.
     @Test(
-        "What is removed while another thread is in an observer is released when that pass has ended",
-        .timeLimit(.minutes(15)))
+        "What is removed while another thread is in an observer is released when that pass has ended")
     func removedBehindASlowObserver() async {
         let set = ObserverSet<Void>()
         let lifetimes = Lifetimes.current

@@ -2,7 +2,7 @@ import ObserverSet
 import Testing
 
 /// Delegates that may be sent, from many threads at once.
-@Suite("Delegates on threads", .lifetimesChecked, .timeLimit(.minutes(15)))
+@Suite("Delegates on threads", .lifetimesChecked, .againstHanging)
 struct DelegateThreadTests {
     private let multicast = MulticastDelegate<any SharedListening>()
 
@@ -118,7 +118,7 @@ struct DelegateThreadTests {
     func tokensElsewhere() async {
         let heard = await onThread { [lifetimes = Lifetimes.current] in
             let multicast = MulticastDelegate<OneThreadListener>()
-            let delegates = (0..<meetings(1_000)).map { _ in OneThreadListener(lifetimes) }
+            let delegates = (0..<many(1_000)).map { _ in OneThreadListener(lifetimes) }
             let tokens = delegates.map { multicast.add($0) }
             let start = Signal()
             let end = Signal()

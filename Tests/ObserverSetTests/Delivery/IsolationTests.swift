@@ -3,7 +3,7 @@ import ObserverSet
 import Testing
 
 /// An observer runs where it belongs: in place where the notifier is already there, asynchronously otherwise.
-@Suite("Isolation", .lifetimesChecked, .timeLimit(.minutes(15)))
+@Suite("Isolation", .lifetimesChecked, .againstHanging)
 struct IsolationTests {
     private let set = ObserverSet<Int>()
     private let log = Log<String>()

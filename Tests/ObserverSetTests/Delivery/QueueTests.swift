@@ -3,7 +3,7 @@ import ObserverSet
 import Testing
 
 /// Observers on dispatch queues: always asynchronous, in order, one call at a time.
-@Suite("Queues", .lifetimesChecked, .timeLimit(.minutes(15)))
+@Suite("Queues", .lifetimesChecked, .againstHanging)
 struct QueueTests {
     private let set = ObserverSet<Int>()
     private let log = Log<Int>()

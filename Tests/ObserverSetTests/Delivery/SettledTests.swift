@@ -3,7 +3,7 @@ import ObserverSet
 import Testing
 
 /// `settled()` returns when every value enqueued before the call has been delivered or dropped.
-@Suite("Settled", .lifetimesChecked, .timeLimit(.minutes(15)))
+@Suite("Settled", .lifetimesChecked, .againstHanging)
 struct SettledTests {
     private let set = ObserverSet<Int>()
     private let log = Log<Int>()

@@ -3,7 +3,7 @@ import ObserverSet
 import Testing
 
 /// How registrations with a publisher end.
-@Suite("Lifetimes of events' observers", .lifetimesChecked, .timeLimit(.minutes(15)))
+@Suite("Lifetimes of events' observers", .lifetimesChecked, .againstHanging)
 struct EventLifetimeTests {
     private struct Ended: Event {
         var life: Tracked?

@@ -3,7 +3,7 @@ import ObserverSet
 import Testing
 
 /// Events are told to those who observe their type, whoever publishes them.
-@Suite("Publishing events", .lifetimesChecked, .timeLimit(.minutes(15)))
+@Suite("Publishing events", .lifetimesChecked, .againstHanging)
 struct EventPublisherTests {
     private struct Opened: Event, Equatable {
         let name: String

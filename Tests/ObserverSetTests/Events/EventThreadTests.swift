@@ -5,7 +5,7 @@ import Testing
 @testable import ObserverSet
 
 /// Publishers that several threads use at once.
-@Suite("Events on several threads", .lifetimesChecked, .timeLimit(.minutes(15)))
+@Suite("Events on several threads", .lifetimesChecked, .againstHanging)
 struct EventThreadTests {
     private struct Numbered: Event {
         let thread: Int
@@ -84,7 +84,7 @@ struct EventThreadTests {
     /// entry in the one orders the other.
     @Test("A type that is entered while its events are published, is found complete", arguments: [false, true])
     func enteredWhilePublished(isClass: Bool) async {
-        for _ in 0..<meetings(8_000) {
+        for _ in 0..<many(8_000) {
             let publisher = EventPublisher()
             publisher.observers(of: Numbered.self).addNonisolated { _ in }
             publisher.allEvents.addNonisolated { _ in }

@@ -4,7 +4,7 @@ import ObserverSet
 import Testing
 
 /// The names that events go by, and what they carry.
-@Suite("Bridged events", .lifetimesChecked)
+@Suite("Bridged events", .lifetimesChecked, .againstHanging)
 struct BridgedEventTests {
     private let center = NotificationCenter()
     private let log = Log<String>()
@@ -142,7 +142,7 @@ struct BridgedEventTests {
         #expect(log.entries == ["local", "private"])
     }
 
-    @Test("A name is made once by many threads", .timeLimit(.minutes(15)))
+    @Test("A name is made once by many threads")
     func nameFromManyThreads() async {
         await onThreads(8) { _ in
             for _ in 0..<100 {

@@ -6,7 +6,7 @@ import Testing
 @testable import ObserverSet
 
 /// Foundation's notifications, posted and observed by type, and by name.
-@Suite("Notification centers", .lifetimesChecked)
+@Suite("Notification centers", .lifetimesChecked, .againstHanging)
 struct NotificationCenterTests {
     private let center = NotificationCenter()
     private let log = Log<String>()
@@ -289,7 +289,7 @@ struct NotificationCenterTests {
         #expect(log.entries == ["theme true", "out"])
     }
 
-    @Test("Sixteen threads that observe first share what stands behind", .timeLimit(.minutes(15)))
+    @Test("Sixteen threads that observe first share what stands behind")
     func firstObserversAtOnce() async {
         for _ in 0..<50 {
             let center = NotificationCenter()
@@ -308,7 +308,7 @@ struct NotificationCenterTests {
         }
     }
 
-    @Test("Observing against removing the last: every post that begins later is heard", .timeLimit(.minutes(15)))
+    @Test("Observing against removing the last: every post that begins later is heard")
     func lastAgainstFirst() async {
         let center = NotificationCenter()
 
@@ -424,7 +424,7 @@ struct NotificationCenterTests {
         #expect(view.isDark)
     }
 
-    @Test("Observers of an actor and of a queue hear all posts in order", .timeLimit(.minutes(15)))
+    @Test("Observers of an actor and of a queue hear all posts in order")
     func hops() async {
         let keeper = Collector()
         let queued = Log<Int>()
@@ -439,7 +439,7 @@ struct NotificationCenterTests {
         #expect(await keeper.values == Array(0..<1_000))
     }
 
-    @Test("An observer that is called once is called once, whichever thread posts", .timeLimit(.minutes(15)))
+    @Test("An observer that is called once is called once, whichever thread posts")
     func onceAgainstThreads() async {
         let center = NotificationCenter()
         for _ in 0..<200 {

@@ -2,7 +2,7 @@ import ObserverSet
 import Testing
 
 /// A local set that is changed by the observers it is calling (promises 2, 3, 4, 6 and 9).
-@Suite("Local set: mutation during a notification", .lifetimesChecked)
+@Suite("Local set: mutation during a notification", .lifetimesChecked, .againstHanging)
 struct LocalMutationTests {
     /// Scenario 1: one removes itself.
     ///
@@ -237,7 +237,7 @@ struct LocalMutationTests {
     ///
     /// Source: canjs#27, brs-engine#905, ResInsight#14306. In a process of its own, since a stack that is too small ends it.
     @Test(
-        "Notifications nest 10,000 deep on a stack of 8 MiB", .timeLimit(.minutes(15)),
+        "Notifications nest 10,000 deep on a stack of 8 MiB",
         .disabled(if: ResidentMemory.isSanitized, "A sanitizer enlarges frames"), arguments: [false, true])
     func deep(hasOwner: Bool) async {
         await #expect(processExitsWith: .success) { [hasOwner] in

@@ -2,12 +2,12 @@ import Foundation
 import Testing
 
 /// The programs that `Tools/fuzz` has found to reach everything that it reaches.
-@Suite("The fuzzer's programs")
+@Suite("The fuzzer's programs", .againstHanging)
 struct CorpusTests {
     private static let folder = URL(filePath: #filePath).appending(path: "../../../../Tools/Fuzzing/Corpus")
         .standardized
 
-    @Test("Each does what the contract says", .timeLimit(.minutes(5)))
+    @Test("Each does what the contract says")
     func programsAgree() throws {
         let files = try FileManager.default.contentsOfDirectory(at: Self.folder, includingPropertiesForKeys: nil)
         #expect(files.count > 50)

@@ -6,7 +6,7 @@ import Testing
 /// A machine shows few interleavings, and hides orders that a weakly ordered one may choose. `Scenario` says what the
 /// model covers and what not, `Exploration` what is looked for. It is one thread's work, of which no sanitizer learns
 /// anything.
-@Suite("Reclamation, in every interleaving", .enabled(if: !ResidentMemory.isSanitized))
+@Suite("Reclamation, in every interleaving", .againstHanging, .enabled(if: !ResidentMemory.isSanitized))
 struct ReclamationTests {
     private static let small = [
         Scenario("a notification and a removal", "()", "0"),
@@ -35,13 +35,13 @@ struct ReclamationTests {
     ]
 
     @Test(
-        "Nothing is released too early, forgotten, or kept for ever", .timeLimit(.minutes(10)),
-        arguments: ProcessInfo.wantsLongTests ? small + large : small, [false, true])
+        "Nothing is released too early, forgotten, or kept for ever",
+        arguments: Effort.current == .long ? small + large : small, [false, true])
     func everyInterleaving(scenario: Scenario, isWeak: Bool) {
         #expect(Exploration(scenario.with(isWeak: isWeak)).failure == nil)
     }
 
-    @Test("Each mistake in the algorithm is found", .timeLimit(.minutes(5)), arguments: ReclamationFault.allCases)
+    @Test("Each mistake in the algorithm is found", arguments: ReclamationFault.allCases)
     func controls(fault: ReclamationFault) {
         let failures = Self.small.lazy.compactMap { scenario in
             Exploration(scenario.with(fault, isWeak: fault.needsWeakMemory)).failure?.what
@@ -50,9 +50,9 @@ struct ReclamationTests {
     }
 
     @Test(
-        "On a machine that keeps the order, a missing order is not found", .timeLimit(.minutes(5)),
+        "On a machine that keeps the order, a missing order is not found",
         arguments: ReclamationFault.allCases.filter(\.needsWeakMemory),
-        ProcessInfo.wantsLongTests ? small : Array(small.prefix(2)))
+        Effort.current == .long ? small : Array(small.prefix(2)))
     func hidden(fault: ReclamationFault, scenario: Scenario) {
         #expect(Exploration(scenario.with(fault, isWeak: false)).failure == nil)
     }

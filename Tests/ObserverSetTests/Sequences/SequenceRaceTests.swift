@@ -5,15 +5,15 @@ import Synchronization
 import Testing
 
 /// What sequences do when threads meet.
-@Suite("Races of sequences", .lifetimesChecked, .serialized)
+@Suite("Races of sequences", .lifetimesChecked, .againstHanging, .serialized)
 struct SequenceRaceTests {
     /// Scenario 42: an element meets the cancellation of the task that waits for it.
     ///
     /// Source: BLESwift#25, supabase-swift#1154, AsyncExtensions#52, swift#87082, swift#87084 (hangs after 53,212 and 291,212 rounds
     /// where the continuation was resumed under a lock that the cancellation takes too).
-    @Test("However often an element meets a cancellation, nobody hangs and nothing stays", .timeLimit(.minutes(15)))
+    @Test("However often an element meets a cancellation, nobody hangs and nothing stays")
     func sendAgainstCancel() async {
-        let rounds = ProcessInfo.wantsLongTests ? 500_000 : meetings(ResidentMemory.isSanitized ? 5_000 : 20_000)
+        let rounds = many(20_000, long: 500_000)
         let set = ObserverSet<Int>()
         let wrong = Counter()
         let delivered = Counter()
@@ -42,9 +42,9 @@ struct SequenceRaceTests {
     /// Scenario 42 for `next()`, which registers in the very moment.
     ///
     /// Source: as before.
-    @Test("However often `next()` meets a notification and a cancellation, it returns", .timeLimit(.minutes(15)))
+    @Test("However often `next()` meets a notification and a cancellation, it returns")
     func nextAgainstCancel() async {
-        let rounds = ProcessInfo.wantsLongTests ? 100_000 : meetings(5_000)
+        let rounds = many(5_000, long: 100_000)
         let set = ObserverSet<Int>()
 
         await race(times: rounds) { round in
@@ -67,7 +67,7 @@ struct SequenceRaceTests {
     ///
     /// Source: tokio loom_broadcast.rs (drop_rx, broadcast_wrap: received + lagged == sent).
     @Test(
-        "What was delivered and what was dropped add up to what was sent, whoever is faster", .timeLimit(.minutes(15)),
+        "What was delivered and what was dropped add up to what was sent, whoever is faster",
         arguments: [.unbounded, .newest(1), .newest(3), .oldest(1), .oldest(3)] as [NotificationSequence<Int>.Buffering]
     )
     func everyElementIsAccountedFor(buffering: NotificationSequence<Int>.Buffering) async {
@@ -121,7 +121,7 @@ struct SequenceRaceTests {
     ///
     /// Source: as before.
     @Test(
-        "The count is right for a consumer that leaves or is cancelled at any time", .timeLimit(.minutes(15)),
+        "The count is right for a consumer that leaves or is cancelled at any time",
         arguments: [.unbounded, .newest(1), .newest(3), .oldest(1), .oldest(3)]
             as [NotificationSequence<Int>.Buffering],
         [true, false])
@@ -159,7 +159,7 @@ struct SequenceRaceTests {
         }
     }
 
-    @Test("The count never falls, and never exceeds what was sent", .timeLimit(.minutes(15)))
+    @Test("The count never falls, and never exceeds what was sent")
     func countRises() async {
         let set = ObserverSet<Int>()
         let sent = Counter()
@@ -191,7 +191,7 @@ struct SequenceRaceTests {
     /// Scenario 50: notified as the sequence is made.
     ///
     /// Source: swift#86719, #82774 (Observation misses an event), #82752 (leaks closures).
-    @Test("Every notification that begins after the sequence was made arrives", .timeLimit(.minutes(15)))
+    @Test("Every notification that begins after the sequence was made arrives")
     func racesAtTheBeginning() async {
         let set = ObserverSet<Int>()
         let rounds = 2_000
@@ -222,7 +222,7 @@ struct SequenceRaceTests {
         #expect(set.isEmpty)
     }
 
-    @Test("A set may die, and a task be cancelled, at once with a notification", .timeLimit(.minutes(15)))
+    @Test("A set may die, and a task be cancelled, at once with a notification")
     func threeAtOnce() async {
         let rounds = 2_000
         for round in 0..<rounds {
@@ -244,7 +244,7 @@ struct SequenceRaceTests {
     }
 
     @Test(
-        "Many tasks may make iterators of one sequence at once; one of them gets the live one", .timeLimit(.minutes(15))
+        "Many tasks may make iterators of one sequence at once; one of them gets the live one"
     )
     func oneGetsTheLiveOne() async {
         for _ in 0..<200 {
@@ -274,7 +274,7 @@ struct SequenceRaceTests {
     }
 
     /// Scenario 48: a consumer that is slower.
-    @Test("A bounded buffer keeps memory flat, however much is sent", .timeLimit(.minutes(15)))
+    @Test("A bounded buffer keeps memory flat, however much is sent")
     func memoryIsFlat() async {
         await #expect(processExitsWith: .success) {
             let set = ObserverSet<[Int]>()
@@ -291,7 +291,7 @@ struct SequenceRaceTests {
         }
     }
 
-    @Test("Sequences that come and go leave no memory behind", .timeLimit(.minutes(15)))
+    @Test("Sequences that come and go leave no memory behind")
     func churn() async {
         await #expect(processExitsWith: .success) {
             let set = ObserverSet<[Int]>()

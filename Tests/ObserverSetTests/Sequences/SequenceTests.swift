@@ -3,7 +3,7 @@ import ObserverSet
 import Testing
 
 /// What a sequence delivers, and to whom.
-@Suite("Sequences", .lifetimesChecked)
+@Suite("Sequences", .lifetimesChecked, .againstHanging)
 struct SequenceTests {
     // MARK: What arrives
 
@@ -27,7 +27,7 @@ struct SequenceTests {
         #expect(sequence.droppedCount == 0)
     }
 
-    @Test("A thread's elements arrive in order, one at a time", .timeLimit(.minutes(15)))
+    @Test("A thread's elements arrive in order, one at a time")
     func inOrder() async {
         let log = Log<Int>()
         var set: ObserverSet<Int>? = ObserverSet()
@@ -41,7 +41,7 @@ struct SequenceTests {
         #expect(log.entries == Array(0..<1_000))
     }
 
-    @Test("Of several notifying threads, each one's elements arrive in its order", .timeLimit(.minutes(15)))
+    @Test("Of several notifying threads, each one's elements arrive in its order")
     func inOrderOfEachThread() async {
         let count = 1_000
         var set: ObserverSet<(thread: Int, number: Int)>? = ObserverSet()
@@ -107,7 +107,7 @@ struct SequenceTests {
         #expect(iterator.droppedCount == 4)
     }
 
-    @Test("Parameters of every shape arrive as they are", .timeLimit(.minutes(15)))
+    @Test("Parameters of every shape arrive as they are")
     func shapes() async {
         let void = ObserverSet<Void>()
         let optional = ObserverSet<Int?>()
@@ -157,7 +157,7 @@ struct SequenceTests {
     /// Scenario 44 in two tasks.
     ///
     /// Source: as before.
-    @Test("Two loops over one sequence both get every element", .timeLimit(.minutes(15)))
+    @Test("Two loops over one sequence both get every element")
     func twoLoops() async {
         var set: ObserverSet<Int>? = ObserverSet()
         let sequence = set!.values()
@@ -212,7 +212,7 @@ struct SequenceTests {
         #expect(sequence.droppedCount == 4)
     }
 
-    @Test("A thousand iterators that wait are each woken once by an element", .timeLimit(.minutes(15)))
+    @Test("A thousand iterators that wait are each woken once by an element")
     func thousandIterators() async {
         var set: ObserverSet<Int>? = ObserverSet()
         let woken = Counter()
@@ -242,7 +242,7 @@ struct SequenceTests {
 
     // MARK: Sources
 
-    @Test("A source of one's own has sequences too, which end with what is behind it", .timeLimit(.minutes(15)))
+    @Test("A source of one's own has sequences too, which end with what is behind it")
     func ownSource() async {
         var lines: ObserverSet<String>? = ObserverSet()
         var iterator = LineLengths(lines: lines!).values().makeAsyncIterator()
@@ -297,7 +297,7 @@ struct SequenceTests {
 
     // MARK: Isolation
 
-    @Test("A loop on the main actor stays there", .timeLimit(.minutes(15)))
+    @Test("A loop on the main actor stays there")
     @MainActor
     func onTheMainActor() async {
         var set: ObserverSet<Int>? = ObserverSet()
@@ -315,7 +315,7 @@ struct SequenceTests {
         #expect(received == [1, 2])
     }
 
-    @Test("An iterator kept by an actor is used there", .timeLimit(.minutes(15)))
+    @Test("An iterator kept by an actor is used there")
     func keptByAnActor() async {
         let set = ObserverSet<Int>()
         let reader = Reader(set.values())
@@ -326,7 +326,7 @@ struct SequenceTests {
         #expect(await reader.readInPlace() == 2)
     }
 
-    @Test("An iterator may be handed to a task that then owns it", .timeLimit(.minutes(15)))
+    @Test("An iterator may be handed to a task that then owns it")
     func handedOver() async {
         let set = ObserverSet<Int>()
         let sequence = set.values()
@@ -343,7 +343,7 @@ struct SequenceTests {
 
     // MARK: One element
 
-    @Test("`next()` returns the next notification, and has then ended", .timeLimit(.minutes(15)))
+    @Test("`next()` returns the next notification, and has then ended")
     func nextOne() async {
         let set = ObserverSet<Int>()
         set.notify(0)
@@ -357,7 +357,7 @@ struct SequenceTests {
         #expect(set.isEmpty)
     }
 
-    @Test("`next()` listens before it first suspends, on the main actor too", .timeLimit(.minutes(15)))
+    @Test("`next()` listens before it first suspends, on the main actor too")
     @MainActor
     func nextOnTheMainActor() async {
         let set = ObserverSet<Int>()
@@ -371,7 +371,7 @@ struct SequenceTests {
         await main.value
     }
 
-    @Test("`next()` returns nil when its task is cancelled", .timeLimit(.minutes(15)))
+    @Test("`next()` returns nil when its task is cancelled")
     func nextCancelled() async {
         let set = ObserverSet<Int>()
         let task = Task { await set.next() }
@@ -383,7 +383,7 @@ struct SequenceTests {
         #expect(set.isEmpty)
     }
 
-    @Test("`next()` returns nil when the set dies, which waiting does not prevent", .timeLimit(.minutes(15)))
+    @Test("`next()` returns nil when the set dies, which waiting does not prevent")
     func nextOfTheDead() async {
         var set: ObserverSet<Int>? = ObserverSet()
         let task = Task { [weak set] in await set?.next() }
@@ -395,7 +395,7 @@ struct SequenceTests {
         #expect(await task.value == nil)
     }
 
-    @Test("`next()` returns nil when all observers are removed", .timeLimit(.minutes(15)))
+    @Test("`next()` returns nil when all observers are removed")
     func nextRemoved() async {
         let set = ObserverSet<Int>()
         let task = Task { await set.next() }

@@ -24,12 +24,12 @@ enum Stress {
         say("seed \(options.seed)")
         let mistakes = Mistakes()
         if let operations = options.growth {
-            Growth(operations: operations, seed: options.seed, mistakes: mistakes).run()
+            await Growth(operations: operations, seed: options.seed, mistakes: mistakes).run()
         } else {
             await storms(options, mistakes)
         }
         let list = mistakes.list
-        say(list.isEmpty ? "all held" : "did not hold: \(list.joined(separator: ", "))")
+        say(list.isEmpty ? "all held" : "did not hold: \(list.map { "\($0)" }.joined(separator: ", "))")
         exit(list.isEmpty ? 0 : 1)
     }
 
@@ -41,10 +41,14 @@ enum Stress {
             let seconds = options.seconds.map { $0 / Double(options.threads.count) }
             let began = Date()
             if threads > 1 {
-                await Meetings(threads: threads, rounds: min(20_000, share / 50 / threads), mistakes).run(for: seconds)
+                let deadline = Deadline(seconds.map { $0 / 2 })
+                await Meetings(threads: threads, rounds: min(20_000, share / 50 / threads), mistakes)
+                    .run { deadline.isOver }
             }
+            await Hops(threads: threads, deliveries: share / 8, mistakes).run()
+            let deadline = Deadline(seconds)
             let storm = Storm(threads: threads, deliveries: share, seed: options.seed, mistakes)
-            let deliveries = await storm.run(for: seconds)
+            let deliveries = await storm.run { deadline.isOver }
             total += deliveries
             let time = Date().timeIntervalSince(began)
             say("threads \(threads): \(deliveries) deliveries in \(time.formatted(digits: 1)) s")
@@ -61,14 +65,4 @@ enum Stress {
             exit(1)
         }
     }
-}
-
-/// Prints at once, so that what was said stands there if the program crashes.
-func say(_ text: String) {
-    print(text)
-    _ = fflush(nil)
-}
-
-extension Double {
-    func formatted(digits: Int) -> String { String(format: "%.\(digits)f", self) }
 }

@@ -9,7 +9,7 @@ struct Meetings: Sendable {
     private let threads: Int
     private let mistakes: Mistakes
     private let sets: [ObserverSet<Int>]
-    private let census = Census()
+    private let lifetimes = Lifetimes()
 
     init(threads: Int, rounds: Int, _ mistakes: Mistakes) {
         self.threads = threads
@@ -17,36 +17,35 @@ struct Meetings: Sendable {
         sets = (0..<rounds).map { _ in ObserverSet() }
     }
 
-    func run(for seconds: Double?) async {
-        let deadline = Deadline(seconds.map { $0 / 2 })
-        let isOver = Atomic<Bool>(false)
-        let barrier = Barrier(threads)
+    func run(until isOver: @escaping @Sendable () -> Bool = { false }) async {
+        let ended = Atomic<Bool>(false)
+        let gate = Gate(threads)
         await onThreads(threads) { index in
             for (round, set) in sets.enumerated() {
                 // The first thread adds and removes, the others notify.
                 let token = index == 0 ? add(to: set) : nil
-                barrier.pass()
+                gate.pass()
                 if let token {
                     if round % 2 == 0 { token.remove() } else { set.removeAll() }
                 } else {
                     for value in 0...round % 3 { set.notify(value) }
                 }
-                barrier.pass()
+                gate.pass()
                 if index == 0 {
-                    mistakes.note(.notReleased, unless: census.living == 0)
-                    isOver.store(round % 64 == 0 && deadline.isOver, ordering: .relaxed)
+                    mistakes.note(.notReleased, unless: lifetimes.count == 0)
+                    ended.store(round % 64 == 0 && isOver(), ordering: .relaxed)
                 }
-                barrier.pass()
-                if isOver.load(ordering: .relaxed) { break }
+                gate.pass()
+                if ended.load(ordering: .relaxed) { break }
             }
         }
     }
 
     private func add(to set: ObserverSet<Int>) -> ObserverToken {
-        let capture = Tracked(census)
+        let capture = Tracked(in: lifetimes)
         return set.addNonisolated { [mistakes] value in
             // So that passes are under way when the observer is removed.
-            if value % 2 == 0 { sched_yield() }
+            if value % 2 == 0 { Thread.yield() }
             mistakes.note(.calledWithTheDead, unless: capture.isIntact)
         }
     }

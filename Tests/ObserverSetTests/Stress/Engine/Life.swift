@@ -4,13 +4,13 @@ import Synchronization
 /// One thread's part of the storm.
 struct Life {
     private(set) var calmNotifications = 0
-    private(set) var farNotifications = 0
 
     private let storm: Storm
     private let index: Int
     private var generator: SeededGenerator
     private var owners: [Tracked]
     private var registrations: [Registration] = []
+    private var held = ObserverSet<Value>()
     private var bag = ObserverBag()
     private var bagged: [Registration] = []
     private var running: [Task<Void, Never>] = []
@@ -42,22 +42,25 @@ struct Life {
         case 910..<920: cancel()
         case 920..<930: storm.wild.removeAll()
         case 930..<940: set.removeAll(ownedBy: owners[generator.below(2)])
-        case 940..<960: notifyWhatIsNew()
-        case 960..<980: notifyFar()
-        case 980..<985: _ = set.debugDescription
-        case 985..<990: _ = set.count
-        default: _ = set.isEmpty
+        case 940..<955: notifyWhatIsNew()
+        case 955..<965: holdAnotherSet()
+        case 965..<970: _ = set.debugDescription
+        case 970..<975: _ = registrations.last?.token.description
+        case 975..<980: _ = set.count
+        case 980..<990: _ = set.isEmpty
+        default: _ = registrations.last?.token.isActive
         }
     }
 
     /// Removes what the thread has added, and returns its tasks, all of which are about to end.
-    mutating func end() -> [Task<Void, Never>] {
+    mutating func end() -> Tasks {
         registrations.forEach(storm.remove)
         registrations = []
         dropBag()
         owners = []
+        held = ObserverSet()
         while !running.isEmpty { cancel() }
-        return cancelled
+        return Tasks(tasks: cancelled)
     }
 
     private mutating func notify(_ set: ObserverSet<Value>) {
@@ -69,17 +72,21 @@ struct Life {
         storm.notify(set, value)
     }
 
-    private mutating func notifyFar() {
-        farNotifications += 1
-        storm.notify(storm.far, Value(thread: index, number: farNotifications))
-    }
-
     /// A notification that begins after `add` has returned reaches the new observer.
     private mutating func notifyWhatIsNew() {
         let new = storm.add(to: storm.calm)
         notify(storm.calm)
         storm.mistakes.note(.missedAfterAddition, unless: new.record.calls.load(ordering: .relaxed) > 0)
         keep(new)
+    }
+
+    /// The old one dies, maybe while another thread notifies it.
+    private mutating func holdAnotherSet() {
+        held = ObserverSet()
+        _ = storm.add(to: held, isOnce: true)
+        _ = storm.add(to: held)
+        _ = storm.add(to: held, owner: owners[0])
+        storm.visit(showing: held, from: index)
     }
 
     private mutating func fillBag(from set: ObserverSet<Value>) {
@@ -128,5 +135,14 @@ struct Life {
     private mutating func keep(_ registration: Registration) {
         registrations.append(registration)
         if registrations.count > limit { storm.remove(registrations.remove(at: generator.below(limit))) }
+    }
+}
+
+/// The tasks that a thread leaves behind.
+final class Tasks: Sendable {
+    let tasks: [Task<Void, Never>]
+
+    init(tasks: [Task<Void, Never>]) {
+        self.tasks = tasks
     }
 }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The memory that this process really occupies, on systems that tell it in a file.
+/// The memory that this process really occupies, where that is known.
 ///
 /// Meaningful only where nothing else runs in the process: call it in an exit test.
 enum ResidentMemory {
@@ -12,8 +12,19 @@ enum ResidentMemory {
     /// The occupied memory in bytes; nil where it is not known, or not the program's own.
     static var bytes: Int? {
         guard !isSanitized else { return nil }
+        #if canImport(Darwin)
+        var info = mach_task_basic_info()
+        var count = mach_msg_type_number_t(MemoryLayout<mach_task_basic_info>.size / MemoryLayout<natural_t>.size)
+        let result = unsafe withUnsafeMutablePointer(to: &info) { pointer in
+            unsafe pointer.withMemoryRebound(to: integer_t.self, capacity: Int(count)) {
+                unsafe task_info(mach_task_self_, task_flavor_t(MACH_TASK_BASIC_INFO), $0, &count)
+            }
+        }
+        return result == KERN_SUCCESS ? Int(info.resident_size) : nil
+        #else
         giveBack()
         return fields.map { $0[1] * pageSize }
+        #endif
     }
 
     /// Has the allocator give back what is free: a peak that has passed is no leak.
