@@ -159,7 +159,10 @@ private struct Visitors {
         switch generator.below(6) {
         case 0: keep(set.add(on: queue) { _ in mistakes.note(.calledWithTheDead, unless: capture.isIntact) })
         case 1:
-            keep(set.add(on: queue, owner) { owner, _ in mistakes.note(.calledWithTheDead, unless: owner.isIntact && capture.isIntact) })
+            keep(
+                set.add(on: queue, owner) { owner, _ in
+                    mistakes.note(.calledWithTheDead, unless: owner.isIntact && capture.isIntact)
+                })
         case 2: keep(set.add(actor) { _, _ in mistakes.note(.calledWithTheDead, unless: capture.isIntact) })
         case 3:
             keep(
