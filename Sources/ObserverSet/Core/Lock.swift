@@ -17,13 +17,7 @@ package struct Lock<State: ~Copyable & Sendable>: ~Copyable, Sendable {
     /// Relaxed: see "Why nothing is forgotten" in `Registry+Reclaim.swift`.
     private let isTaken = Atomic<Bool>(false)
 
-    #if OBSERVERSET_TSAN
-    /// The contended path of `Mutex` is in a library that the thread sanitizer does not see.
-    ///
-    /// It would report races that are none. Under this flag alone, an atomic retells the mutex's own ordering where the
-    /// sanitizer can see it.
-    private let witness = Atomic<UInt>(0)
-    #endif
+    private let witness = Witness()
 
     package init(_ state: consuming sending State) {
         mutex = Mutex(state)
@@ -31,9 +25,7 @@ package struct Lock<State: ~Copyable & Sendable>: ~Copyable, Sendable {
 
     @inline(__always)
     package func withLock<Result: Sendable>(_ body: (inout State) -> Result) -> Result {
-        YieldPoint.pass()
-        defer { YieldPoint.pass() }
-        return mutex.withLock { state in
+        mutex.withLock { state in
             beginHolding()
             defer { endHolding() }
             return CallOut.forbidden { body(&state) }
@@ -45,9 +37,7 @@ package struct Lock<State: ~Copyable & Sendable>: ~Copyable, Sendable {
     /// Also returns nil if somebody held it a moment ago, unless a fence stands between the unlocking and here.
     @inline(__always)
     func withLockIfAvailable<Result: Sendable>(_ body: (inout State) -> Result) -> Result? {
-        YieldPoint.pass()
         guard !isTaken.load(ordering: .relaxed) else { return nil }
-        defer { YieldPoint.pass() }
         return mutex.withLockIfAvailable { state in
             beginHolding()
             defer { endHolding() }
@@ -58,49 +48,45 @@ package struct Lock<State: ~Copyable & Sendable>: ~Copyable, Sendable {
     /// Before the state is touched: passing it on already counts.
     @inline(__always)
     private func beginHolding() {
-        YieldPoint.pass()
-        #if OBSERVERSET_TSAN
-        _ = witness.load(ordering: .acquiring)
-        #endif
+        witness.follow()
         isTaken.store(true, ordering: .relaxed)
     }
 
     @inline(__always)
     private func endHolding() {
-        YieldPoint.pass()
         isTaken.store(false, ordering: .relaxed)
-        #if OBSERVERSET_TSAN
-        witness.wrappingAdd(1, ordering: .releasing)
-        #endif
+        witness.lead()
     }
 }
 
 /// The debug flag "this thread holds a lock of the library", asserted before every call-out.
 ///
-/// Not under the thread sanitizer: reading the flag goes through a lazily initialised global, which would order
-/// everything that it stands between, and hide races.
-///
 /// `package`, not internal: the layers assert it before their own call-outs.
 package enum CallOut {
-    #if DEBUG && !OBSERVERSET_TSAN
+    /// Whether this build keeps the flag, and checks its invariants.
+    ///
+    /// Not for the thread sanitizer: reading the flag goes through a lazily initialised global, which would order
+    /// everything that it stands between, and hide races.
+    static var isChecked: Bool {
+        #if DEBUG && !OBSERVERSET_TSAN
+        true
+        #else
+        false
+        #endif
+    }
+
     /// A task-local value serves as a thread-local one: outside a task the runtime keeps it per thread.
-    @TaskLocal static var isForbidden = false
-    #endif
+    @TaskLocal private static var isForbidden = false
 
     @inline(__always)
     fileprivate static func forbidden<Result>(_ body: () -> Result) -> Result {
-        #if DEBUG && !OBSERVERSET_TSAN
-        $isForbidden.withValue(true, operation: body)
-        #else
-        body()
-        #endif
+        isChecked ? $isForbidden.withValue(true, operation: body) : body()
     }
 
     /// Stops a debug build in which user code is about to run while this thread holds a lock.
     @inline(__always)
     package static func assertNoLockIsHeld() {
-        #if DEBUG && !OBSERVERSET_TSAN
+        guard isChecked else { return }
         precondition(!isForbidden, "ObserverSet is about to run user code while it holds its lock")
-        #endif
     }
 }

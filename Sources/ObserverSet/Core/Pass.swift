@@ -22,8 +22,8 @@ import Synchronization
     @inline(__always)
     init(_ registry: Unmanaged<Registry>) {
         unsafe self.registry = unsafe registry
+        // fault: counted-out-before-the-walk
         self.ticket = unsafe registry._withUnsafeGuaranteedRef { $0.readers.enter() }
-        YieldPoint.pass()
         // Sequentially consistent: see "Why nothing is released too early".
         let memory = unsafe registry._withUnsafeGuaranteedRef { unsafe $0.head.load(ordering: .sequentiallyConsistent) }
         if let memory = unsafe memory {
@@ -48,6 +48,7 @@ import Synchronization
             unsafe place = unsafe slot + 1
             let state = unsafe slot.pointee.state
             isPlain = state == .plain
+            // fault: liveness-unchecked
             if state != .removed { return unsafe slot }
         }
         return nil
@@ -65,8 +66,9 @@ import Synchronization
     @inline(__always)
     consuming func end() {
         unsafe registry._withUnsafeGuaranteedRef { registry in
+            // fault: counted-out-before-the-walk
             guard registry.readers.leave(ticket) else { return }
-            YieldPoint.pass()
+            // fault: no-look-after-leaving
             if registry.hasRetired.load(ordering: .sequentiallyConsistent) { registry.reclaimAfterLeaving() }
         }
     }

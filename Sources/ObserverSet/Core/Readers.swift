@@ -40,7 +40,6 @@ import Synchronization
     @inline(__always)
     func enter() -> Ticket {
         let parity = open.load(ordering: .relaxed)
-        YieldPoint.pass()
         // Sequentially consistent, like the installation and the load in `isEmpty`; the argument is in `Registry`.
         if let stripes = unsafe stripes.load(ordering: .sequentiallyConsistent) {
             let seat = Self.seat()
@@ -71,6 +70,7 @@ import Synchronization
     /// Whether each count was seen to be zero at some time during this call.
     @inline(__always)
     func isEmpty() -> Bool {
+        // fault: quick-way-looks-at-one-count
         isEmpty(0) && isEmpty(1)
     }
 
@@ -87,6 +87,7 @@ import Synchronization
         guard first.isEmpty(parity) else { return false }
         // If this load misses the installation, then whoever counts itself in on a stripe loads the head after us.
         guard let stripes = unsafe stripes.load(ordering: .sequentiallyConsistent) else { return true }
+        // fault: stripes-unseen
         for seat in 0..<Self.stripeCount {
             guard unsafe Self.counts(stripes, seat).pointee.isEmpty(parity) else { return false }
         }

@@ -82,7 +82,7 @@ extension Registry {
     /// to look at.
     @inline(__always)
     func checkInvariants(_ contents: borrowing Contents) {
-        #if DEBUG && !OBSERVERSET_TSAN
+        guard CallOut.isChecked else { return }
         precondition(hasRetired.load(ordering: .relaxed) == contents.hasRetired)
         unsafe precondition(head.load(ordering: .relaxed) == contents.snapshot?.memory)
         guard let snapshot = unsafe contents.snapshot else { return precondition(living == 0) }
@@ -97,6 +97,5 @@ extension Registry {
             if unsafe snapshot.slots[index].isLiving { living += 1 }
         }
         precondition(living == self.living)
-        #endif
     }
 }

@@ -141,6 +141,7 @@ extension Registry {
             readers.flip()
             for payload in contents.older.payloads { contents.noteDeparture(of: payload) }
             displaced.append(contentsOf: contents.older)
+            // fault: epoch-skipped
             contents.older = contents.newer
             contents.newer = Retired()
         }
@@ -155,9 +156,11 @@ extension Registry {
         var isWaiting = false
         let result = lock.withLock { contents in
             let result = change(&contents, &displaced)
+            // fault: released-under-the-lock
             isWaiting = reclaim(&contents, &displaced)
             return result
         }
+        // fault: no-look-after-unlocking
         if isWaiting { reclaimAfterUnlocking(&displaced) }
         displaced.release()
         return result
@@ -170,6 +173,7 @@ extension Registry {
             change(&contents, &displaced)
             return reclaim(&contents, &displaced)
         }
+        // fault: no-look-after-unlocking
         if isWaiting == true { reclaimAfterUnlocking(&displaced) }
         displaced.release()
     }

@@ -30,20 +30,9 @@ import Synchronization
     ///
     /// Relaxed: whoever relies on an earlier `add` has synchronised with it, and so sees at least its count.
     var living: Int {
-        @inline(__always) get {
-            #if OBSERVERSET_TSAN
-            precondition(isInitialized)
-            #endif
-            return livingCount.load(ordering: .relaxed)
-        }
+        @inline(__always) get { livingCount.load(ordering: .relaxed) }
         set { livingCount.store(newValue, ordering: .relaxed) }
     }
-
-    #if OBSERVERSET_TSAN
-    /// Plain, where all that a pass looks at first is atomic: the thread sanitizer knows no order between atomics, but sees by
-    /// this one whether a registry that another thread made is seen as it was made.
-    private var isInitialized = true
-    #endif
 
     override func remove(_ id: UInt64) -> Bool { remove(CollectionOfOne(id)) == 1 }
     override func isActive(_ id: UInt64) -> Bool { isRegistered(id) }

@@ -94,6 +94,7 @@ struct Slot: ~Copyable {
     ///
     /// Acquiring, against the releasing store in `append`: slots below it are initialised.
     var count: Int {
+        // fault: count-read-relaxed
         @inline(__always) get { unsafe header.pointee.count.load(ordering: .acquiring) }
     }
 
@@ -103,6 +104,7 @@ struct Slot: ~Copyable {
     func append(_ slot: consuming Slot) {
         let count = unsafe self.count
         unsafe (slots + count).initialize(to: slot)
+        // fault: count-published-relaxed
         unsafe header.pointee.count.store(count + 1, ordering: .releasing)
     }
 

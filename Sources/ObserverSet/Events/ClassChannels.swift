@@ -19,18 +19,7 @@ import Synchronization
             unsafe self.next = unsafe Atomic(next.map { unsafe .passUnretained($0) })
         }
 
-        #if OBSERVERSET_TSAN
-        /// As in `Registry`: what is behind an existential, the thread sanitizer does not look at.
-        private nonisolated(unsafe) var isInitialized = true
-        #endif
-
-        var following: Link? {
-            let link = unsafe next.load(ordering: .acquiring)?.takeUnretainedValue()
-            #if OBSERVERSET_TSAN
-            if let link { unsafe precondition(link.isInitialized) }
-            #endif
-            return link
-        }
+        var following: Link? { unsafe next.load(ordering: .acquiring)?.takeUnretainedValue() }
     }
 
     private let start = Link(nil, before: nil)

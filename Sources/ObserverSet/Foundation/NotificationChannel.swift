@@ -101,17 +101,12 @@ final class NotificationChannel: Sendable {
     private final class Relay: Sendable {
         private weak let channel: NotificationChannel?
 
-        #if OBSERVERSET_TSAN
-        /// The center hands the relay from the registering thread to those that post, in code that the thread sanitizer
-        /// does not see: an atomic retells it.
-        private let witness = Atomic<Bool>(false)
-        #endif
+        /// The center hands the relay from the registering thread to those that post.
+        private let witness = Witness()
 
         init(channel: NotificationChannel) {
             self.channel = channel
-            #if OBSERVERSET_TSAN
-            witness.store(true, ordering: .releasing)
-            #endif
+            witness.lead()
         }
 
         deinit {
@@ -120,9 +115,7 @@ final class NotificationChannel: Sendable {
         }
 
         func pass(_ notification: Notification) {
-            #if OBSERVERSET_TSAN
-            _ = witness.load(ordering: .acquiring)
-            #endif
+            witness.follow()
             channel?.posts.notify(Post(notification: notification))
         }
     }

@@ -252,7 +252,8 @@ struct ObserverTests {
         for value in 0..<200 { set.notify(value) }
         await set.settled()
 
-        #expect(log.entries == (0..<200).map(String.init))
+        let expected = (0..<200).map { "\($0)" }
+        #expect(log.entries == expected)
     }
 
     @Test("An adapted observer that is removed on its queue is not called again")

@@ -60,7 +60,7 @@ struct DelegateThreadTests {
         let odd = Log<Int>()
 
         await onThreads(8) { [multicast] index in
-            for _ in 0..<500 {
+            for _ in 0..<many(2_000) {
                 switch index % 4 {
                 case 0: multicast.add(listener)
                 case 1: if multicast.remove(listener) { added.increment() }
@@ -88,7 +88,7 @@ struct DelegateThreadTests {
         let notified = Counter()
 
         await onThreads(8) { [multicast] index in
-            for round in 0..<500 {
+            for round in 0..<many(2_000) {
                 switch index % 4 {
                 case 0:
                     multicast.notify { if !$0.hear(1) { broken.increment() } }
@@ -158,14 +158,14 @@ struct DelegateThreadTests {
                 }
                 end.set()
             }
-            for _ in 0..<2_000 {
+            for _ in 0..<many(8_000) {
                 let listener = OneThreadListener(lifetimes, here: own)
                 token.value = multicast.add(listener)
             }
             isOver.set()
             end.wait()
             // Each died here, where nobody else counts.
-            #expect(own.ended == 2_000)
+            #expect(own.ended == many(8_000))
             #expect(multicast.isEmpty)
         }
     }

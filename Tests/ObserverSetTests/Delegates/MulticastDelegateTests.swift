@@ -375,10 +375,10 @@ struct MulticastDelegateTests {
             let growth = await ResidentMemory.growth {
                 add(1_000)
             } _: {
-                add(200_000)
+                add(many(400_000))
             }
-            // The blockers take 8 MiB; what belongs to as many dead delegates would take five times that.
-            precondition(growth < 16 << 20, "\(growth) bytes more")
+            // A blocker takes 40 bytes; what belongs to a dead delegate would take five times that.
+            precondition(growth < 100 * many(400_000) + 1 << 19, "\(growth) bytes more")
         }
     }
 

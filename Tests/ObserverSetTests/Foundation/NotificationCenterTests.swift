@@ -187,7 +187,8 @@ struct NotificationCenterTests {
 
         center.post(ThemeChanged(isDark: true))
 
-        #expect(log.entries == (0..<50).map(String.init))
+        let expected = (0..<50).map { "\($0)" }
+        #expect(log.entries == expected)
     }
 
     /// Scenario 2, through Foundation's center, which calls what was removed while it posts.
@@ -409,7 +410,8 @@ struct NotificationCenterTests {
             center.post(ThemeChanged(isDark: true))
         }
 
-        #expect(log.entries == (0..<500).map(String.init))
+        let expected = (0..<500).map { "\($0)" }
+        #expect(log.entries == expected)
     }
 
     // MARK: Delivery

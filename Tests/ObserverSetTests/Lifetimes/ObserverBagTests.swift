@@ -134,7 +134,8 @@ struct ObserverBagTests {
 
         bag.removeAll()
 
-        #expect(log.entries == (0..<40).map(String.init))
+        let expected = (0..<40).map { "\($0)" }
+        #expect(log.entries == expected)
     }
 
     @Test("A token that is inserted twice, or a thousand times, is held once")
@@ -317,7 +318,9 @@ struct ObserverBagTests {
         bag.removeAll()
         set.notify(1)
 
-        #expect(log.entries == (0..<20).map(String.init) + (bag.count == 1 ? ["heir 1"] : []))
+        let numbers = (0..<20).map { "\($0)" }
+        let expected = bag.count == 1 ? numbers + ["heir 1"] : numbers
+        #expect(log.entries == expected)
         #expect(Set(log.entries.dropLast(bag.count)).count == 20)
         bag.removeAll()
     }

@@ -315,7 +315,7 @@ struct SequenceEndTests {
             }
         }
         await onThread {
-            for _ in 0..<5_000 {
+            for _ in 0..<many(20_000) {
                 let sequence = set.values()
                 let iterator = sequence.makeAsyncIterator()
                 let another = sequence.makeAsyncIterator()

@@ -73,7 +73,7 @@ struct SequenceRaceTests {
     func everyElementIsAccountedFor(buffering: NotificationSequence<Int>.Buffering) async {
         let seed = UInt64.random(in: 0...UInt64.max)
         var random = SeededGenerator(seed: seed)
-        for _ in 0..<100 {
+        for _ in 0..<many(400) {
             let sent = Int(random.next() % 200)
             let senders = 1 + Int(random.next() % 3)
             let paces = (0..<3).map { _ in random.next() }
@@ -130,7 +130,7 @@ struct SequenceRaceTests {
     ) async {
         let seed = UInt64.random(in: 0...UInt64.max)
         var random = SeededGenerator(seed: seed)
-        for _ in 0..<200 {
+        for _ in 0..<many(800) {
             let set = ObserverSet<Int>()
             let reached = Counter()
             let sequence = Counting(source: set, count: reached).values(buffering: buffering)
@@ -169,7 +169,7 @@ struct SequenceRaceTests {
 
         await onThreads(2) { thread in
             if thread == 0 {
-                for number in 0..<20_000 {
+                for number in 0..<many(80_000) {
                     sent.increment()
                     set.notify(number)
                     if number % 100 == 0 { _ = sequence.makeAsyncIterator() }
@@ -194,7 +194,7 @@ struct SequenceRaceTests {
     @Test("Every notification that begins after the sequence was made arrives")
     func racesAtTheBeginning() async {
         let set = ObserverSet<Int>()
-        let rounds = 2_000
+        let rounds = many(8_000)
         let latest = Atomic<Int>(0)
         let isDone = Signal()
         let missed = Counter()
@@ -224,7 +224,7 @@ struct SequenceRaceTests {
 
     @Test("A set may die, and a task be cancelled, at once with a notification")
     func threeAtOnce() async {
-        let rounds = 2_000
+        let rounds = many(8_000)
         for round in 0..<rounds {
             let set = ObserverSet<Tracked>()
             let lifetimes = Lifetimes.current
@@ -247,7 +247,7 @@ struct SequenceRaceTests {
         "Many tasks may make iterators of one sequence at once; one of them gets the live one"
     )
     func oneGetsTheLiveOne() async {
-        for _ in 0..<200 {
+        for _ in 0..<many(800) {
             let set = ObserverSet<Int>()
             let sequence = set.values()
             set.notify(1)

@@ -3,10 +3,10 @@ import Foundation
 /// Runs what the options ask for, and ends with 1 if something did not hold.
 ///
 ///     swift run -c release --package-path Tools/Stress --sanitize=thread \
-///         -Xswiftc -DOBSERVERSET_TSAN -Xswiftc -DOBSERVERSET_YIELDS Stress --deliveries 10000000
+///         -Xswiftc -DOBSERVERSET_TSAN Stress --deliveries 10000000
 ///
-/// `OBSERVERSET_TSAN` and `OBSERVERSET_YIELDS` are explained in the heart's `Lock.swift` and `YieldPoint.swift`. The
-/// seed repeats what each thread decides, and where it yields, but not how the threads meet.
+/// `OBSERVERSET_TSAN` is explained in `Core/Witness.swift`. The
+/// seed repeats what each thread decides, but not how the threads meet.
 @main
 enum Stress {
     static func main() {
@@ -20,7 +20,6 @@ enum Stress {
     }
 
     private static func run(_ options: Options) async {
-        unsafe setenv("OBSERVERSET_YIELD_SEED", String(options.seed), 1)
         say("seed \(options.seed)")
         let mistakes = Mistakes()
         if let operations = options.growth {
