@@ -4,11 +4,13 @@
     Tools/mutate.py                     every mutant (long)
     Tools/mutate.py --sample 200        so many, chosen by --seed
     Tools/mutate.py --list              what there is, without running anything
-    Tools/mutate.py --only Registry     those whose file or code contains that text
+    Tools/mutate.py --only Registry     those whose file, symbol or code contains that text
+    Tools/mutate.py --check             whether each accepted mutant can still be made
 
 A mutant that no test notices survives. Which are equivalent, and why others may survive, is written in
-`Tools/accepted-mutants.txt`; any other that survives, or a score below 95 %, ends the run with exit code 1. What weakens a
-memory order is tried under the thread sanitizer. The work is done in copies of the package, in a temporary folder.
+`Tools/accepted-mutants.txt`; any other that survives, or a score below 95 %, ends the run with exit code 1. The suite runs
+as it does by default, in its quick form. What weakens a memory order is tried under the thread sanitizer. The work is done in
+copies of the package, in a temporary folder.
 """
 
 import argparse
@@ -67,16 +69,27 @@ GUARD = re.compile(r"^(\s*)guard (?!.*\blet\b)(?!.*#)(.*) else \{ (return.*|cont
 # Mutants that no compiler would take, or that change what is not behaviour.
 SKIPPED_LINES = re.compile(
     r"^\s*(//|#|import\b|@|public struct|public final class|extension\b|let |var |private let|private var|case |default:)")
-SKIPPED_WORDS = ("fatalError(", "precondition", "assertNoLockIsHeld", "#available", "StaticString", "super.init")
+SKIPPED_WORDS = (
+    "fatalError(", "precondition", "assertNoLockIsHeld", "isChecked", "witness.", "#available", "StaticString", "super.init")
+
+
+DECLARATION = re.compile(
+    r"^(?P<indent> *)(?:@\w+(?:\([^)]*\))? )*(?:(?:public|package|private|fileprivate|internal|final|static|override|mutating|borrowing|"
+    r"consuming|nonisolated|unowned|weak|private\(set\))(?:\([a-z]+\))? )*"
+    r"(?P<kind>func|init|deinit|subscript|var|let|class|struct|enum|actor|extension|protocol)\b[?!]?(?:<[^>]*>)? ?(?P<name>[\w.]*)")
 
 
 @dataclass(frozen=True)
 class Mutant:
     file: str
     line: int
+    # The declaration it is in, as `Type.member`.
+    symbol: str
     kind: str
     before: str
     after: str
+    # What is changed into what, and which of the changes of that kind in the symbol it is, from the second on.
+    change: str
 
     @property
     def name(self):
@@ -84,8 +97,24 @@ class Mutant:
 
     @property
     def key(self):
-        """What identifies it when lines above it have changed."""
-        return f"{self.file} | {self.before.strip()} | {self.after.strip() or '(nothing)'}"
+        """What identifies it, wherever it is moved to and whatever stands beside it."""
+        return f"{self.symbol} | {self.change}"
+
+
+def symbols(lines):
+    """For each line the declaration that it is in or begins."""
+    found, open_ = [], []
+    for line in lines:
+        match = DECLARATION.match(line)
+        if match and (match["name"] or match["kind"] in ("init", "deinit", "subscript")):
+            indent = len(match["indent"])
+            # What is declared inside a function is part of it.
+            open_ = [entry for entry in open_ if entry[0] < indent]
+            if not (open_ and open_[-1][2]):
+                is_code = match["kind"] in ("func", "init", "deinit", "subscript", "var")
+                open_.append((indent, match["name"] or match["kind"], is_code))
+        found.append(".".join(entry[1] for entry in open_))
+    return found
 
 
 def mutants():
@@ -93,29 +122,38 @@ def mutants():
     for path in sorted((ROOT / SOURCES).rglob("*.swift")):
         file = str(path.relative_to(ROOT / SOURCES))
         lines = path.read_text().split("\n")
+        names = symbols(lines)
+        counts = {}
         is_check = False
         for number, line in enumerate(lines, 1):
-            # What only the builds of sanitizers and of the stress program have, and what checks the library itself.
+            # What only the builds for sanitizers have, and what checks the library itself.
             if line.strip().startswith(("#if OBSERVERSET_", "#if DEBUG")):
                 is_check = True
-            elif line.strip().startswith(("#endif", "#else")):
+            elif line.strip().startswith("#endif"):
                 is_check = False
             if is_check or any(word in line for word in SKIPPED_WORDS):
                 continue
             code = line.split(" // ")[0].rstrip()
             if not code.strip() or code.strip().startswith(("//", "#", "import ")):
                 continue
-            add = lambda kind, after: found.append(Mutant(file, number, kind, line, after))
+
+            def add(kind, after, what, instead):
+                symbol, change = names[number - 1], f"{what} → {instead}"
+                counts[symbol, change] = counts.get((symbol, change), 0) + 1
+                if counts[symbol, change] > 1:
+                    change += f" #{counts[symbol, change]}"
+                found.append(Mutant(file, number, symbol, kind, line, after, change))
+
             guard = GUARD.match(code)
             if guard:
-                add("guard", "")
+                add("guard", "", code.strip(), "(nothing)")
             if '"' not in code:
                 declares = re.match(r"^\s*(?:@\w+(?:\(.*?\))? )*(?:public |package |private |fileprivate |final |static |override |mutating |borrowing |consuming )*(?:func|init|subscript|class|struct|enum|extension|protocol|typealias)\b", code)
                 if not declares:
                     for kind, pattern, replacement in EXPRESSIONS:
                         for match in re.finditer(pattern, code):
                             after = code[: match.start()] + match.expand(replacement) + code[match.end():]
-                            add(kind, after)
+                            add(kind, after, match.group(0).strip(), match.expand(replacement).strip() or "(nothing)")
                     text = code.strip()
                     sets_up = re.match(r"(unsafe )?(self\.\w+ = |self\.init\(|self = )", text)
                     if STATEMENT.match(text) and not sets_up and not SKIPPED_LINES.match(code):
@@ -125,7 +163,7 @@ def mutants():
                         is_value = previous.endswith(("-> Bool {", "get {"))
                         if is_whole and not is_value and not following.startswith((".", "?", ":", "&&", "||", "{")):
                             if not (previous.endswith(("(", ",", "=")) or text.startswith(("return", "throw"))):
-                                add("statement", "")
+                                add("statement", "", code.strip(), "(nothing)")
     return found
 
 
@@ -203,7 +241,7 @@ class Workshop:
             for pattern, limit in ((first, 60), (None, 600)):
                 # What is only slow under the sanitizer has not been noticed.
                 limit *= 5 if options else 1
-                status, output = self.test(pattern, limit, options, OBSERVERSET_SHORT="1")
+                status, output = self.test(pattern, limit, options)
                 if status is None:
                     return "killed", "a time limit"
                 if status != 0:
@@ -235,12 +273,19 @@ def main():
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 32))
     parser.add_argument("--only", help="a text that the mutant's file or code contains")
     parser.add_argument("--list", action="store_true")
+    parser.add_argument("--check", action="store_true")
     parser.add_argument("--jobs", type=int, default=1, help="how many at a time; each builds a copy of the package")
     parser.add_argument("--folder", help="where to work, kept for the next time; a temporary folder by default")
     parser.add_argument("--log", help="a file to which each verdict is added; those already in it are not run again")
     options = parser.parse_args()
 
-    chosen = [m for m in mutants() if not options.only or options.only in m.key]
+    if options.check:
+        left = accepted().keys() - {mutant.key for mutant in mutants()}
+        for key in sorted(left):
+            print(f"mutate: nothing in the sources is `{key}`")
+        print(f"{len(accepted())} accepted mutants, of which {len(left)} cannot be made any more")
+        return 1 if left else 0
+    chosen = [m for m in mutants() if not options.only or options.only in f"{m.file} {m.key}"]
     if options.sample is not None:
         # By what they are: a change elsewhere leaves the choice as it is.
         chosen.sort(key=lambda mutant: hashlib.sha256(f"{options.seed} {mutant.key}".encode()).digest())
@@ -263,7 +308,7 @@ def main():
             sys.exit("the package does not build as it is")
         workshops.put(workshop)
     # The control: what fails anyway would count every mutant as noticed.
-    status, output = workshop.test(None, 600, OBSERVERSET_SHORT="1")
+    status, output = workshop.test(None, 600)
     if status != 0:
         print("\n".join(line for line in output.splitlines() if "✘" in line)[-4000:])
         sys.exit("the suite does not pass as it is")
