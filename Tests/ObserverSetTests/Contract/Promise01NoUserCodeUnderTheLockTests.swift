@@ -15,59 +15,79 @@ struct Promise01NoUserCodeUnderTheLockTests {
 
     // MARK: Observers
 
+    /// Scenario 35: an observer that waits for another thread.
     @Test(
-        "An observer of any kind may use the set, and wait for another thread that does",
+        "An observer of any kind may use the set, and wait for another thread and for a queue that do",
         arguments: ObserverKind.allCases)
     func observer(_ kind: ObserverKind) async {
+        let heardMeanwhile = Counter()
         let registration = kind.add(to: set) { [set, ended] value in
-            guard value == 1 else { return }
-            useEverything(of: set)
+            guard value == 1 else { return _ = heardMeanwhile.increment() }
+            useEverywhere(set)
             ended.increment()
         }
 
         set.notify(1)
         await set.settled()
+        // For what the first call has notified.
+        await set.settled()
 
         #expect(ended.value == 1)
+        #expect(heardMeanwhile.value == (kind.isOnce ? 0 : 3))
+        #expect(set.count == (kind.isOnce ? 0 : 1))
         set.removeAll()
         registration.end()
     }
 
-    @Test("An observer may empty the set from another thread", arguments: ObserverKind.allCases)
-    func observerEmptiesTheSet(_ kind: ObserverKind) async {
-        let registration = kind.add(to: set) { [set, ended] _ in
-            join { set.removeAll() }
+    /// Scenario 35, where another thread removes the observer that waits for it, or empties the set.
+    @Test(
+        "An observer may wait for a thread that removes it, alone or with all others, and keeps its captures meanwhile",
+        arguments: ObserverKind.allCases, [false, true])
+    func observerIsRemovedByAThread(_ kind: ObserverKind, withAllOthers: Bool) async {
+        let token = Shared<ObserverToken?>(nil)
+        let behind = Counter()
+        let isReleased = Signal()
+        let capture = Shared<Tracked?>(Tracked { isReleased.set() })
+        let registration = kind.add(to: set) { [set, ended, capture = capture.exchange(nil)] _ in
+            join {
+                if withAllOthers { set.removeAll() } else { #expect(token.value?.remove() == !kind.isOnce) }
+            }
+            #expect(capture?.isIntact == true)
             ended.increment()
         }
+        token.value = registration.token
+        set.add { _ in behind.increment() }
 
         set.notify(1)
         await set.settled()
 
         #expect(ended.value == 1)
-        #expect(set.isEmpty)
+        // One that is called elsewhere may empty the set before the notification comes to the next observer, or after.
+        if kind.isInPlace { #expect(behind.value == (withAllOthers ? 0 : 1)) }
+        #expect(set.count == (withAllOthers ? 0 : 1))
+        if ObserverKind.held.contains(kind) {
+            if !kind.isInPlace { await eventually { isReleased.isSet } }
+            #expect(isReleased.isSet)
+        }
         registration.end()
     }
 
     // MARK: Captures
 
+    /// Scenario 28: a capture whose `deinit` uses the set.
+    ///
+    /// Source: OpenCombine#208, tokio#5429 and #5578, boost deadlock_regression_test.cpp; Foundation ("Recursive call to lock Mutex").
+    ///
+    /// Scenario 39: a lock held while something slow is released.
+    ///
+    /// Source: realm-swift#7902 (a priority inversion). No user code runs under the lock, so none can make another thread wait for it.
     @Test(
-        "What an observer captured may use the set in its deinit when its token is removed",
-        arguments: ObserverKind.held)
-    func captureAtRemove(_ kind: ObserverKind) {
+        "What an observer captured may use the set in its deinit when it is removed, in any way",
+        arguments: Removal.ofEach(ObserverKind.held))
+    func captureAtRemoval(_ kind: ObserverKind, _ removal: Removal) {
         let registration = addMeddler(kind)
 
-        #expect(registration.token.remove())
-
-        #expect(ended.value == 1)
-        registration.end()
-    }
-
-    @Test(
-        "What an observer captured may use the set in its deinit when the set removes it", arguments: ObserverKind.held)
-    func captureAtRemoveFromTheSet(_ kind: ObserverKind) {
-        let registration = addMeddler(kind)
-
-        #expect(set.remove(registration.token))
+        #expect(removal.perform(on: set, registration))
 
         #expect(ended.value == 1)
         registration.end()
@@ -96,6 +116,24 @@ struct Promise01NoUserCodeUnderTheLockTests {
         #expect(ended.value == 3)
     }
 
+    /// Scenario 28 for many at once: each `deinit` removes the next one.
+    ///
+    /// Source: as before.
+    @Test("Captures whose `deinit` removes the next observer all go")
+    func chainOfCaptures() {
+        var next: ObserverToken?
+        for _ in 0..<1_000 {
+            let link = Tracked { [next] in _ = next?.remove() }
+            next = set.add { _ in _ = link }
+        }
+        #expect(set.count == 1_000)
+
+        next?.remove()
+
+        #expect(set.isEmpty)
+        #expect(Lifetimes.current.count == 0)
+    }
+
     @Test(
         "What an observer captured may use what is left in its deinit when the set dies", arguments: ObserverKind.held)
     func captureAtTheSetsEnd(_ kind: ObserverKind) {
@@ -107,7 +145,7 @@ struct Promise01NoUserCodeUnderTheLockTests {
                 #expect(dying == nil)
                 #expect(!neighbour.isActive)
                 #expect(!neighbour.remove())
-                useEverything(of: set)
+                useEverywhere(set)
                 ended.increment()
             })
 
@@ -117,20 +155,25 @@ struct Promise01NoUserCodeUnderTheLockTests {
         registration.end()
     }
 
+    /// Scenario 7: the entry that is being called is removed, and with it what its closure holds.
+    ///
+    /// Source: nano-signal-slot#7, pbhogan/Signals#4, godot#34752 (a list node used after it was freed).
     @Test(
-        "What an observer captured may use the set in its deinit when it removes itself",
+        "What an observer that removes itself captured lives until its call returns, and may use the set in its deinit",
         arguments: ObserverKind.lasting)
     func captureAtSelfRemoval(_ kind: ObserverKind) async {
         let token = Shared<ObserverToken?>(nil)
         do {
-            let capture = meddler()
-            let registration = kind.add(to: set) { _ in
+            let capture = Shared<Tracked?>(meddler())
+            let registration = kind.add(to: set) { [ended, capture = capture.exchange(nil)] _ in
                 token.value?.remove()
-                _ = capture
+                #expect(capture?.isIntact == true)
+                #expect(ended.value == 0)
             }
             token.value = registration.token
             set.notify(1)
             await set.settled()
+            #expect(ended.value == 1 || !kind.isInPlace || kind == .ownerMethod)
             registration.end()
         }
 
@@ -227,30 +270,45 @@ struct Promise01NoUserCodeUnderTheLockTests {
 
     // MARK: Parameters
 
+    /// Scenario 29: a parameter whose `deinit` uses the set.
     @Test("A parameter may use the set in its deinit at the end of its notification", arguments: ObserverKind.allCases)
     func parameter(_ kind: ObserverKind) async {
         let set = ObserverSet<Tracked>()
-        let registration = kind.add(to: set) { _ in }
+        let calls = Counter()
+        let registration = kind.add(to: set) { value in
+            if value.isIntact { calls.increment() }
+        }
 
         set.notify(parameter(of: set))
         await set.settled()
 
         await eventually { ended.value == 1 }
         #expect(ended.value == 1)
+        #expect(calls.value == 1)
         registration.end()
     }
 
+    /// Scenario 29: the values that were dropped.
     @Test(
-        "A parameter may use the set in its deinit when it is dropped from the queue", arguments: ObserverKind.hopping)
-    func droppedParameter(_ kind: ObserverKind) async {
+        "A parameter may use the set in its deinit when it is dropped from the queue",
+        arguments: ObserverKind.hopping, [false, true])
+    func droppedParameter(_ kind: ObserverKind, withAllOthers: Bool) async {
         let set = ObserverSet<Tracked>()
-        let registration = kind.add(to: set) { _ in }
+        let isRemoved = Signal()
+        let calls = Counter()
+        let registration = kind.add(to: set) { _ in
+            isRemoved.wait()
+            calls.increment()
+        }
 
         for _ in 0..<10 { set.notify(parameter(of: set)) }
-        set.removeAll()
+        if withAllOthers { set.removeAll() } else { registration.token.remove() }
+        isRemoved.set()
 
         await eventually { ended.value == 10 }
         #expect(ended.value == 10)
+        #expect(calls.value <= 1)
+        #expect(set.isEmpty)
         registration.end()
     }
 
@@ -265,7 +323,7 @@ struct Promise01NoUserCodeUnderTheLockTests {
                 group.addTask { [set] in
                     set.notify(1)
                     await set.settled()
-                    useEverything(of: set)
+                    useEverywhere(set)
                 }
             }
         }
@@ -298,7 +356,7 @@ struct Promise01NoUserCodeUnderTheLockTests {
     /// Does all that can be done with the set when it dies, and counts that it came to the end of that.
     private func meddler() -> Tracked {
         Tracked { [set, ended] in
-            useEverything(of: set)
+            useEverywhere(set)
             ended.increment()
         }
     }
@@ -320,24 +378,8 @@ struct Promise01NoUserCodeUnderTheLockTests {
 
     private func parameter(of set: ObserverSet<Tracked>) -> Tracked {
         Tracked { [ended] in
-            useEverything(of: set)
+            useEverywhere(set)
             ended.increment()
         }
     }
-}
-
-/// Does everything that can be done with a set, here and on another thread; leaves its observers as they were.
-private func useEverything<Parameters>(of set: ObserverSet<Parameters>) {
-    useOnThisThread(set)
-    join { useOnThisThread(set) }
-}
-
-private func useOnThisThread<Parameters>(_ set: ObserverSet<Parameters>) {
-    let owner = Signal()
-    let token = set.add { _ in }
-    set.add(owner) { _, _ in }
-    _ = (set.count, set.isEmpty, set.description, set.debugDescription, token.isActive, token.description)
-    (set as? ObserverSet<Int>)?.notify(0)
-    _ = set.removeAll(ownedBy: owner)
-    _ = set.remove(token)
 }

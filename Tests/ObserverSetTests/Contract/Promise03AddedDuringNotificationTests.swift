@@ -23,27 +23,33 @@ struct Promise03AddedDuringNotificationTests {
         #expect(log.entries == ["added 2"])
     }
 
-    @Test("However many observers one adds, none is called by the notification under way")
-    func many() {
-        let calls = Counter()
+    /// Scenario 5: so many are added that the set must grow under the pass.
+    @Test("However many observers one adds, none is called by the notification under way, and all by the next one")
+    func addsThousands() {
+        let log = Log<Int>()
         set.addOnce { [set] _ in
-            for _ in 0..<1_000 { set.add { _ in calls.increment() } }
+            log.append(-1)
+            for index in 0..<5_000 { set.add { _ in log.append(index) } }
         }
 
         set.notify(1)
-        #expect(calls.value == 0)
-        #expect(set.count == 1_000)
+        #expect(log.entries == [-1])
+        #expect(set.count == 5_000)
 
         set.notify(2)
-        #expect(calls.value == 1_000)
+        #expect(log.entries == [-1] + Array(0..<5_000))
     }
 
-    @Test("An observer that adds one each time is no endless loop")
-    func oneEachTime() {
+    /// Scenario 5: each notification adds one.
+    ///
+    /// Source: argent#870 (called in the same emission), boost regression_test.cpp slot_connect_test (a slot that connects a slot).
+    @Test("An observer that adds one each time is no endless loop", arguments: ObserverKind.lastingInPlace)
+    func oneEachTime(_ kind: ObserverKind) {
         let calls = Counter()
-        set.add { [set] _ in
+        let added = Log<KeptRegistration>()
+        let registration = kind.add(to: set) { [set] _ in
             calls.increment()
-            set.add { _ in calls.increment() }
+            added.append(kind.add(to: set) { _ in calls.increment() })
         }
 
         for round in 1...100 {
@@ -53,6 +59,7 @@ struct Promise03AddedDuringNotificationTests {
             #expect(set.count == 1 + round)
         }
         set.removeAll()
+        registration.end()
     }
 
     @Test("An observer that adds itself again at each call is called once by each notification")
@@ -71,6 +78,33 @@ struct Promise03AddedDuringNotificationTests {
         #expect(log.entries == ["1", "2", "3", "4", "5"])
         #expect(set.count == 1)
         adder.value = nil
+    }
+
+    /// Scenario 6: one removes itself and comes again.
+    @Test(
+        "An observer that removes and adds itself again is called once now, and last from then on",
+        arguments: ObserverKind.lastingInPlace)
+    func removedAndAddedAgain(_ kind: ObserverKind) {
+        let registration = Shared<KeptRegistration?>(nil)
+        let first = kind.add(to: set) { [set, log] _ in
+            log.append("first")
+            #expect(registration.value?.token.remove() == true)
+            registration.value = kind.add(to: set) { _ in log.append("again") }
+        }
+        registration.value = first
+        let second = kind.add(to: set) { [log] _ in log.append("second") }
+
+        set.notify(1)
+        #expect(log.entries == ["first", "second"])
+        log.removeAll()
+        set.notify(2)
+
+        #expect(log.entries == ["second", "again"])
+        #expect(registration.value?.token != first.token)
+        #expect(!first.token.remove())
+        #expect(set.count == 2)
+        second.end()
+        registration.value = nil
     }
 
     @Test("A nested notification calls it: it is the next one; the outer notification does not")
@@ -160,6 +194,25 @@ struct Promise03AddedDuringNotificationTests {
                 #expect(called.isSet)
                 token.remove()
             }
+        }
+    }
+
+    @Test("A set may be notified while its first observer is added")
+    func firstObserverDuringPasses() async {
+        for _ in 0..<many(4_000) {
+            let set = ObserverSet<Int>()
+            let calls = Counter()
+
+            await onThreads(2) { thread in
+                if thread == 0 {
+                    set.addNonisolated { _ in calls.increment() }
+                    set.notify(0)
+                } else {
+                    for number in 1...100 { set.notify(number) }
+                }
+            }
+
+            #expect((1...101).contains(calls.value))
         }
     }
 }

@@ -24,20 +24,33 @@ struct Promise06NestedNotificationsTests {
         set.removeAll()
     }
 
-    @Test("Nested several times, each completes before the one outside it goes on")
-    func nestedSeveralTimes() {
-        set.add { [set, log] value in
-            log.append("a\(value)")
-            if value < 3 { set.notify(value + 1) }
-        }
-        set.add { [log] in log.append("b\($0)") }
+    /// Scenario 8: bounded recursion.
+    ///
+    /// Source: RxSwift SubjectConcurrencyTest (testSubjectIsReentrant); roberthein/Observable#19 (a deadlock: the mutex
+    /// was held while notifying); Qt tst_qobject recursiveSignalEmission.
+    @Test(
+        "Nested several times, each completes before the one outside it goes on",
+        arguments: ObserverKind.lastingInPlace)
+    func nestedSeveralTimes(_ kind: ObserverKind) {
+        let registrations = [
+            kind.add(to: set) { [set, log] value in
+                log.append("a\(value)")
+                if value < 3 { set.notify(value + 1) }
+            },
+            kind.add(to: set) { [log] in log.append("b\($0)") },
+        ]
 
         set.notify(0)
 
         #expect(log.entries == ["a0", "a1", "a2", "a3", "b3", "b2", "b1", "b0"])
         set.removeAll()
+        registrations.forEach { $0.end() }
     }
 
+    /// Scenario 9: what those who come later see.
+    ///
+    /// Source: Reactive-Extensions/RxJS#1171, ReactiveX/rxjs#6580, MetaMask/core#9840 (a stale value delivered last), psygnal#292 and
+    /// #293. Depth first means that a later observer sees the inner value before the outer one.
     @Test("An earlier observer sees the outer value first, a later one the inner")
     func earlierAndLater() {
         let set = ObserverSet<String>()
@@ -70,6 +83,9 @@ struct Promise06NestedNotificationsTests {
         set.removeAll()
     }
 
+    /// Scenario 8, across sets.
+    ///
+    /// Source: as of one set; two models that observe each other.
     @Test("Two sets that notify each other are walked depth first as well")
     func twoSets() {
         let other = ObserverSet<Int>()
@@ -126,13 +142,13 @@ struct Promise06NestedNotificationsTests {
     @MainActor func onTheMainActor() {
         set.add { [set, log] value in
             log.append("a\(value)")
-            if value == 1 { set.notify(2) }
+            if value < 3 { set.notify(value + 1) }
         }
         set.add { [log] in log.append("b\($0)") }
 
-        set.notify(1)
+        set.notify(0)
 
-        #expect(log.entries == ["a1", "a2", "b2", "b1"])
+        #expect(log.entries == ["a0", "a1", "a2", "a3", "b3", "b2", "b1", "b0"])
         set.removeAll()
     }
 
@@ -167,20 +183,68 @@ struct Promise06NestedNotificationsTests {
         set.removeAll()
     }
 
-    @Test("The last of nested notifications releases what was removed in them")
-    func releaseAtTheEnd() {
+    /// Scenario 10: the budget of a thread with an ordinary stack, and of a secondary one.
+    ///
+    /// Source: canjs#27, brs-engine#905, ResInsight#14306. An owner is loaded for its call, which takes more of the
+    /// stack in a debug build. In a process of its own, since a stack that is too small ends it.
+    @Test(
+        "Notifications nest 10,000 deep on a stack of 8 MiB, 6,000 with owners, and 500 on one of 512 KiB, 350 with owners",
+        .disabled(if: ResidentMemory.isSanitized, "A sanitizer enlarges frames"),
+        arguments: DeepForm.allCases, [8 << 20, 512 << 10])
+    func deepOnAStack(form: DeepForm, size: Int) async {
+        await #expect(processExitsWith: .success) { [form, size] in
+            let limit = size == 8 << 20 ? (form == .owner ? 6_000 : 10_000) : (form == .owner ? 350 : 500)
+            let reached = await form.depth(limit, stackSize: size)
+            #expect(reached == limit)
+        }
+    }
+
+    /// Scenario 8, with a change at every depth.
+    @Test(
+        "What a nested notification removes is not called by any of the outer ones, and released when they have ended")
+    func removedInTheDepth() {
         let isReleased = Signal()
         let capture = Shared<Tracked?>(Tracked { isReleased.set() })
         let token = Shared<ObserverToken?>(nil)
         set.add { [set] value in
-            if value < 3 { set.notify(value + 1) } else { token.value?.remove() }
-            #expect(!isReleased.isSet)
+            if value < 5 { set.notify(value + 1) } else { #expect(token.value?.remove() == true) }
+            #expect(!isReleased.isSet, "a notification may still be reading it")
         }
-        token.value = set.add { [capture = capture.exchange(nil)] _ in _ = capture }
+        token.value = set.add { [log, capture = capture.exchange(nil)] in log.append("removed \($0 + capture!.value)") }
+        set.add { [log] in log.append("kept \($0)") }
 
-        set.notify(0)
+        set.notify(1)
 
+        #expect(log.entries == ["kept 5", "kept 4", "kept 3", "kept 2", "kept 1"])
         #expect(isReleased.isSet)
         set.removeAll()
+    }
+}
+
+/// The kinds of observers that differ in how much of the stack a call takes.
+enum DeepForm: String, CaseIterable, Codable, Sendable {
+    case closure, nonisolated, owner
+
+    /// Notifies so deep on a thread of its own; returns how many calls there were.
+    func depth(_ limit: Int, stackSize: Int) async -> Int {
+        let set = ObserverSet<Int>()
+        let calls = Shared(0)
+        // The observers' own frames are kept small: they are not what is measured.
+        switch self {
+        case .closure:
+            set.add { [unowned set] depth in
+                if depth < limit { set.notify(depth + 1) } else { calls.value = depth }
+            }
+        case .nonisolated:
+            set.addNonisolated { [unowned set] depth in
+                if depth < limit { set.notify(depth + 1) } else { calls.value = depth }
+            }
+        case .owner:
+            set.add(calls) { [unowned set] calls, depth in
+                if depth < limit { set.notify(depth + 1) } else { calls.value = depth }
+            }
+        }
+        await onThread(stackSize: stackSize) { set.notify(1) }
+        return calls.value
     }
 }

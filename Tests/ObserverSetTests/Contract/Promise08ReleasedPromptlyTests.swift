@@ -63,6 +63,9 @@ struct Promise08ReleasedPromptlyTests {
         #expect(Lifetimes.current.count == before)
     }
 
+    /// Scenario 21: the token outlives the set, and keeps no closure.
+    ///
+    /// Source: boost deletion_test.cpp (test_signal_deletion: both connections are "not connected").
     @Test("What an observer captured is released when the set dies", arguments: ObserverKind.held)
     func atTheSetsEnd(_ kind: ObserverKind) {
         weak var weakCapture: Tracked?
@@ -90,24 +93,41 @@ struct Promise08ReleasedPromptlyTests {
         registrations.forEach { $0.end() }
     }
 
-    @Test("A one-time observer is released by its call")
-    func once() {
-        let registration = addCapture(.once)
+    @Test(
+        "What a one-time observer captured is released by its call, and not before that has ended",
+        arguments: [ObserverKind.once, .ownerOnce])
+    func once(_ kind: ObserverKind) {
+        let intact = Counter()
+        let isReleased = Signal()
+        let capture = Shared<Tracked?>(Tracked { isReleased.set() })
+        let registration = kind.add(to: set) { [capture = capture.exchange(nil)] _ in
+            if capture?.isIntact == true { intact.increment() }
+        }
+        #expect(!isReleased.isSet)
 
         set.notify(1)
 
-        #expect(registration.capture == nil)
+        #expect(intact.value == 1)
+        #expect(isReleased.isSet)
+        registration.end()
     }
 
-    @Test("Ten thousand observers added and removed leave nothing behind")
-    func churn() {
+    /// Scenario 30: what a removed observer held.
+    ///
+    /// Source: Qt tst_qobject disconnectDoesNotLeakFunctor, contextDoesNotLeakFunctor.
+    @Test(
+        "Ten thousand observers added and removed leave nothing behind",
+        arguments: ObserverKind.held.filter(\.isInPlace))
+    func churn(_ kind: ObserverKind) {
         let before = Lifetimes.current.count
+        var kept = 0
         for _ in 0..<10_000 {
-            let registration = addCapture(.closure)
+            let registration = addCapture(kind)
             registration.token.remove()
-            #expect(registration.capture == nil)
+            if registration.capture != nil { kept += 1 }
         }
 
+        #expect(kept == 0)
         #expect(Lifetimes.current.count == before)
         #expect(storedSlots <= 64)
     }
@@ -132,29 +152,38 @@ struct Promise08ReleasedPromptlyTests {
         registration.end()
     }
 
-    @Test("What is removed during another thread's notification is released when that ends, and not before")
-    func duringAnotherThreadsPass() async {
+    /// Scenario 41, for what is removed meanwhile.
+    ///
+    /// Source: RxSwift Anomalies (testSeparationBetweenOnAndSubscriptionLocks).
+    @Test(
+        "What is removed during another thread's notification is not called, and released when that ends, and not before",
+        arguments: [1, 1_000])
+    func duringAnotherThreadsPass(_ count: Int) async {
         let isInside = Signal()
         let mayGoOn = Signal()
-        let registration = addCapture(.closure)
+        let lifetimes = Lifetimes()
         set.addOnce { _ in
             isInside.set()
             mayGoOn.wait()
+        }
+        let tokens = (0..<count).map { index in
+            set.add { [capture = Tracked(index, in: lifetimes)] _ in Issue.record("\(capture.value) was removed") }
         }
 
         await onThreads(2) { [set] thread in
             if thread == 0 {
                 set.notify(1)
-                #expect(registration.capture == nil)
+                #expect(lifetimes.count == 0)
             } else {
                 isInside.wait()
-                registration.token.remove()
-                #expect(registration.capture != nil)
+                for token in tokens { token.remove() }
+                #expect(lifetimes.count == count)
                 mayGoOn.set()
             }
         }
 
-        #expect(registration.capture == nil)
+        #expect(lifetimes.count == 0)
+        #expect(set.isEmpty)
     }
 
     @Test(
@@ -265,18 +294,24 @@ struct Promise08ReleasedPromptlyTests {
         #expect(storedSlots <= 128)
     }
 
-    @Test("Entries of dead owners among many living ones do not pile up either")
-    func deadOwnersAmongLiving() {
-        let living = (0..<1_000).map { Tracked($0) }
+    /// Scenario 18: nobody ever notifies.
+    ///
+    /// Source: SimpleTwoWayBindingIOS#12, cmux#7799 (registrations that stay until the next change).
+    @Test("Entries of dead owners among living ones do not pile up either", arguments: [100, 1_000])
+    func deadOwnersAmongLiving(_ count: Int) {
+        let captures = Lifetimes()
+        let living = (0..<count).map { Tracked($0) }
         for owner in living { set.add(owner) { _, _ in } }
+        var most = 0
 
         for _ in 0..<50_000 {
-            let owner = Tracked()
-            set.add(owner) { _, _ in }
+            set.add(Tracked()) { [capture = Tracked(in: captures)] _, _ in _ = capture }
+            most = max(most, captures.count)
         }
 
-        #expect(set.count == 1_000)
-        #expect(storedObservers <= 2 * living.count + 64)
+        #expect(set.count == count)
+        #expect(storedObservers <= 2 * count + 64)
+        #expect(most <= 2 * count + 64, "stored: at most twice the living, and a constant")
         withExtendedLifetime(living) {}
     }
 
@@ -294,19 +329,32 @@ struct Promise08ReleasedPromptlyTests {
         #expect(storedObservers == 0)
     }
 
-    @Test("What a dead owner's observer captured is released by the notification that meets it")
-    func captureOfADeadOwner() {
+    /// Scenario 16: the owner dies between two notifications.
+    ///
+    /// Source: boost track_test.cpp.
+    @Test(
+        "What a dead owner's observer captured is released by the notification that meets it, which does not call it",
+        arguments: [ObserverKind.owner, .ownerNonisolated, .ownerOnce])
+    func captureOfADeadOwner(_ kind: ObserverKind) {
+        let calls = Counter()
         weak var weakCapture: Tracked?
         do {
             let capture = Tracked()
             weakCapture = capture
-            set.add(Tracked()) { _, _ in _ = capture }
+            let registration = kind.add(to: set) { _ in
+                _ = capture
+                calls.increment()
+            }
+            if !kind.isOnce { set.notify(1) }
+            registration.end()
         }
         #expect(weakCapture != nil)
+        #expect(Lifetimes.current.count == 1, "the owner is gone; the capture is still in the set")
 
-        set.notify(1)
+        set.notify(2)
 
         #expect(weakCapture == nil)
+        #expect(calls.value == (kind.isOnce ? 0 : 1))
     }
 
     @Test("Entries without owners are not what pruning is for: they stay")

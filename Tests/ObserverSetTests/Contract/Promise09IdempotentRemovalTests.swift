@@ -6,57 +6,68 @@ import Testing
 struct Promise09IdempotentRemovalTests {
     private let set = ObserverSet<Int>()
 
-    @Test("The first removal returns true, every later one false", arguments: ObserverKind.allCases)
-    func repeated(_ kind: ObserverKind) {
+    @Test(
+        "The first removal, in any way, returns true, every later one false; nobody else is harmed",
+        arguments: Removal.ofEach(ObserverKind.allCases))
+    func repeated(_ kind: ObserverKind, _ removal: Removal) {
+        let calls = Counter()
         let registration = kind.add(to: set) { _ in }
         let token = registration.token
         #expect(token.isActive)
 
-        #expect(token.remove())
+        #expect(removal.perform(on: set, registration))
 
         #expect(!token.isActive)
-        #expect(!token.remove())
-        #expect(!set.remove(token))
         #expect(set.isEmpty)
+        set.add { _ in calls.increment() }
+        for _ in 0..<100 {
+            #expect(!token.remove())
+            #expect(!set.remove(token))
+        }
+        set.notify(1)
+        #expect(calls.value == 1)
+        #expect(set.count == 1)
         registration.end()
     }
 
-    @Test("Both ways to remove are one")
-    func bothWays() {
-        let first = set.add { _ in }
-        let second = set.add { _ in }
-
-        #expect(set.remove(first))
-        #expect(!first.remove())
-        #expect(second.remove())
-        #expect(!set.remove(second))
-    }
-
-    @Test("A copy of a token is the same token")
+    @Test("A copy of a token is the same token, before and after its removal, and no other is")
     func copies() {
         let token = set.add { _ in }
         let copy = token
+        let hash = token.hashValue
 
         #expect(copy == token)
-        #expect(copy.hashValue == token.hashValue)
+        #expect(copy.hashValue == hash)
+        #expect(set.add { _ in } != token)
+        #expect(ObserverSet<Int>().add { _ in } != token)
         #expect(copy.remove())
         #expect(!token.remove())
+        #expect(!token.isActive)
+        #expect(copy == token)
+        #expect(token.hashValue == hash)
     }
 
+    /// Scenario 22: many remove the same.
     @Test("Of sixteen threads that remove one observer, exactly one gets true", arguments: ObserverKind.allCases)
     func sixteenThreads(_ kind: ObserverKind) async {
-        let registrations = (0..<100).map { _ in kind.add(to: set) { _ in } }
+        let captures = Lifetimes()
+        let registrations = (0..<100).map { _ in
+            kind.add(to: set) { [capture = Tracked(in: captures)] _ in _ = capture }
+        }
         let successes = registrations.map { _ in Counter() }
 
         await onThreads(16) { [set] thread in
-            for (registration, success) in zip(registrations, successes) {
+            for (index, registration) in registrations.enumerated() {
                 let token = registration.token
-                if thread.isMultiple(of: 2) ? token.remove() : set.remove(token) { success.increment() }
+                if (thread + index).isMultiple(of: 2) ? token.remove() : set.remove(token) {
+                    successes[index].increment()
+                }
             }
         }
 
         #expect(successes.allSatisfy { $0.value == 1 })
         #expect(set.isEmpty)
+        #expect(captures.count == 0 || !ObserverKind.held.contains(kind))
         registrations.forEach { $0.end() }
     }
 
@@ -81,21 +92,25 @@ struct Promise09IdempotentRemovalTests {
         #expect(tokens.allSatisfy { !$0.remove() })
     }
 
-    @Test("A foreign token removes nothing")
+    /// Scenario 23: a token of another set.
+    ///
+    /// Source: ReactiveCocoa#2199, realm-object-store#580, KeyPath#141, Repeat#13, AXorcist#47.
+    @Test("A foreign token removes nothing, though it stands in the same place there")
     func foreign() {
-        let calls = Counter()
         let other = ObserverSet<Int>()
-        set.add { _ in calls.increment() }
-        let token = other.add { _ in calls.increment() }
+        let log = Log<String>()
+        let token = set.add { _ in log.append("set") }
+        let foreign = other.add { _ in log.append("other") }
 
-        #expect(!set.remove(token))
+        #expect(!set.remove(foreign))
+        #expect(!other.remove(token))
 
-        #expect(token.isActive)
-        #expect(set.count == 1)
+        #expect(token.isActive && foreign.isActive)
+        #expect(set.count == 1 && other.count == 1)
         set.notify(1)
         other.notify(1)
-        #expect(calls.value == 2)
-        #expect(other.remove(token))
+        #expect(log.entries == ["set", "other"])
+        #expect(other.remove(foreign))
     }
 
     @Test("A token of a set of other parameters removes nothing")
@@ -115,24 +130,38 @@ struct Promise09IdempotentRemovalTests {
         #expect(!set.remove(token))
         #expect(!set.remove(token))
         #expect(set.removeAll(ownedBy: Tracked()) == 0)
+        #expect(set.removeAll(ownedBy: set) == 0)
         set.removeAll()
         #expect(set.isEmpty)
     }
 
-    @Test("A stale token does not remove the observer that came after it")
-    func stale() {
-        let calls = Counter()
-        let stale = set.add { _ in }
-        #expect(stale.remove())
-        let token = set.add { _ in calls.increment() }
+    /// Scenario 23: a stale token.
+    ///
+    /// Source: ReactiveCocoa#2199, realm-object-store#580, KeyPath#141, Repeat#13, AXorcist#47; Foundation's NotificationCenter, which
+    /// used its keys again, so that a second removal took a newer observer.
+    @Test("A stale token does not remove the observer that came after it", arguments: ObserverKind.lasting)
+    func stale(_ kind: ObserverKind) async {
+        let log = Log<Int>()
+        for round in 0..<100 {
+            let old = kind.add(to: set) { _ in }
+            let stale = old.token
+            #expect(stale.remove())
+            let registration = kind.add(to: set) { _ in log.append(round) }
+            let token = registration.token
 
-        #expect(!stale.remove())
-        #expect(!set.remove(stale))
+            #expect(!stale.remove())
+            #expect(!set.remove(stale))
 
-        set.notify(1)
-        #expect(calls.value == 1)
-        #expect(token != stale)
-        #expect(token.remove())
+            #expect(token.isActive)
+            #expect(token != stale)
+            set.notify(round)
+            await set.settled()
+            #expect(token.remove())
+            old.end()
+            registration.end()
+        }
+
+        #expect(log.entries == Array(0..<100))
     }
 
     @Test("Stale tokens stay stale through growth, compaction and emptying")
@@ -143,37 +172,44 @@ struct Promise09IdempotentRemovalTests {
             if round.isMultiple(of: 3) { set.removeAll() } else { for token in tokens { #expect(token.remove()) } }
             stale += tokens
         }
-        let living = (0..<100).map { _ in set.add { _ in } }
+        set.removeAll()
+        set.removeAll()
+        let calls = Counter()
+        let living = (0..<100).map { _ in set.add { _ in calls.increment() } }
 
-        for token in stale { #expect(!token.remove()) }
+        for token in stale { #expect(!token.isActive && !token.remove()) }
+        set.notify(1)
 
+        #expect(calls.value == 100)
         #expect(set.count == 100)
         #expect(living.allSatisfy { $0.isActive })
         #expect(Set(stale + living).count == stale.count + living.count)
     }
 
-    @Test("Of two registrations of one owner, a token removes its own")
+    /// Scenario 40: one owner twice.
+    ///
+    /// Source: boost signals2 (disconnect_equal), Qt (uniqConnection). Each `add` is a registration of its own.
+    @Test("Of several registrations of one owner, the same method among them, a token removes its own")
     func sameOwnerTwice() {
-        let owner = Tracked()
         let log = Log<String>()
-        let first = set.add(owner) { _, _ in log.append("first") }
-        let second = set.add(owner) { _, _ in log.append("second") }
-
-        #expect(first != second)
-        #expect(first.remove())
+        let owner = PlainListener<Int> { log.append("method \($0)") }
+        let closures = ["first", "second"].map { name in set.add(owner) { _, value in log.append("\(name) \(value)") } }
+        let methods = (0..<2).map { _ in set.add(owner, PlainListener.hear) }
+        #expect(Set(closures + methods).count == 4)
+        #expect(set.count == 4)
 
         set.notify(1)
-        #expect(log.entries == ["second"])
-        #expect(second.isActive)
-    }
+        #expect(closures[0].remove())
+        #expect(methods[0].remove())
+        set.notify(2)
+        #expect(log.entries == ["first 1", "second 1", "method 1", "method 1", "second 2", "method 2"])
+        #expect((closures + methods).map(\.isActive) == [false, true, false, true])
 
-    @Test("Removing a one-time observer that has been called returns false")
-    func onceCalled() {
-        let token = set.addOnce { _ in }
-        set.notify(1)
-
-        #expect(!token.isActive)
-        #expect(!token.remove())
+        #expect(closures[1].remove())
+        #expect(methods[1].remove())
+        set.notify(3)
+        #expect(log.count == 6)
+        #expect(set.isEmpty)
     }
 
     @Test("A one-time observer that removes itself in its call finds it done")
@@ -183,7 +219,7 @@ struct Promise09IdempotentRemovalTests {
         token.value = set.addOnce { [set] _ in
             results.append(token.value?.isActive)
             results.append(token.value?.remove())
-            results.append(set.isEmpty)
+            results.append(set.isEmpty && set.count == 0)
         }
 
         set.notify(1)
@@ -192,48 +228,56 @@ struct Promise09IdempotentRemovalTests {
         token.value = nil
     }
 
-    @Test("Removing an owner's observers again removes nothing, and leaves the tokens of others alone")
+    @Test("Removing an owner's observers again removes nothing, nor does removing a stranger's")
     func ownerAgain() {
         let owner = Tracked()
-        let token = set.add(owner) { _, _ in }
-        let other = set.add { _ in }
+        let log = Log<Int>()
+        let tokens = (0..<1_000).map { index in set.add(owner) { _, _ in log.append(index) } }
+        let other = set.add { log.append($0) }
 
-        #expect(set.removeAll(ownedBy: owner) == 1)
+        set.notify(-1)
+        #expect(log.entries == Array(0..<1_000) + [-1])
+        #expect(set.removeAll(ownedBy: Tracked()) == 0)
+        #expect(set.removeAll(ownedBy: set) == 0)
+        #expect(set.removeAll(ownedBy: owner) == 1_000)
         #expect(set.removeAll(ownedBy: owner) == 0)
 
-        #expect(!token.remove())
+        #expect(tokens.allSatisfy { !$0.remove() })
         #expect(other.isActive)
         #expect(set.count == 1)
     }
 
-    @Test("A token of several removes all of them, once")
-    func combined() {
+    @Test("A token of several removes all of them, once, those that are left", arguments: [false, true])
+    func combined(isOneGone: Bool) {
         let other = ObserverSet<String>()
         let parts = [set.add { _ in }, other.add { _ in }, set.add { _ in }]
         let token = ObserverToken(parts)
 
-        parts[0].remove()
+        if isOneGone { parts[0].remove() }
         #expect(token.isActive)
         #expect(token.remove())
 
         #expect(!token.remove())
         #expect(!token.isActive)
-        #expect(set.isEmpty)
-        #expect(other.isEmpty)
-        #expect(!ObserverToken([]).remove())
+        #expect(parts.allSatisfy { !$0.isActive })
+        #expect(set.isEmpty && other.isEmpty)
     }
 
-    @Test("Of sixteen threads that remove a token of several, at least one gets true, and none afterwards")
-    func combinedBySixteenThreads() async {
-        let token = ObserverToken((0..<10).map { _ in set.add { _ in } })
-        let successes = Counter()
+    @Test("Of many threads that remove a token of several, exactly one gets true", arguments: [2, 16])
+    func combinedByThreads(_ count: Int) async {
+        let other = ObserverSet<Int>()
+        let tokens = (0..<10_000 / count).map { _ in ObserverToken([set.add { _ in }, other.add { _ in }]) }
+        let successes = tokens.map { _ in Counter() }
+        let gate = Gate(count)
 
-        await onThreads(16) { _ in
-            if token.remove() { successes.increment() }
+        await onThreads(count) { _ in
+            for (token, success) in zip(tokens, successes) {
+                gate.pass()
+                if token.remove() { success.increment() }
+            }
         }
 
-        #expect((1...10).contains(successes.value))
-        #expect(!token.remove())
-        #expect(set.isEmpty)
+        #expect(successes.allSatisfy { $0.value == 1 })
+        #expect(set.isEmpty && other.isEmpty)
     }
 }

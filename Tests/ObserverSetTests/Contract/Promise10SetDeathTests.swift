@@ -116,16 +116,21 @@ struct Promise10SetDeathTests {
 
     // MARK: Values in mailboxes
 
-    @Test(
-        "What was enqueued when the set died is still delivered", arguments: ObserverKind.hopping.filter { !$0.isOnce })
+    /// Scenario 37, what is not a removal: the set's end.
+    @Test("What was enqueued when the set died is still delivered", arguments: ObserverKind.lastingHopping)
     func enqueued(_ kind: ObserverKind) async {
         let log = Log<Int>()
+        let isDead = Signal()
         let registration: KeptRegistration
         do {
             let set = ObserverSet<Int>()
-            registration = kind.add(to: set) { log.append($0) }
+            registration = kind.add(to: set) { [capture = Tracked()] value in
+                isDead.wait()
+                if capture.isIntact { log.append(value) }
+            }
             for value in 0..<100 { set.notify(value) }
         }
+        isDead.set()
 
         await eventually { log.count == 100 }
         #expect(log.entries == Array(0..<100))
@@ -137,15 +142,18 @@ struct Promise10SetDeathTests {
     @Test("A one-time observer is called with what was enqueued for it when the set died")
     @MainActor func enqueuedForOneTimeObserver() async {
         let log = Log<Int>()
+        let token: ObserverToken
         do {
             let set = ObserverSet<Int>()
-            set.addOnce { @MainActor in log.append($0) }
+            token = set.addOnce { @MainActor in log.append($0) }
             join { for value in 0..<3 { set.notify(value) } }
         }
+        #expect(!token.isActive)
 
         // Behind what was enqueued for the main actor.
         await Task { @MainActor in }.value
         #expect(log.entries == [0])
+        #expect(!token.remove())
     }
 
     @Test("What was enqueued for an owner that died with the set is dropped")
@@ -193,34 +201,37 @@ struct Promise10SetDeathTests {
 
     // MARK: Afterwards
 
-    @Test("Tokens of a dead set are inert", arguments: ObserverKind.allCases)
-    func tokens(_ kind: ObserverKind) {
+    /// Scenario 21: the token outlives the set.
+    ///
+    /// Source: boost deletion_test.cpp (test_signal_deletion: both connections are "not connected").
+    @Test(
+        "A token does not keep its set alive, and is inert when that is gone, on any thread",
+        arguments: ObserverKind.allCases)
+    func tokens(_ kind: ObserverKind) async {
         let other = ObserverSet<Int>()
-        let registration = kind.add(to: ObserverSet<Int>()) { [calls] _ in calls.increment() }
+        weak var weakSet: ObserverSet<Int>?
+        let registration: KeptRegistration
+        do {
+            let set = ObserverSet<Int>()
+            weakSet = set
+            registration = kind.add(to: set) { [calls] _ in calls.increment() }
+            #expect(registration.token.isActive)
+        }
         let token = registration.token
+        #expect(weakSet == nil)
 
-        #expect(!token.isActive)
-        #expect(!token.remove())
-        #expect(!other.remove(token))
+        let answers = Log<Bool>()
+        await onThreads(4) { _ in
+            answers.append(token.isActive)
+            answers.append(token.remove())
+            answers.append(other.remove(token))
+        }
+
+        #expect(answers.entries == Array(repeating: false, count: 12))
         #expect(token.description.contains("inactive"))
         #expect(token == token)
         #expect(calls.value == 0)
         registration.end()
-    }
-
-    @Test("A token does not keep its set alive")
-    func tokenHoldsNoSet() {
-        weak var weakSet: ObserverSet<Int>?
-        let token: ObserverToken
-        do {
-            let set = ObserverSet<Int>()
-            weakSet = set
-            token = set.add { _ in }
-            #expect(token.isActive)
-        }
-
-        #expect(weakSet == nil)
-        #expect(!token.isActive)
     }
 
     @Test("A set without observers dies as well")

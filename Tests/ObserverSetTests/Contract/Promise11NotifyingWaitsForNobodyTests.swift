@@ -27,7 +27,7 @@ struct Promise11NotifyingWaitsForNobodyTests {
 
     @Test("Several threads notify while another one holds the lock")
     func severalThreads() async {
-        let registrations = ObserverKind.inPlace.filter { !$0.isOnce }.map(add)
+        let registrations = ObserverKind.lastingInPlace.map(add)
 
         await whileLocked { [set] in
             join {
@@ -179,13 +179,21 @@ struct Promise11NotifyingWaitsForNobodyTests {
         }
     }
 
-    @Test("Adding and removing do not wait for a notification")
-    func changesDoNotWait() async {
+    /// Scenario 41: a slow observer.
+    ///
+    /// Source: RxSwift Anomalies (testSeparationBetweenOnAndSubscriptionLocks).
+    @Test(
+        "While one thread is in an observer, others add, remove, count and notify",
+        arguments: ObserverKind.inPlace)
+    func changesDoNotWait(_ kind: ObserverKind) async {
         let isInside = Signal()
         let mayGoOn = Signal()
-        set.add { _ in
+        let hasLeft = Signal()
+        let registration = kind.add(to: set) { value in
+            guard value == 1 else { return }
             isInside.set()
             mayGoOn.wait()
+            hasLeft.set()
         }
 
         await onThreads(2) { [set] thread in
@@ -193,14 +201,19 @@ struct Promise11NotifyingWaitsForNobodyTests {
                 set.notify(1)
             } else {
                 isInside.wait()
+                for _ in 0..<100 { useInEveryWay(set) }
                 let tokens = (0..<1_000).map { _ in set.add { _ in } }
                 for token in tokens { #expect(token.remove()) }
+                #expect(set.count == (kind.isOnce ? 0 : 1))
                 set.removeAll()
+                #expect(!hasLeft.isSet)
                 mayGoOn.set()
             }
         }
 
+        #expect(hasLeft.isSet)
         #expect(set.isEmpty)
+        registration.end()
     }
 
     // MARK: -

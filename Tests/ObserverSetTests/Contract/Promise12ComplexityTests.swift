@@ -107,7 +107,7 @@ struct Promise12ComplexityTests {
         withExtendedLifetime(owners) {}
     }
 
-    @Test("A long queue of values is delivered in linear time", arguments: ObserverKind.hopping.filter { !$0.isOnce })
+    @Test("A long queue of values is delivered in linear time", arguments: ObserverKind.lastingHopping)
     func longQueue(_ kind: ObserverKind) async {
         let registration = kind.add(to: set) { [calls] _ in calls.increment() }
 

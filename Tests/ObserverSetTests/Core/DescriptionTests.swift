@@ -156,13 +156,13 @@ struct DescriptionTests {
 
     @Test("An adapted observer shows its own owner, isolation and place")
     func adapted() {
-        let lengths = Lengths(lines: ObserverSet<String>())
+        let words = ObserverSet<String>()
+        let lengths = Mapped(source: words) { (word: String) in word.count }
         let owner = Owner()
         let line = #line + 1
         lengths.add(on: DispatchQueue(label: "Q"), owner) { _, _ in }
 
-        #expect(
-            lengths.lines.debugDescription.hasSuffix("  Owner, on queue Q, registered at \(file):\(line)"))
+        #expect(words.debugDescription.hasSuffix("  Owner, on queue Q, registered at \(file):\(line)"))
     }
 
     @Test("A token shows the line that its set shows")
@@ -222,12 +222,4 @@ private actor Listener {
     }
 
     private func hear() {}
-}
-
-private struct Lengths: NotificationSource {
-    let lines: ObserverSet<String>
-
-    func register(_ observer: Observer<Int>) -> ObserverToken {
-        lines.register(observer.adapted { line in line.count })
-    }
 }

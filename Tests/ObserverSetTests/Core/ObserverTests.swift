@@ -224,7 +224,7 @@ struct ObserverTests {
         #expect(log.entries == stride(from: 0, to: 200, by: 2).map { "actor \($0)" })
     }
 
-    @Test("An adapted observer of the main actor is called in place there")
+    @Test("An adapted observer of the main actor is called in place there, and asynchronously from elsewhere")
     @MainActor
     func adaptedMainActor() async {
         Mapped(source: set) { (value: Int) in "\(value)" }.add { [log] text in
@@ -234,7 +234,8 @@ struct ObserverTests {
 
         set.notify(1)
         #expect(log.entries == ["1"])
-        await onThread { [set] in set.notify(2) }
+        join { [set] in set.notify(2) }
+        #expect(log.entries == ["1"])
         await set.settled()
 
         #expect(log.entries == ["1", "2"])
@@ -278,12 +279,10 @@ struct ObserverTests {
 
     @Test(
         "An observer registered in two sets sees both in the order of the notifications",
-        arguments: Hop.allCases)
-    func oneMailbox(hop: Hop) async {
+        arguments: ObserverKind.lastingHopping)
+    func oneMailbox(_ kind: ObserverKind) async {
         let (left, right) = (ObserverSet<Int>(), ObserverSet<String>())
-        let both = Either(left: left, right: right)
-        let actor = Listener(log)
-        hop.add(to: both, actor: actor, log: log)
+        let registration = kind.add(to: Either(left: left, right: right)) { [log] in log.append($0) }
 
         await onThread {
             for value in 0..<500 {
@@ -295,6 +294,7 @@ struct ObserverTests {
         await right.settled()
 
         #expect(log.entries == (0..<500).flatMap { ["left \($0)", "right \($0)"] })
+        registration.end()
     }
 
     @Test("The token of an observer in two sets ends both, and what waits")
@@ -352,18 +352,26 @@ struct ObserverTests {
             #expect(left.isEmpty && right.isEmpty)
         }
     }
-}
 
-/// The kinds of observers that have a mailbox.
-enum Hop: CaseIterable, Sendable {
-    case queue, actor, mainActor
+    /// Scenario 40 for an observer that was made once and registered twice.
+    ///
+    /// Source: boost signals2 (disconnect_equal), Qt (uniqConnection). Each `add` is a registration of its own.
+    @Test("The same observer registered twice is called twice, and removing one registration leaves the other")
+    func sameObserverTwice() async {
+        let kept = KeptObserver<Int>()
+        let log = Log<Int>()
+        kept.add(on: DispatchQueue(label: "Q")) { log.append($0) }
+        let tokens = (0..<2).compactMap { _ in kept.observer.value.map { set.register($0) } }
 
-    fileprivate func add(to source: Either, actor: Listener, log: Log<String>) {
-        switch self {
-        case .queue: source.add(on: DispatchQueue(label: "Q")) { [log] in log.append($0) }
-        case .actor: source.add(actor) { actor, text in actor.note(text) }
-        case .mainActor: source.add { @MainActor text in log.append(text) }
-        }
+        set.notify(1)
+        await set.settled()
+        #expect(log.entries == [1, 1])
+        #expect(tokens[0].remove())
+        set.notify(2)
+        await set.settled()
+
+        #expect(log.entries == [1, 1, 2])
+        #expect(set.count == 1)
     }
 }
 
@@ -373,21 +381,6 @@ private struct Forwarding<Parameters: Sendable>: NotificationSource {
 
     func register(_ observer: Observer<Parameters>) -> ObserverToken {
         source.register(observer)
-    }
-}
-
-/// Passes observers on, adapted.
-private struct Mapped<Input: Sendable, Parameters: Sendable>: NotificationSource {
-    let source: any NotificationSource<Input>
-    let transform: @Sendable (Input) -> Parameters?
-
-    init(source: any NotificationSource<Input>, _ transform: @escaping @Sendable (Input) -> Parameters?) {
-        self.source = source
-        self.transform = transform
-    }
-
-    func register(_ observer: Observer<Parameters>) -> ObserverToken {
-        source.register(observer.adapted(transform))
     }
 }
 
@@ -430,7 +423,6 @@ private actor Listener {
         self.log = log
     }
 
-    func note(_ text: String) { log.append(text) }
     func hear(_ value: Int) { log.append("actor \(value)") }
 }
 

@@ -9,31 +9,6 @@ struct ObserverTokenTests {
 
     // MARK: Identity
 
-    @Test("A token equals its copies and no other token")
-    func equality() {
-        let first = set.add { _ in }
-        let second = set.add { _ in }
-        let copy = first
-
-        #expect(first == copy)
-        #expect(first.hashValue == copy.hashValue)
-        #expect(first != second)
-        #expect(ObserverSet<Int>().add { _ in } != first)
-    }
-
-    @Test("Removing a registration changes nothing about its tokens' identity")
-    func equalityAfterRemoval() {
-        let token = set.add { _ in }
-        let copy = token
-        let hash = token.hashValue
-
-        #expect(copy.remove())
-
-        #expect(token == copy)
-        #expect(token.hashValue == hash)
-        #expect(!token.isActive)
-    }
-
     @Test("Tokens of ten thousand registrations, of several sets, are all different")
     func uniqueness() {
         let sets = (0..<10).map { _ in ObserverSet<Int>() }
@@ -76,51 +51,6 @@ struct ObserverTokenTests {
     }
 
     // MARK: Activity
-
-    @Test("A token is active until it is removed", arguments: InPlaceForm.allCases)
-    func activeUntilRemoved(form: InPlaceForm) {
-        let owner = Tracked()
-        let token = form.add(to: set, owner: owner) { _ in }
-        #expect(token.isActive)
-
-        #expect(token.remove())
-
-        #expect(!token.isActive)
-    }
-
-    @Test("A token is active until its owner dies")
-    func activeUntilTheOwnerDies() {
-        var owner: Tracked? = Tracked()
-        let token = set.add(owner!) { _, _ in }
-        #expect(token.isActive)
-
-        owner = nil
-
-        #expect(owner == nil)
-        #expect(!token.isActive)
-    }
-
-    @Test("A token is active until its set dies")
-    func activeUntilTheSetDies() {
-        var set: ObserverSet<Int>? = ObserverSet()
-        let token = set!.add { _ in }
-        #expect(token.isActive)
-
-        set = nil
-
-        #expect(set == nil)
-        #expect(!token.isActive)
-    }
-
-    @Test("Dropping a token removes nothing")
-    func inert() {
-        let log = Log<Int>()
-        do { _ = set.add { log.append($0) } }
-
-        set.notify(1)
-
-        #expect(log.entries == [1])
-    }
 
     @Test("A token removes its observer and no other, wherever it stands", arguments: [1, 2, 31, 32, 33, 1_000])
     func removesItsOwn(count: Int) {
@@ -174,36 +104,6 @@ struct ObserverTokenTests {
 
     // MARK: Keeping nothing alive
 
-    @Test("A token keeps neither the set nor the owner nor the closure alive")
-    func keepsNothing() {
-        weak var weakSet: ObserverSet<Int>?
-        weak var weakOwner: Tracked?
-        weak var weakCapture: Tracked?
-        let token: ObserverToken
-        do {
-            let (set, owner, capture) = (ObserverSet<Int>(), Tracked(), Tracked())
-            (weakSet, weakOwner, weakCapture) = (set, owner, capture)
-            token = set.add(owner) { [capture] _, _ in _ = capture }
-            #expect(token.isActive)
-        }
-
-        #expect(weakSet == nil)
-        #expect(weakOwner == nil)
-        #expect(weakCapture == nil)
-        #expect(!token.isActive)
-    }
-
-    @Test("A token that was removed keeps no closure alive, though its set lives on")
-    func keepsNoClosure() {
-        let token = set.add { [capture = Tracked()] _ in _ = capture }
-        #expect(Lifetimes.current.count == 1)
-
-        token.remove()
-
-        #expect(Lifetimes.current.count == 0)
-        #expect(!token.isActive)
-    }
-
     @Test("A closure may hold its own token, and goes with its set all the same")
     func closureHoldsItsToken() {
         do {
@@ -244,46 +144,6 @@ struct ObserverTokenTests {
         parts[1].remove()
         #expect(!token.isActive)
         #expect(!token.remove())
-    }
-
-    @Test("A token of several removes all of them, once")
-    func combinedRemovesAll() {
-        let other = ObserverSet<String>()
-        let parts = [set.add { _ in }, other.add { _ in }, set.add { _ in }]
-        let token = ObserverToken(parts)
-
-        #expect(token.remove())
-        #expect(!token.remove())
-
-        #expect(parts.allSatisfy { !$0.isActive })
-        #expect(set.isEmpty && other.isEmpty)
-    }
-
-    @Test("A token of several says that it removed something if any part still was")
-    func combinedRemovesTheRest() {
-        let parts = [set.add { _ in }, set.add { _ in }]
-        let token = ObserverToken(parts)
-        parts[0].remove()
-
-        #expect(token.remove())
-
-        #expect(!parts[1].isActive)
-    }
-
-    @Test("Of two threads that remove a token of several, one is told that it did")
-    func combinedRemovedByTwo() async {
-        let other = ObserverSet<Int>()
-        let tokens = (0..<5_000).map { _ in ObserverToken([set.add { _ in }, other.add { _ in }]) }
-        let removals = Atomic<Int>(0)
-
-        await race(times: tokens.count) { round in
-            if tokens[round].remove() { removals.add(1, ordering: .relaxed) }
-        } _: { round in
-            if tokens[round].remove() { removals.add(1, ordering: .relaxed) }
-        }
-
-        #expect(removals.load(ordering: .relaxed) == tokens.count)
-        #expect(set.isEmpty && other.isEmpty)
     }
 
     @Test("A token of none is inactive")

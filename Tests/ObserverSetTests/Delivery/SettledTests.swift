@@ -48,7 +48,7 @@ struct SettledTests {
         for value in 0..<100 { set.notify(value) }
         await set.settled()
 
-        let repeating = ObserverKind.hopping.filter { !$0.isOnce }.count
+        let repeating = ObserverKind.lastingHopping.count
         #expect(log.count == 100 * repeating + (ObserverKind.hopping.count - repeating))
         registrations.forEach { $0.end() }
     }
@@ -301,7 +301,7 @@ struct SettledTests {
         #expect(await waiting.value == [1])
     }
 
-    @Test("Many tasks may wait while many threads notify", arguments: ObserverKind.hopping.filter { !$0.isOnce })
+    @Test("Many tasks may wait while many threads notify", arguments: ObserverKind.lastingHopping)
     func manyTasks(_ kind: ObserverKind) async {
         let delivered = Counter()
         let registration = kind.add(to: set) { _ in delivered.increment() }

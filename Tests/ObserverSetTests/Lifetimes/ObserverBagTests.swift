@@ -268,22 +268,27 @@ struct ObserverBagTests {
     // MARK: Inside a notification
 
     /// Scenario 27: a bag dies in a callback.
-    @Test("A bag that dies inside an observer ends that pass for its observers", arguments: InPlaceForm.allCases)
-    func deathInsideObserver(_ form: InPlaceForm) {
+    @Test(
+        "A bag that dies inside an observer ends that pass for its observers", arguments: ObserverKind.lastingInPlace)
+    func deathInsideObserver(_ kind: ObserverKind) {
         let bag = Shared<ObserverBag?>(ObserverBag())
-        let owner = Tracked()
-        form.add(to: set, owner: owner) { [log] in log.append("earlier \($0)") }.store(in: bag.value!)
-        form.add(to: set, owner: owner) { [log] in
-            log.append("ender \($0)")
-            bag.value = nil
-        }.store(in: bag.value!)
-        form.add(to: set, owner: owner) { [log] in log.append("later \($0)") }.store(in: bag.value!)
-        form.add(to: set, owner: owner) { [log] in log.append("other \($0)") }
+        let registrations = [
+            kind.add(to: set) { [log] in log.append("earlier \($0)") },
+            kind.add(to: set) { [log] in
+                log.append("ender \($0)")
+                bag.value = nil
+            },
+            kind.add(to: set) { [log] in log.append("later \($0)") },
+        ]
+        for registration in registrations { registration.token.store(in: bag.value!) }
+        let other = kind.add(to: set) { [log] in log.append("other \($0)") }
 
         set.notify(1)
         set.notify(2)
 
         #expect(log.entries == ["earlier 1", "ender 1", "other 1", "other 2"])
+        registrations.forEach { $0.end() }
+        other.end()
     }
 
     /// Scenario 27: a bag dies on another thread during a notification.

@@ -4,7 +4,7 @@ import Testing
 
 /// Every way in which an observer can be added.
 enum ObserverKind: CaseIterable, Sendable {
-    case closure, nonisolated, once
+    case closure, nonisolated, once, adapted
     case owner, ownerMethod, ownerNonisolated, ownerOnce
     case mainActor, mainActorOwner, mainActorMethod, mainActorOnce
     case actor, actorOwner
@@ -16,6 +16,9 @@ enum ObserverKind: CaseIterable, Sendable {
     static let hopping = allCases.filter { !$0.isInPlace }
     /// Called again and again.
     static let lasting = allCases.filter { !$0.isOnce }
+    static let lastingInPlace = inPlace.filter { !$0.isOnce }
+    static let lastingHopping = hopping.filter { !$0.isOnce }
+    static let ofTheMainActor: [ObserverKind] = [.mainActor, .mainActorOwner, .mainActorMethod, .mainActorOnce]
     /// Gone when their owner is.
     static let owned = allCases.filter(\.hasOwner)
     /// Held by nobody but the set. (A method is held by its owner.)
@@ -23,7 +26,7 @@ enum ObserverKind: CaseIterable, Sendable {
 
     var isInPlace: Bool {
         switch self {
-        case .closure, .nonisolated, .once, .owner, .ownerMethod, .ownerNonisolated, .ownerOnce: true
+        case .closure, .nonisolated, .once, .adapted, .owner, .ownerMethod, .ownerNonisolated, .ownerOnce: true
         default: false
         }
     }
@@ -45,30 +48,32 @@ enum ObserverKind: CaseIterable, Sendable {
 
     /// Adds an observer of this kind that calls `call`.
     func add<Parameters>(
-        to set: ObserverSet<Parameters>, _ call: @escaping @Sendable (Parameters) -> Void
+        to source: some NotificationSource<Parameters>, _ call: @escaping @Sendable (Parameters) -> Void
     ) -> KeptRegistration {
         let listener = PlainListener(self == .ownerMethod ? call : { _ in })
         let onMain = MainActorListener(call)
         let keeper = Keeper()
         return switch self {
-        case .closure: KeptRegistration(set.add { call($0) })
-        case .nonisolated: KeptRegistration(set.addNonisolated { call($0) })
-        case .once: KeptRegistration(set.addOnce { call($0) })
-        case .owner: KeptRegistration(set.add(listener) { _, value in call(value) }, listener)
-        case .ownerMethod: KeptRegistration(set.add(listener, PlainListener.hear), listener)
-        case .ownerNonisolated: KeptRegistration(set.addNonisolated(listener) { _, value in call(value) }, listener)
-        case .ownerOnce: KeptRegistration(set.addOnce(listener) { _, value in call(value) }, listener)
-        case .mainActor: KeptRegistration(set.add { @MainActor in call($0) })
-        case .mainActorOwner: KeptRegistration(set.add(listener) { @MainActor _, value in call(value) }, listener)
-        case .mainActorMethod: KeptRegistration(set.add(onMain, MainActorListener.hear), onMain)
-        case .mainActorOnce: KeptRegistration(set.addOnce { @MainActor in call($0) })
-        case .actor: KeptRegistration(set.add { @Elsewhere in call($0) })
+        case .closure: KeptRegistration(source.add { call($0) })
+        case .nonisolated: KeptRegistration(source.addNonisolated { call($0) })
+        case .once: KeptRegistration(source.addOnce { call($0) })
+        case .adapted:
+            KeptRegistration(Mapped(source: source) { (parameters: Parameters) in parameters }.add { call($0) })
+        case .owner: KeptRegistration(source.add(listener) { _, value in call(value) }, listener)
+        case .ownerMethod: KeptRegistration(source.add(listener, PlainListener.hear), listener)
+        case .ownerNonisolated: KeptRegistration(source.addNonisolated(listener) { _, value in call(value) }, listener)
+        case .ownerOnce: KeptRegistration(source.addOnce(listener) { _, value in call(value) }, listener)
+        case .mainActor: KeptRegistration(source.add { @MainActor in call($0) })
+        case .mainActorOwner: KeptRegistration(source.add(listener) { @MainActor _, value in call(value) }, listener)
+        case .mainActorMethod: KeptRegistration(source.add(onMain, MainActorListener.hear), onMain)
+        case .mainActorOnce: KeptRegistration(source.addOnce { @MainActor in call($0) })
+        case .actor: KeptRegistration(source.add { @Elsewhere in call($0) })
         case .actorOwner:
-            KeptRegistration(set.add(keeper) { (_: isolated Keeper, value) in call(value) }, keeper)
-        case .queue: KeptRegistration(set.add(on: DispatchQueue(label: "observer")) { call($0) })
+            KeptRegistration(source.add(keeper) { (_: isolated Keeper, value) in call(value) }, keeper)
+        case .queue: KeptRegistration(source.add(on: DispatchQueue(label: "observer")) { call($0) })
         case .queueOwner:
             KeptRegistration(
-                set.add(on: DispatchQueue(label: "observer"), listener) { _, value in call(value) }, listener)
+                source.add(on: DispatchQueue(label: "observer"), listener) { _, value in call(value) }, listener)
         }
     }
 }

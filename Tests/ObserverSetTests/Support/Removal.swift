@@ -1,0 +1,24 @@
+import ObserverSet
+
+/// The ways to remove an observer.
+enum Removal: CaseIterable, Sendable {
+    case byToken, bySet, byOwner, all
+
+    /// Each of these kinds, with each way that there is to remove it.
+    static func ofEach(_ kinds: [ObserverKind]) -> [(ObserverKind, Removal)] {
+        kinds.flatMap { kind in allCases.filter { $0 != .byOwner || kind.hasOwner }.map { (kind, $0) } }
+    }
+
+    /// Returns whether the registration is gone, and was there before.
+    func perform(on set: ObserverSet<Int>, _ registration: KeptRegistration) -> Bool {
+        let token = registration.token
+        guard token.isActive else { return false }
+        switch self {
+        case .byToken: guard token.remove() else { return false }
+        case .bySet: guard set.remove(token) else { return false }
+        case .byOwner: guard let owner = registration.owner, set.removeAll(ownedBy: owner) == 1 else { return false }
+        case .all: set.removeAll()
+        }
+        return !token.isActive
+    }
+}

@@ -1,0 +1,26 @@
+import ObserverSet
+
+/// Passes observers on to another source, adapted.
+struct Mapped<Input: Sendable, Parameters: Sendable>: NotificationSource {
+    let source: any NotificationSource<Input>
+    let transform: @Sendable (Input) -> Parameters?
+
+    init(source: any NotificationSource<Input>, _ transform: @escaping @Sendable (Input) -> Parameters?) {
+        self.source = source
+        self.transform = transform
+    }
+
+    func register(_ observer: Observer<Parameters>) -> ObserverToken {
+        source.register(observer.adapted(transform))
+    }
+}
+
+/// Keeps the observer that it is asked to register.
+final class KeptObserver<Parameters: Sendable>: NotificationSource {
+    let observer = Shared<Observer<Parameters>?>(nil)
+
+    func register(_ observer: Observer<Parameters>) -> ObserverToken {
+        self.observer.value = observer
+        return ObserverToken([])
+    }
+}
