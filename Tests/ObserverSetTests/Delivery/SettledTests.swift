@@ -156,7 +156,7 @@ struct SettledTests {
 
     @Test("It waits for the call of an observer that is removed while it looks for the observers")
     func removedDuringTheLook() async {
-        for _ in 0..<200 {
+        for _ in 0..<many(400) {
             let set = ObserverSet<Int>()
             let isInside = Signal()
             let mayEnd = Signal()
