@@ -27,7 +27,7 @@ struct Shop: Sendable {
 
     init(_ events: EventPublisher = .default) {
         events.observers(of: OrderPlaced.self).add(self) { badge, order in badge.open.insert(order.number) }
-        events.observers(of: OrderShipped.self).add(self, Badge.close)
+        events.observers(of: OrderShipped.self).add(method: Badge.close, of: self)
     }
 
     private func close(_ order: OrderShipped) {

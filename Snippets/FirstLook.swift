@@ -10,7 +10,7 @@ import ObserverSet
 @MainActor final class PlaylistView {
     init(_ playlist: Playlist) {
         playlist.itemAdded.add(self) { view, item in view.show("\(item.name) at \(item.index)") }
-        playlist.cleared.add(self, PlaylistView.clear)  // weakly held: no removal needed, ever
+        playlist.cleared.add(method: PlaylistView.clear, of: self)  // weakly held: no removal needed, ever
     }
     func show(_ text: String) { print(text) }
     func clear() { print("nothing to play") }
@@ -48,7 +48,7 @@ let logger = Logger()
 let history = History()
 await history.follow(playlist)
 
-player.titleChanged.add(logger, Logger.log)
+player.titleChanged.add(method: Logger.log, of: logger)
 player.titleChanged.addOnce { title in print("first: \(title)") }
 player.titleChanged.addNonisolated { title in print("on the notifying thread: \(title)") }
 player.titleChanged.add(on: .global()) { title in print("on a queue: \(title)") }

@@ -75,9 +75,9 @@ actor WordIndex {
     private var shown = 0
 
     init(_ document: Document) {
-        document.opened.add(self, ProgressView.begin)
-        document.progressed.add(self, ProgressView.update)
-        document.closed.add(self, ProgressView.end)
+        document.opened.add(method: ProgressView.begin, of: self)
+        document.progressed.add(method: ProgressView.update, of: self)
+        document.closed.add(method: ProgressView.end, of: self)
     }
 
     private func begin(_ name: String) { print("Reading \(name)") }

@@ -37,9 +37,9 @@ final class Librarian {
     private var shelved = 0
 
     init(_ library: Library) {
-        library.bookAdded.add(self, Librarian.shelve)
+        library.bookAdded.add(method: Librarian.shelve, of: self)
         library.bookMoved.add(self) { _, move in print("  \(move.title) moved from \(move.from) to \(move.to)") }
-        library.closed.add(self, Librarian.goHome)
+        library.closed.add(method: Librarian.goHome, of: self)
     }
 
     private func shelve(_ book: Book) {

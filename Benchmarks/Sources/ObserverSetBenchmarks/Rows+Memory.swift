@@ -142,7 +142,7 @@ extension MemoryRows {
     @inline(never)
     private static func methods(_ owners: [Owner]) -> ObserverSet<Int> {
         let set = ObserverSet<Int>()
-        for owner in owners { set.add(owner, Owner.receive) }
+        for owner in owners { set.add(method: Owner.receive, of: owner) }
         return set
     }
 }

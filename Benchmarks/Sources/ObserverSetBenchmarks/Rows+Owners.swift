@@ -34,7 +34,7 @@ enum OwnerRows {
     private static func methods(_ count: Int, _ plan: Plan) -> Sampler {
         let set = ObserverSet<Int>()
         let owners = (0..<count).map { _ in Owner() }
-        for owner in owners { set.add(owner, Owner.receive) }
+        for owner in owners { set.add(method: Owner.receive, of: owner) }
         return keeping(owners, NotifyRows.notifying(set, plan))
     }
 

@@ -6,10 +6,13 @@
 extension NotificationSource {
     /// Adds an observer without an owner, which runs where it was formed.
     ///
-    /// A closure literal belongs to the actor that its surroundings are isolated to, as with `Task { }` (to an actor's
-    /// instance, as there, only if it captures the actor, and not weakly); elsewhere to none. On that actor it is called
-    /// synchronously, in place; when the notification comes from anywhere else it is called on the actor, in the order
-    /// of the notifications. An observer that belongs to no actor is called on the notifying thread.
+    /// A closure literal belongs to the actor that its surroundings are isolated to, as with `Task { }`; elsewhere to
+    /// none. What an actor's instance adds for itself runs on that actor too, whatever its closure captures. On its actor
+    /// the observer is called synchronously, in place; when the notification comes from anywhere else it is called on the
+    /// actor, in the order of the notifications. An observer that belongs to no actor is called on the notifying thread.
+    ///
+    /// An actor's instance is held weakly. If its observer says nothing of an isolation, and the actor is gone, it is
+    /// called on the notifying thread, like any that belongs to no actor.
     ///
     /// The observer lives as long as the source does, or until its token is removed. Capture weakly what should be able
     /// to die before, or use the form with an owner.
@@ -23,6 +26,7 @@ extension NotificationSource {
     ///
     /// - Parameters:
     ///   - observer: What to call.
+    ///   - isolation: The caller's own, filled in by the compiler.
     ///   - fileID: Where the registration stands, for descriptions.
     ///   - line: Where the registration stands, for descriptions.
     /// - Returns: A token that ends the registration. Dropping it ends nothing.
@@ -31,11 +35,11 @@ extension NotificationSource {
     @inlinable
     public func add(
         @_inheritActorContext _ observer: @escaping @isolated(any) @Sendable (Parameters) -> Void,
-        fileID: StaticString = #fileID, line: UInt = #line
+        isolation: isolated (any Actor)? = #isolation, fileID: StaticString = #fileID, line: UInt = #line
     ) -> ObserverToken {
         register(
             Observer(
-                isolatedTo: observer.isolation, call: Isolation.removed(from: observer),
+                isolatedTo: observer.isolation, addedOn: isolation, call: Isolation.removed(from: observer),
                 site: Site(fileID: fileID, line: line)))
     }
 
@@ -48,12 +52,13 @@ extension NotificationSource {
     /// playlist.itemAdded.add(view) { view, item in view.insert(item.name, at: item.index) }
     /// ```
     ///
-    /// For isolation, order and threads see ``add(_:fileID:line:)``. The last reference to the owner may be the one
+    /// For isolation, order and threads see ``add(_:isolation:fileID:line:)``. The last reference to the owner may be the one
     /// held for its call, or for a moment by `count` and its kin; its `deinit` then runs on that thread.
     ///
     /// - Parameters:
     ///   - owner: Whom the observer belongs to.
     ///   - observer: What to call with the owner.
+    ///   - isolation: The caller's own, filled in by the compiler.
     ///   - fileID: Where the registration stands, for descriptions.
     ///   - line: Where the registration stands, for descriptions.
     /// - Returns: A token that ends the registration before its owner does.
@@ -63,18 +68,18 @@ extension NotificationSource {
     public func add<Owner: AnyObject & Sendable>(
         _ owner: Owner,
         @_inheritActorContext _ observer: @escaping @isolated(any) @Sendable (Owner, Parameters) -> Void,
-        fileID: StaticString = #fileID, line: UInt = #line
+        isolation: isolated (any Actor)? = #isolation, fileID: StaticString = #fileID, line: UInt = #line
     ) -> ObserverToken {
         register(
             Observer(
-                owner: owner, isolatedTo: observer.isolation, call: Isolation.removed(from: observer),
-                site: Site(fileID: fileID, line: line)))
+                owner: owner, isolatedTo: observer.isolation, addedOn: isolation,
+                call: Isolation.removed(from: observer), site: Site(fileID: fileID, line: line)))
     }
 
     /// Adds a method of an owner as an observer, which lives as long as the owner and runs where its class does.
     ///
     /// ```swift
-    /// document.titleChanged.add(self, Window.setTitle)        // func setTitle(_ title: String)
+    /// document.titleChanged.add(method: Window.setTitle, of: self)        // func setTitle(_ title: String)
     /// ```
     ///
     /// Short, and a little slower than a closure that calls the method: Swift applies the method to the owner anew for each
@@ -86,8 +91,8 @@ extension NotificationSource {
     /// `nonisolated` in a class that belongs to an actor runs on that actor all the same.
     ///
     /// - Parameters:
-    ///   - owner: Whose method it is; held weakly.
     ///   - method: The method, unapplied.
+    ///   - owner: Whose method it is; held weakly.
     ///   - fileID: Where the registration stands, for descriptions.
     ///   - line: Where the registration stands, for descriptions.
     /// - Returns: A token that ends the registration before its owner does.
@@ -95,13 +100,13 @@ extension NotificationSource {
     @discardableResult
     @inlinable
     public func add<Owner: AnyObject & Sendable>(
-        _ owner: Owner,
-        _ method: @escaping @Sendable (Owner) -> @isolated(any) @Sendable (Parameters) -> Void,
+        method: @escaping @Sendable (Owner) -> @isolated(any) @Sendable (Parameters) -> Void,
+        of owner: Owner,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> ObserverToken {
         register(
             Observer(
-                owner: owner, isolatedTo: method(owner).isolation,
+                owner: owner, isolatedTo: method(owner).isolation, addedOn: nil,
                 call: { owner, parameters in Isolation.removed(from: method(owner))(parameters) },
                 site: Site(fileID: fileID, line: line)))
     }
@@ -110,15 +115,15 @@ extension NotificationSource {
     /// tuple.
     ///
     /// ```swift
-    /// playlist.cleared.add(self, PlaylistView.clear)          // func clear()
-    /// table.moved.add(self, TableView.moveRow)                // func moveRow(_ from: Int, _ to: Int)
+    /// playlist.cleared.add(method: PlaylistView.clear, of: self)          // func clear()
+    /// table.moved.add(method: TableView.moveRow, of: self)                // func moveRow(_ from: Int, _ to: Int)
     /// ```
     ///
     /// Otherwise the same as the form for one parameter.
     ///
     /// - Parameters:
-    ///   - owner: Whose method it is; held weakly.
     ///   - method: The method, unapplied.
+    ///   - owner: Whose method it is; held weakly.
     ///   - fileID: Where the registration stands, for descriptions.
     ///   - line: Where the registration stands, for descriptions.
     /// - Returns: A token that ends the registration before its owner does.
@@ -127,13 +132,13 @@ extension NotificationSource {
     @_disfavoredOverload
     @inlinable
     public func add<Owner: AnyObject & Sendable, each P>(
-        _ owner: Owner,
-        _ method: @escaping @Sendable (Owner) -> @isolated(any) @Sendable (repeat each P) -> Void,
+        method: @escaping @Sendable (Owner) -> @isolated(any) @Sendable (repeat each P) -> Void,
+        of owner: Owner,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> ObserverToken where Parameters == (repeat each P) {
         register(
             Observer(
-                owner: owner, isolatedTo: method(owner).isolation,
+                owner: owner, isolatedTo: method(owner).isolation, addedOn: nil,
                 call: { owner, parameters in Isolation.removed(fromMethod: method(owner))(repeat each parameters) },
                 site: Site(fileID: fileID, line: line)))
     }
@@ -168,7 +173,7 @@ extension NotificationSource {
     ) -> ObserverToken {
         register(
             Observer(
-                owner: owner, isolatedTo: owner, call: Isolation.removed(from: observer),
+                owner: owner, isolatedTo: owner, addedOn: nil, call: Isolation.removed(from: observer),
                 site: Site(fileID: fileID, line: line)))
     }
 

@@ -3,7 +3,7 @@ import Synchronization
 extension NotificationSource {
     /// Adds an observer that is called at most once, whatever the threads do, and then removed.
     ///
-    /// Where it is called, and what it may do, is the same as with ``add(_:fileID:line:)``. It is removed as it is
+    /// Where it is called, and what it may do, is the same as with ``add(_:isolation:fileID:line:)``. It is removed as it is
     /// called: inside the call it is no longer counted, and its token is inactive. Either it is called or a call of
     /// `remove()` returns true, never both. (Its one call takes the set's lock for a moment, to remove it.)
     ///
@@ -13,6 +13,7 @@ extension NotificationSource {
     ///
     /// - Parameters:
     ///   - observer: What to call.
+    ///   - isolation: The caller's own, filled in by the compiler.
     ///   - fileID: Where the registration stands, for descriptions.
     ///   - line: Where the registration stands, for descriptions.
     /// - Returns: A token that ends the registration before it has been called.
@@ -20,24 +21,24 @@ extension NotificationSource {
     @discardableResult
     public func addOnce(
         @_inheritActorContext _ observer: @escaping @isolated(any) @Sendable (Parameters) -> Void,
-        fileID: StaticString = #fileID, line: UInt = #line
+        isolation: isolated (any Actor)? = #isolation, fileID: StaticString = #fileID, line: UInt = #line
     ) -> ObserverToken {
-        let once = Once()
         let call = Isolation.removed(from: observer)
-        return once.arm(
-            with: register(
-                Observer(
-                    isolatedTo: observer.isolation, call: { if once.fire() { call($0) } },
-                    site: Site(fileID: fileID, line: line))))
+        return registerOnce { once in
+            Observer(
+                isolatedTo: observer.isolation, addedOn: isolation, call: { if once.fire() { call($0) } },
+                site: Site(fileID: fileID, line: line))
+        }
     }
 
     /// Adds an observer that is called at most once, if its owner lives to see it.
     ///
-    /// See ``addOnce(_:fileID:line:)``, and the form of `add` with an owner.
+    /// See ``addOnce(_:isolation:fileID:line:)``, and the form of `add` with an owner.
     ///
     /// - Parameters:
     ///   - owner: Whom the observer belongs to; held weakly.
     ///   - observer: What to call with the owner.
+    ///   - isolation: The caller's own, filled in by the compiler.
     ///   - fileID: Where the registration stands, for descriptions.
     ///   - line: Where the registration stands, for descriptions.
     /// - Returns: A token that ends the registration before it has been called.
@@ -46,15 +47,101 @@ extension NotificationSource {
     public func addOnce<Owner: AnyObject & Sendable>(
         _ owner: Owner,
         @_inheritActorContext _ observer: @escaping @isolated(any) @Sendable (Owner, Parameters) -> Void,
+        isolation: isolated (any Actor)? = #isolation, fileID: StaticString = #fileID, line: UInt = #line
+    ) -> ObserverToken {
+        let call = Isolation.removed(from: observer)
+        return registerOnce { once in
+            Observer(
+                owner: owner, isolatedTo: observer.isolation, addedOn: isolation,
+                call: { if once.fire() { call($0, $1) } }, site: Site(fileID: fileID, line: line))
+        }
+    }
+
+    /// Adds an observer that is isolated to the actor that owns it, and is called at most once.
+    ///
+    /// See ``addOnce(_:isolation:fileID:line:)``, and the form of `add` with an actor.
+    ///
+    /// - Parameters:
+    ///   - owner: The actor on which the observer runs; held weakly.
+    ///   - observer: What to call with the actor.
+    ///   - fileID: Where the registration stands, for descriptions.
+    ///   - line: Where the registration stands, for descriptions.
+    /// - Returns: A token that ends the registration before it has been called.
+    /// - Complexity: Amortised O(1).
+    @discardableResult
+    public func addOnce<Owner: Actor>(
+        _ owner: Owner,
+        _ observer: @escaping @Sendable (isolated Owner, Parameters) -> Void,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> ObserverToken {
-        let once = Once()
         let call = Isolation.removed(from: observer)
-        return once.arm(
-            with: register(
-                Observer(
-                    owner: owner, isolatedTo: observer.isolation, call: { if once.fire() { call($0, $1) } },
-                    site: Site(fileID: fileID, line: line))))
+        return registerOnce { once in
+            Observer(
+                owner: owner, isolatedTo: owner, addedOn: nil, call: { if once.fire() { call($0, $1) } },
+                site: Site(fileID: fileID, line: line))
+        }
+    }
+
+    /// Adds a method of an owner as an observer that is called at most once, if its owner lives to see it.
+    ///
+    /// ```swift
+    /// connection.closed.addOnce(method: Window.close, of: self)       // func close()
+    /// ```
+    ///
+    /// See ``addOnce(_:isolation:fileID:line:)``, and `add(method:of:)`.
+    ///
+    /// - Parameters:
+    ///   - method: The method, unapplied.
+    ///   - owner: Whose method it is; held weakly.
+    ///   - fileID: Where the registration stands, for descriptions.
+    ///   - line: Where the registration stands, for descriptions.
+    /// - Returns: A token that ends the registration before it has been called.
+    /// - Complexity: Amortised O(1).
+    @discardableResult
+    public func addOnce<Owner: AnyObject & Sendable>(
+        method: @escaping @Sendable (Owner) -> @isolated(any) @Sendable (Parameters) -> Void,
+        of owner: Owner,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> ObserverToken {
+        registerOnce { once in
+            Observer(
+                owner: owner, isolatedTo: method(owner).isolation, addedOn: nil,
+                call: { if once.fire() { Isolation.removed(from: method($0))($1) } },
+                site: Site(fileID: fileID, line: line))
+        }
+    }
+
+    /// Adds a method without parameters, or with several, of an owner as an observer of `Void` or of an unlabelled
+    /// tuple, which is called at most once.
+    ///
+    /// Otherwise the same as the form for one parameter.
+    ///
+    /// - Parameters:
+    ///   - method: The method, unapplied.
+    ///   - owner: Whose method it is; held weakly.
+    ///   - fileID: Where the registration stands, for descriptions.
+    ///   - line: Where the registration stands, for descriptions.
+    /// - Returns: A token that ends the registration before it has been called.
+    /// - Complexity: Amortised O(1).
+    @discardableResult
+    @_disfavoredOverload
+    public func addOnce<Owner: AnyObject & Sendable, each P>(
+        method: @escaping @Sendable (Owner) -> @isolated(any) @Sendable (repeat each P) -> Void,
+        of owner: Owner,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> ObserverToken where Parameters == (repeat each P) {
+        registerOnce { once in
+            Observer(
+                owner: owner, isolatedTo: method(owner).isolation, addedOn: nil,
+                call: { if once.fire() { Isolation.removed(fromMethod: method($0))(repeat each $1) } },
+                site: Site(fileID: fileID, line: line))
+        }
+    }
+
+    /// Registers an observer whose every call asks `Once` for leave.
+    func registerOnce(_ observer: (Once) -> Observer<Parameters>) -> ObserverToken {
+        let once = Once()
+        return once.arm(with: register(observer(once)))
     }
 }
 

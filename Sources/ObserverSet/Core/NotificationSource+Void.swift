@@ -12,6 +12,7 @@ extension NotificationSource where Parameters == Void {
     /// - Parameters:
     ///   - owner: Whom the observer belongs to; held weakly.
     ///   - observer: What to call with the owner.
+    ///   - isolation: The caller's own, filled in by the compiler.
     ///   - fileID: Where the registration stands, for descriptions.
     ///   - line: Where the registration stands, for descriptions.
     /// - Returns: A token that ends the registration before its owner does.
@@ -21,12 +22,12 @@ extension NotificationSource where Parameters == Void {
     public func add<Owner: AnyObject & Sendable>(
         _ owner: Owner,
         @_inheritActorContext _ observer: @escaping @isolated(any) @Sendable (Owner) -> Void,
-        fileID: StaticString = #fileID, line: UInt = #line
+        isolation: isolated (any Actor)? = #isolation, fileID: StaticString = #fileID, line: UInt = #line
     ) -> ObserverToken {
         let call = Isolation.removed(from: observer)
         return register(
             Observer(
-                owner: owner, isolatedTo: observer.isolation, call: { owner, _ in call(owner) },
+                owner: owner, isolatedTo: observer.isolation, addedOn: isolation, call: { owner, _ in call(owner) },
                 site: Site(fileID: fileID, line: line)))
     }
 
@@ -62,6 +63,7 @@ extension NotificationSource where Parameters == Void {
     /// - Parameters:
     ///   - owner: Whom the observer belongs to; held weakly.
     ///   - observer: What to call with the owner.
+    ///   - isolation: The caller's own, filled in by the compiler.
     ///   - fileID: Where the registration stands, for descriptions.
     ///   - line: Where the registration stands, for descriptions.
     /// - Returns: A token that ends the registration before it has been called.
@@ -70,15 +72,38 @@ extension NotificationSource where Parameters == Void {
     public func addOnce<Owner: AnyObject & Sendable>(
         _ owner: Owner,
         @_inheritActorContext _ observer: @escaping @isolated(any) @Sendable (Owner) -> Void,
+        isolation: isolated (any Actor)? = #isolation, fileID: StaticString = #fileID, line: UInt = #line
+    ) -> ObserverToken {
+        let call = Isolation.removed(from: observer)
+        return registerOnce { once in
+            Observer(
+                owner: owner, isolatedTo: observer.isolation, addedOn: isolation,
+                call: { owner, _ in if once.fire() { call(owner) } }, site: Site(fileID: fileID, line: line))
+        }
+    }
+
+    /// Adds an observer that is isolated to the actor that owns it, and is called at most once.
+    ///
+    /// ```swift
+    /// playlist.cleared.addOnce(history) { history in history.names = [] }
+    /// ```
+    ///
+    /// See the same form for sources that tell something.
+    ///
+    /// - Parameters:
+    ///   - owner: The actor on which the observer runs; held weakly.
+    ///   - observer: What to call with the actor.
+    ///   - fileID: Where the registration stands, for descriptions.
+    ///   - line: Where the registration stands, for descriptions.
+    /// - Returns: A token that ends the registration before it has been called.
+    /// - Complexity: Amortised O(1).
+    @discardableResult
+    public func addOnce<Owner: Actor>(
+        _ owner: Owner,
+        _ observer: @escaping @Sendable (isolated Owner) -> Void,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> ObserverToken {
-        let once = Once()
-        let call = Isolation.removed(from: observer)
-        return once.arm(
-            with: register(
-                Observer(
-                    owner: owner, isolatedTo: observer.isolation, call: { owner, _ in if once.fire() { call(owner) } },
-                    site: Site(fileID: fileID, line: line))))
+        addOnce(owner, { (owner: isolated Owner, _: Void) in observer(owner) }, fileID: fileID, line: line)
     }
 
     /// Adds an observer that lives as long as its owner, and runs on the notifying thread.

@@ -3,8 +3,8 @@ import Dispatch
 /// Where an observer runs when it cannot run in place.
 enum Destination: Sendable {
     case actor(any Actor)
-    /// The actor that is the observer's owner: held weakly, or the set would keep it alive.
-    case owner(@Sendable () -> (any Actor)?)
+    /// An actor that is held weakly, or the set would keep it alive: the observer's owner, or the one that added it.
+    case weakActor(@Sendable () -> (any Actor)?)
     case queue(DispatchQueue)
 
     /// How many deliveries a drain makes before it lets others onto the actor or queue.
@@ -27,11 +27,12 @@ enum Destination: Sendable {
             } else {
                 Task { await drain(mailbox, on: actor) }
             }
-        case .owner(let load):
+        case .weakActor(let load):
             if let actor = load() {
                 Task { await drain(mailbox, on: actor) }
             } else {
-                // The owner is dead, so that no delivery calls anything: they may end here.
+                // Either the owner was the actor, so that no delivery calls anything; or the observer says nothing of an
+                // isolation, and may be called anywhere.
                 _ = mailbox.drain()
             }
         }
@@ -57,7 +58,7 @@ extension Destination: CustomStringConvertible {
     var description: String {
         switch self {
         case .actor(let actor): "\(type(of: actor))"
-        case .owner: "its owner"
+        case .weakActor(let load): load().map { "\(type(of: $0))" } ?? "an actor that is gone"
         case .queue(let queue): "queue \(queue.label)"
         }
     }

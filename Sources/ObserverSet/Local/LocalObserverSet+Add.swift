@@ -64,14 +64,14 @@ extension LocalObserverSet {
     /// Adds a method of an owner as an observer, which lives as long as the owner.
     ///
     /// ```swift
-    /// document.titleChanged.add(self, Window.setTitle)        // func setTitle(_ title: String)
+    /// document.titleChanged.add(method: Window.setTitle, of: self)        // func setTitle(_ title: String)
     /// ```
     ///
     /// A tuple with labels does not match a method's parameters; a closure sees the labels.
     ///
     /// - Parameters:
-    ///   - owner: Whose method it is; held weakly.
     ///   - method: The method, unapplied.
+    ///   - owner: Whose method it is; held weakly.
     ///   - isolation: The caller's own, filled in by the compiler; it ties the set to the caller's actor.
     ///   - fileID: Where the registration stands, for descriptions.
     ///   - line: Where the registration stands, for descriptions.
@@ -80,7 +80,7 @@ extension LocalObserverSet {
     @discardableResult
     @inlinable
     public func add<Owner: AnyObject>(
-        _ owner: Owner, _ method: @escaping (Owner) -> (Parameters) -> Void,
+        method: @escaping (Owner) -> (Parameters) -> Void, of owner: Owner,
         isolation: isolated (any Actor)? = #isolation, fileID: StaticString = #fileID, line: UInt = #line
     ) -> Token {
         add(owner, { owner, parameters in method(owner)(parameters) }, fileID: fileID, line: line)
@@ -89,15 +89,15 @@ extension LocalObserverSet {
     /// Adds a method without parameters, or with several, of an owner as an observer of `Void` or of an unlabelled tuple.
     ///
     /// ```swift
-    /// playlist.cleared.add(self, PlaylistView.clear)          // func clear()
-    /// table.moved.add(self, TableView.moveRow)                // func moveRow(_ from: Int, _ to: Int)
+    /// playlist.cleared.add(method: PlaylistView.clear, of: self)          // func clear()
+    /// table.moved.add(method: TableView.moveRow, of: self)                // func moveRow(_ from: Int, _ to: Int)
     /// ```
     ///
     /// Otherwise the same as the form for one parameter.
     ///
     /// - Parameters:
-    ///   - owner: Whose method it is; held weakly.
     ///   - method: The method, unapplied.
+    ///   - owner: Whose method it is; held weakly.
     ///   - isolation: The caller's own, filled in by the compiler; it ties the set to the caller's actor.
     ///   - fileID: Where the registration stands, for descriptions.
     ///   - line: Where the registration stands, for descriptions.
@@ -107,7 +107,7 @@ extension LocalObserverSet {
     @_disfavoredOverload
     @inlinable
     public func add<Owner: AnyObject, each P>(
-        _ owner: Owner, _ method: @escaping (Owner) -> (repeat each P) -> Void,
+        method: @escaping (Owner) -> (repeat each P) -> Void, of owner: Owner,
         isolation: isolated (any Actor)? = #isolation, fileID: StaticString = #fileID, line: UInt = #line
     ) -> Token where Parameters == (repeat each P) {
         add(owner, { owner, parameters in method(owner)(repeat each parameters) }, fileID: fileID, line: line)
@@ -157,6 +157,54 @@ extension LocalObserverSet {
         append(
             LocalPayload(LocalOwnedEntry(owner: owner, call: observer)), site: Site(fileID: fileID, line: line),
             isOnce: true)
+    }
+
+    /// Adds a method of an owner as an observer that is called at most once, if its owner lives to see it.
+    ///
+    /// ```swift
+    /// document.titleChanged.addOnce(method: Window.setTitle, of: self)        // func setTitle(_ title: String)
+    /// ```
+    ///
+    /// See ``addOnce(_:isolation:fileID:line:)``, and `add(method:of:)`.
+    ///
+    /// - Parameters:
+    ///   - method: The method, unapplied.
+    ///   - owner: Whose method it is; held weakly.
+    ///   - isolation: The caller's own, filled in by the compiler; it ties the set to the caller's actor.
+    ///   - fileID: Where the registration stands, for descriptions.
+    ///   - line: Where the registration stands, for descriptions.
+    /// - Returns: A token that ends the registration before it has been called.
+    /// - Complexity: Amortised O(1).
+    @discardableResult
+    @inlinable
+    public func addOnce<Owner: AnyObject>(
+        method: @escaping (Owner) -> (Parameters) -> Void, of owner: Owner,
+        isolation: isolated (any Actor)? = #isolation, fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Token {
+        addOnce(owner, { owner, parameters in method(owner)(parameters) }, fileID: fileID, line: line)
+    }
+
+    /// Adds a method without parameters, or with several, of an owner as an observer of `Void` or of an unlabelled tuple,
+    /// which is called at most once.
+    ///
+    /// Otherwise the same as the form for one parameter.
+    ///
+    /// - Parameters:
+    ///   - method: The method, unapplied.
+    ///   - owner: Whose method it is; held weakly.
+    ///   - isolation: The caller's own, filled in by the compiler; it ties the set to the caller's actor.
+    ///   - fileID: Where the registration stands, for descriptions.
+    ///   - line: Where the registration stands, for descriptions.
+    /// - Returns: A token that ends the registration before it has been called.
+    /// - Complexity: Amortised O(1).
+    @discardableResult
+    @_disfavoredOverload
+    @inlinable
+    public func addOnce<Owner: AnyObject, each P>(
+        method: @escaping (Owner) -> (repeat each P) -> Void, of owner: Owner,
+        isolation: isolated (any Actor)? = #isolation, fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Token where Parameters == (repeat each P) {
+        addOnce(owner, { owner, parameters in method(owner)(repeat each parameters) }, fileID: fileID, line: line)
     }
 }
 

@@ -12,7 +12,7 @@
 /// final class PlaylistView {
 ///     init(_ playlist: Playlist) {
 ///         playlist.itemAdded.add(self) { view, item in view.show("\(item.name) at \(item.index)") }
-///         playlist.cleared.add(self, PlaylistView.clear)
+///         playlist.cleared.add(method: PlaylistView.clear, of: self)
 ///     }
 ///     func show(_ text: String) { print(text) }
 ///     func clear() { print("nothing to play") }

@@ -13,7 +13,7 @@ final class RackView: Sendable {
 
     init(_ rack: Rack) {
         rack.changed.add(self) { view in view.reload() }
-        rack.changed.add(self, RackView.reload)
+        rack.changed.add(method: RackView.reload, of: self)
         rack.changed.addOnce(self) { $0.reload() }
         rack.cleared.addNonisolated(self) { _ in }
     }

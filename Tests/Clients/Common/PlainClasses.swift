@@ -21,9 +21,9 @@ final class Reader {
     private var token: LocalObserverSet<String>.Token?
 
     func observe(_ shelf: Shelf) {
-        shelf.cleared.add(self, Reader.clear)
-        shelf.renamed.add(self, Reader.rename)
-        shelf.moved.add(self, Reader.move)
+        shelf.cleared.add(method: Reader.clear, of: self)
+        shelf.renamed.add(method: Reader.rename, of: self)
+        shelf.moved.add(method: Reader.move, of: self)
         shelf.bookAdded.add(self) { reader, item in
             item.book.title += "!"
             reader.log.append("\(item.book.title) at \(item.index)")

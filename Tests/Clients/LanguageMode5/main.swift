@@ -23,9 +23,9 @@ class Playlist {
     var log: [String] = []
 
     func observe(_ playlist: Playlist) {
-        playlist.cleared.add(self, PlaylistView.clear)
-        playlist.renamed.add(self, PlaylistView.rename)
-        playlist.moved.add(self, PlaylistView.move)
+        playlist.cleared.add(method: PlaylistView.clear, of: self)
+        playlist.renamed.add(method: PlaylistView.rename, of: self)
+        playlist.moved.add(method: PlaylistView.move, of: self)
         playlist.itemAdded.add(self) { view, item in view.log.append("\(item.name) at \(item.index)") }
         playlist.played.add { [weak self] index in self?.log.append("playing \(index)") }
         playlist.renamed.addOnce(self) { view, name in view.log.append("first \(name)") }
@@ -68,8 +68,8 @@ actor Index {
     let logger = Logger()
     let index = Index()
     await index.observe(playlist.renamed)
-    playlist.renamed.add(logger, Logger.rename)
-    playlist.cleared.add(logger, Logger.clear)
+    playlist.renamed.add(method: Logger.rename, of: logger)
+    playlist.cleared.add(method: Logger.clear, of: logger)
     playlist.renamed.addNonisolated { name in print("renamed", name) }
     playlist.renamed.addNonisolated(logger) { logger, name in logger.rename(name) }
     playlist.renamed.addOnce { name in print("once", name) }

@@ -6,7 +6,7 @@ import ObserverSet
     private(set) var count = 0
 
     init() {
-        shown.add(self, Panel.countOne)
+        shown.add(method: Panel.countOne, of: self)
         shown.add(self) { panel, _ in panel.countOne() }
         shown.add { [unowned self] in countOne() }
     }

@@ -20,9 +20,9 @@ import ObserverSet
     var log: [String] = []
 
     func observe(_ playlist: Playlist) {
-        playlist.cleared.add(self, PlaylistView.clear)
-        playlist.renamed.add(self, PlaylistView.rename)
-        playlist.moved.add(self, PlaylistView.move)
+        playlist.cleared.add(method: PlaylistView.clear, of: self)
+        playlist.renamed.add(method: PlaylistView.rename, of: self)
+        playlist.moved.add(method: PlaylistView.move, of: self)
         playlist.itemAdded.add(self) { view, item in view.log.append("\(item.name) at \(item.index)") }
         playlist.played.add { [weak self] index in self?.log.append("playing \(index)") }
         playlist.renamed.addOnce(self) { view, name in view.log.append("first \(name)") }
@@ -92,8 +92,8 @@ let recorder = Recorder()
 let logger = Logger()
 await statistics.observe(download)
 await recorder.observe(download)
-download.progressed.add(logger, Logger.progress)
-download.finished.add(logger, Logger.finish)
+download.progressed.add(method: Logger.progress, of: logger)
+download.finished.add(method: Logger.finish, of: logger)
 download.progressed.addNonisolated { fraction in print("progress", fraction) }
 download.progressed.addNonisolated(logger) { logger, fraction in logger.progress(fraction) }
 download.progressed.addOnce { fraction in print("started at", fraction) }

@@ -6,7 +6,7 @@ nonisolated final class Meter {
     private var sum = 0.0
 
     func run() -> Double {
-        measured.add(self, Meter.add)
+        measured.add(method: Meter.add, of: self)
         measured.add { [unowned self] value in sum += value }
         for value in [1.0, 2.0] { measured.notify(value) }
         return sum

@@ -18,9 +18,9 @@ final class PlaylistView {
     var log: [String] = []
 
     func observe(_ playlist: Playlist) {
-        playlist.cleared.add(self, PlaylistView.clear)
-        playlist.renamed.add(self, PlaylistView.rename)
-        playlist.moved.add(self, PlaylistView.move)
+        playlist.cleared.add(method: PlaylistView.clear, of: self)
+        playlist.renamed.add(method: PlaylistView.rename, of: self)
+        playlist.moved.add(method: PlaylistView.move, of: self)
         playlist.itemAdded.add(self) { view, item in view.log.append("\(item.name) at \(item.index)") }
         playlist.played.add { [weak self] index in self?.log.append("playing \(index)") }
         playlist.renamed.addOnce(self) { view, name in view.log.append("first \(name)") }
@@ -48,7 +48,7 @@ final class ProgressBar {
 
     init(_ download: Download) {
         download.progressed.add(self) { bar, fraction in bar.fractions.append(fraction) }
-        download.finished.add(self, ProgressBar.finish)
+        download.finished.add(method: ProgressBar.finish, of: self)
     }
 
     func finish() { hasFinished = true }
@@ -85,8 +85,8 @@ let bar = ProgressBar(download)
 let statistics = Statistics()
 let logger = Logger()
 await statistics.observe(download)
-download.progressed.add(logger, Logger.progress)
-download.finished.add(logger, Logger.finish)
+download.progressed.add(method: Logger.progress, of: logger)
+download.finished.add(method: Logger.finish, of: logger)
 download.progressed.addNonisolated { fraction in print("progress", fraction) }
 download.progressed.addNonisolated(logger) { logger, fraction in logger.progress(fraction) }
 download.progressed.addOnce { fraction in print("started at", fraction) }

@@ -14,6 +14,6 @@ actor Index {
 
 @MainActor func share(_ window: Window, with index: Index) async {
     let changed = LocalObserverSet<String>()
-    changed.add(window, Window.show)
+    changed.add(method: Window.show, of: window)
     await index.notify(changed)
 }

@@ -8,5 +8,5 @@ final class Window: Sendable {
 }
 
 func observe(_ window: Window, _ set: ObserverSet<String>) {
-    set.add(window, Window.resize)
+    set.add(method: Window.resize, of: window)
 }

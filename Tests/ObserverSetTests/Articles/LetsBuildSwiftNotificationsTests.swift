@@ -29,9 +29,9 @@ struct LetsBuildSwiftNotificationsTests {
         private(set) var notes: [String] = []
 
         init(_ mailbox: Mailbox) {
-            mailbox.opened.add(self, Clerk.mailboxOpened)
-            mailbox.messageArrived.add(self, Clerk.messageArrived)
-            mailbox.messageMoved.add(self, Clerk.messageMoved)
+            mailbox.opened.add(method: Clerk.mailboxOpened, of: self)
+            mailbox.messageArrived.add(method: Clerk.messageArrived, of: self)
+            mailbox.messageMoved.add(method: Clerk.messageMoved, of: self)
             mailbox.messageFiled.add(self) { clerk, filed in clerk.notes.append("\(filed.message) in \(filed.folder)") }
         }
 

@@ -40,7 +40,7 @@ struct PainlessEventDeliveryTests {
 
         init(_ events: EventPublisher = .default) {
             events.observers(of: BookLent.self).add(self) { shelf, event in shelf.lent.insert(event.title) }
-            events.observers(of: BookReturned.self).add(self, Shelf.putBack)
+            events.observers(of: BookReturned.self).add(method: Shelf.putBack, of: self)
         }
 
         private func putBack(_ event: BookReturned) { lent.remove(event.title) }

@@ -412,7 +412,7 @@ private final class AddsItselfAtItsEnd: Sendable {
         set.add { [log] in log.append($0) }
         let tokens = [
             set.add(self) { owner, value in owner.isTold(value) },
-            set.add(self, AddsItselfAtItsEnd.isTold),
+            set.add(method: AddsItselfAtItsEnd.isTold, of: self),
             set.addOnce(self) { owner, value in owner.isTold(value) },
             set.addNonisolated(self) { owner, value in owner.isTold(value) },
             set.add(on: DispatchQueue(label: "Q"), self) { owner, value in owner.isTold(value) },

@@ -194,7 +194,7 @@ struct Promise09IdempotentRemovalTests {
         let log = Log<String>()
         let owner = PlainListener<Int> { log.append("method \($0)") }
         let closures = ["first", "second"].map { name in set.add(owner) { _, value in log.append("\(name) \(value)") } }
-        let methods = (0..<2).map { _ in set.add(owner, PlainListener.hear) }
+        let methods = (0..<2).map { _ in set.add(method: PlainListener.hear, of: owner) }
         #expect(Set(closures + methods).count == 4)
         #expect(set.count == 4)
 

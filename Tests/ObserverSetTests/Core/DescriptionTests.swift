@@ -89,7 +89,7 @@ struct DescriptionTests {
         let line = #line + 1
         set.add { _ in }
         set.add(owner) { _, _ in }
-        set.add(owner, Owner.hear)
+        set.add(method: Owner.hear, of: owner)
         set.addOnce { _ in }
         set.addOnce(owner) { _, _ in }
         set.addNonisolated { _ in }
@@ -106,7 +106,7 @@ struct DescriptionTests {
         let pairs = ObserverSet<(Int, Int)>()
         let owner = Owner()
         let line = #line + 1
-        pairs.add(owner, Owner.hearTwo)
+        pairs.add(method: Owner.hearTwo, of: owner)
 
         #expect(pairs.debugDescription.hasSuffix("  Owner, nonisolated, registered at \(file):\(line)"))
     }

@@ -18,7 +18,7 @@ struct ObserverTests {
         let actor = Listener(log)
         source.add { [log] in log.append("closure \($0)") }
         source.add(owner) { owner, value in owner.note("owner \(value)") }
-        source.add(owner, Owner.hear)
+        source.add(method: Owner.hear, of: owner)
         source.addOnce { [log] in log.append("once \($0)") }
         source.addOnce(owner) { owner, value in owner.note("owner once \(value)") }
         source.addNonisolated { [log] in log.append("nonisolated \($0)") }
@@ -173,7 +173,7 @@ struct ObserverTests {
         var owner: Owner? = Owner(log)
         let tokens = [
             strings.add(owner!) { owner, text in owner.note("closure " + text) },
-            strings.add(owner!, Owner.note),
+            strings.add(method: Owner.note, of: owner!),
             strings.addNonisolated(owner!) { owner, text in owner.note("nonisolated " + text) },
         ]
 
@@ -192,8 +192,8 @@ struct ObserverTests {
     @Test("All adapted observers of an owner are removed by its name")
     func adaptedRemovedByOwner() {
         let owner = Owner(log)
-        Mapped(source: set) { (value: Int) in "\(value)" }.add(owner, Owner.note)
-        set.add(owner, Owner.hear)
+        Mapped(source: set) { (value: Int) in "\(value)" }.add(method: Owner.note, of: owner)
+        set.add(method: Owner.hear, of: owner)
 
         #expect(set.removeAll(ownedBy: owner) == 2)
 

@@ -17,7 +17,7 @@ struct ParametersTests {
         let set = ObserverSet<Void>()
         set.add { log.append("closure") }
         set.add(listener) { listener, _ in listener.note("owner") }
-        set.add(listener, Listener.nothing)
+        set.add(method: Listener.nothing, of: listener)
         set.addNonisolated { log.append("nonisolated") }
         set.addOnce { log.append("once") }
 
@@ -59,8 +59,8 @@ struct ParametersTests {
         let set = ObserverSet<Int>()
         set.add { log.append("closure \($0)") }
         set.add(listener) { listener, value in listener.note("owner \(value)") }
-        set.add(listener, Listener.one)
-        set.add(listener, Listener.generic)
+        set.add(method: Listener.one, of: listener)
+        set.add(method: Listener.generic, of: listener)
 
         set.notify(1)
 
@@ -73,7 +73,7 @@ struct ParametersTests {
         set.add { log.append("closure \($0) \($1)") }
         set.add { pair in log.append("pair \(pair.0) \(pair.1)") }
         set.add(listener) { listener, pair in listener.note("owner \(pair.0) \(pair.1)") }
-        set.add(listener, Listener.two)
+        set.add(method: Listener.two, of: listener)
 
         set.notify(1, "a")
         set.notify((2, "b"))
@@ -91,7 +91,7 @@ struct ParametersTests {
         set.add { item in log.append("closure \(item.name) \(item.index)") }
         set.add { name, index in log.append("apart \(name) \(index)") }
         set.add(listener) { listener, item in listener.note("owner \(item.name) \(item.index)") }
-        set.add(listener, Listener.item)
+        set.add(method: Listener.item, of: listener)
 
         set.notify((name: "a", index: 1))
         set.notify(("b", 2))
@@ -108,7 +108,7 @@ struct ParametersTests {
         let set = ObserverSet<(Int, Int, Int, Int, Int, String)>()
         set.add { log.append("closure \($0 + $1 + $2 + $3 + $4)\($5)") }
         set.add(listener) { listener, all in listener.note("owner \(all.0 + all.4)\(all.5)") }
-        set.add(listener, Listener.six)
+        set.add(method: Listener.six, of: listener)
 
         set.notify(1, 2, 3, 4, 5, "!")
         set.notify((5, 4, 3, 2, 1, "?"))
@@ -125,7 +125,7 @@ struct ParametersTests {
         let set = ObserverSet<Never?>()
         set.add { log.append("closure \($0 == nil)") }
         set.add(listener) { listener, value in listener.note("owner \(value == nil)") }
-        set.add(listener, Listener.never)
+        set.add(method: Listener.never, of: listener)
 
         set.notify(nil)
 
@@ -136,7 +136,7 @@ struct ParametersTests {
     func optional() {
         let set = ObserverSet<Int?>()
         set.add { log.append("closure \($0.map(String.init) ?? "nil")") }
-        set.add(listener, Listener.optional)
+        set.add(method: Listener.optional, of: listener)
         let doubled = ObserverSet<Int??>()
         doubled.add { log.append("doubled \($0 == nil) \($0 == .some(nil))") }
 
@@ -158,7 +158,7 @@ struct ParametersTests {
         let instances = Log<ObjectIdentifier>()
         set.add { instances.append(ObjectIdentifier($0)) }
         set.add(listener) { _, value in instances.append(ObjectIdentifier(value)) }
-        set.add(listener, Listener.tracked)
+        set.add(method: Listener.tracked, of: listener)
 
         do {
             let value = Tracked(3)
@@ -174,7 +174,7 @@ struct ParametersTests {
     func existential() {
         let set = ObserverSet<any Sendable>()
         set.add { log.append("closure \(type(of: $0))") }
-        set.add(listener, Listener.anything)
+        set.add(method: Listener.anything, of: listener)
 
         set.notify(1)
         set.notify("text")
@@ -203,7 +203,7 @@ struct ParametersTests {
         let set = ObserverSet<@Sendable (String) -> Void>()
         set.add { reply in reply("closure") }
         set.add(listener) { listener, reply in reply("owner of \(type(of: listener))") }
-        set.add(listener, Listener.reply)
+        set.add(method: Listener.reply, of: listener)
 
         set.notify { [log] in log.append($0) }
 
@@ -285,9 +285,9 @@ struct ParametersTests {
         let titled = ObserverSet<String>()
         let moved = ObserverSet<(Int, Int)>()
         let inserted = ObserverSet<(name: String, index: Int)>()
-        cleared.add(view, View.clear)
-        titled.add(view, View.setTitle)
-        moved.add(view, View.move)
+        cleared.add(method: View.clear, of: view)
+        titled.add(method: View.setTitle, of: view)
+        moved.add(method: View.move, of: view)
         inserted.add(view) { view, item in view.calls.append("insert \(item.name) at \(item.index)") }
 
         cleared.notify()

@@ -163,7 +163,7 @@ struct IsolationTests {
             MainActor.preconditionIsolated()
             log.append("\($0)")
         }
-        set.add(owner, MainActorListener.hear)
+        set.add(method: MainActorListener.hear, of: owner)
 
         set.notify(1)
         await set.settled()
@@ -181,8 +181,8 @@ struct IsolationTests {
         let cleared = ObserverSet<Void>()
         let moved = ObserverSet<(Int, Int)>()
         let owner = PlainListener()
-        cleared.add(owner, PlainListener.clear)
-        moved.add(owner, PlainListener.move)
+        cleared.add(method: PlainListener.clear, of: owner)
+        moved.add(method: PlainListener.move, of: owner)
 
         cleared.notify()
         moved.notify(1, 2)

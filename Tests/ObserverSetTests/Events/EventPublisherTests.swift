@@ -278,8 +278,8 @@ struct EventPublisherTests {
         let actor = ActorListener(counter)
         source.add { _ in counter.increment() }
         source.add(listener) { listener, _ in listener.counter.increment() }
-        source.add(listener, Listener.hear)
-        source.add(onMain, MainListener.hear)
+        source.add(method: Listener.hear, of: listener)
+        source.add(method: MainListener.hear, of: onMain)
         source.add(actor) { (listener: isolated ActorListener, event) in listener.hear(event) }
         source.addOnce { _ in counter.increment() }
         source.addOnce(listener) { listener, _ in listener.counter.increment() }

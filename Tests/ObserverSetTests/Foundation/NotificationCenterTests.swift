@@ -102,7 +102,7 @@ struct NotificationCenterTests {
     func namedVoid() {
         let listener = Listener(log)
         center.observers(named: .themeDidChange).add(listener) { $0.note("closure") }
-        center.observers(named: .themeDidChange).add(listener, Listener.hear)
+        center.observers(named: .themeDidChange).add(method: Listener.hear, of: listener)
 
         center.post(name: .themeDidChange, object: 5, userInfo: ["anything": 1])
 

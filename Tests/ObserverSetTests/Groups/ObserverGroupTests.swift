@@ -38,7 +38,7 @@ struct ObserverGroupTests {
         let actor = ActingHearer(log)
         group.add { [log] in log.append("closure") }
         group.add(owner) { owner in owner.note("owner") }
-        group.add(owner, Hearer.hear)
+        group.add(method: Hearer.hear, of: owner)
         group.addNonisolated { [log] in log.append("nonisolated") }
         group.addNonisolated(owner) { owner in owner.note("nonisolated owner") }
         group.addOnce { [log] in log.append("once") }

@@ -266,13 +266,13 @@ struct LocalLifetimeTests {
     @Test("An owner added twice is called twice; removing one registration leaves one, removing its owner's none")
     func addedTwice() {
         let owner = Plain()
-        let first = set.add(owner, Plain.hear)
-        set.add(owner, Plain.hear)
+        let first = set.add(method: Plain.hear, of: owner)
+        set.add(method: Plain.hear, of: owner)
         set.notify(1)
         #expect(first.remove())
         set.notify(2)
         #expect(owner.heard == [1, 1, 2])
-        set.add(owner, Plain.hear)
+        set.add(method: Plain.hear, of: owner)
         #expect(set.removeAll(ownedBy: owner) == 2)
         #expect(set.removeAll(ownedBy: owner) == 0)
     }

@@ -13,7 +13,7 @@ struct LocalParametersTests {
         var calls = 0
         set.add { calls += 1 }
         set.add(owner) { owner, _ in owner.hearNothing() }
-        set.add(owner, Plain.hearNothing)
+        set.add(method: Plain.hearNothing, of: owner)
         set.addOnce { calls += 10 }
         set.add(owner) { owner in owner.hearNothing() }
         set.addOnce(owner) { $0.hearNothing() }
@@ -31,8 +31,8 @@ struct LocalParametersTests {
         let two = LocalObserverSet<(Int, Int)>()
         let labelled = LocalObserverSet<(name: String, index: Int)>()
         var texts: [String] = []
-        one.add(owner, Plain.hear)
-        two.add(owner, Plain.hearTwo)
+        one.add(method: Plain.hear, of: owner)
+        two.add(method: Plain.hearTwo, of: owner)
         two.add { texts.append("\($0) \($1)") }
         labelled.add(owner) { _, item in texts.append("\(item.name) at \(item.index)") }
         labelled.add { name, index in texts.append(name + "\(index)") }
@@ -96,7 +96,7 @@ struct LocalParametersTests {
         let line = #line + 1
         let token = set.add { _ in }
         set.add(owner) { _, _ in }
-        set.add(owner, Plain.hear)
+        set.add(method: Plain.hear, of: owner)
         set.addOnce { _ in }
         set.addOnce(owner) { _, _ in }
         set.add({ _ in }, fileID: "Player/View.swift", line: 12)
@@ -120,7 +120,7 @@ struct LocalParametersTests {
     func siteOfAMethodOfTwo() {
         let set = LocalObserverSet<(Int, Int)>()
         let line = #line + 1
-        set.add(owner, Plain.hearTwo)
+        set.add(method: Plain.hearTwo, of: owner)
 
         #expect(set.debugDescription.hasSuffix("  Plain, registered at \(file):\(line)"))
     }
@@ -140,7 +140,7 @@ struct LocalParametersTests {
     private(set) var heard: [Int] = []
 
     init() {
-        changed.add(self, Panel.hear)
+        changed.add(method: Panel.hear, of: self)
         changed.add(self) { panel, value in panel.hear(value) }
         changed.add { [unowned self] value in hear(value) }
     }
@@ -153,7 +153,7 @@ private actor Register {
     private let plain = Plain()
 
     func run() -> [Int] {
-        changed.add(plain, Plain.hear)
+        changed.add(method: Plain.hear, of: plain)
         changed.addOnce { self.plain.hear($0) }
         changed.notify(4)
         return plain.heard

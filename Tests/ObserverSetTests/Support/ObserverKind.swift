@@ -60,12 +60,12 @@ enum ObserverKind: CaseIterable, Sendable {
         case .adapted:
             KeptRegistration(Mapped(source: source) { (parameters: Parameters) in parameters }.add { call($0) })
         case .owner: KeptRegistration(source.add(listener) { _, value in call(value) }, listener)
-        case .ownerMethod: KeptRegistration(source.add(listener, PlainListener.hear), listener)
+        case .ownerMethod: KeptRegistration(source.add(method: PlainListener.hear, of: listener), listener)
         case .ownerNonisolated: KeptRegistration(source.addNonisolated(listener) { _, value in call(value) }, listener)
         case .ownerOnce: KeptRegistration(source.addOnce(listener) { _, value in call(value) }, listener)
         case .mainActor: KeptRegistration(source.add { @MainActor in call($0) })
         case .mainActorOwner: KeptRegistration(source.add(listener) { @MainActor _, value in call(value) }, listener)
-        case .mainActorMethod: KeptRegistration(source.add(onMain, MainActorListener.hear), onMain)
+        case .mainActorMethod: KeptRegistration(source.add(method: MainActorListener.hear, of: onMain), onMain)
         case .mainActorOnce: KeptRegistration(source.addOnce { @MainActor in call($0) })
         case .actor: KeptRegistration(source.add { @Elsewhere in call($0) })
         case .actorOwner:

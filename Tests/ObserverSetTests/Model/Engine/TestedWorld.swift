@@ -139,7 +139,7 @@ final class TestedWorld: World, @unchecked Sendable {
             let capture = kind == .method ? nil : WorldCapture(tokens.count, farewell: nil, in: self)
             token =
                 switch kind {
-                case .method: set.add(owner, WorldOwner.receive)
+                case .method: set.add(method: WorldOwner.receive, of: owner)
                 case .onceOwner: set.addOnce(owner) { capture!.called($0, $1, program) }
                 default: set.add(owner) { capture!.called($0, $1, program) }
                 }
