@@ -277,6 +277,7 @@ def main():
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--jobs", type=int, default=1, help="how many at a time; each builds a copy of the package")
+    parser.add_argument("--no-orders", action="store_true", help="none that weakens an order, which needs the thread sanitizer")
     parser.add_argument("--in-place", action="store_true", help="in the package itself, with what is built there")
     parser.add_argument("--folder", help="where to work, kept for the next time; a temporary folder by default")
     parser.add_argument("--log", help="a file to which each verdict is added; those already in it are not run again")
@@ -289,6 +290,8 @@ def main():
         print(f"{len(accepted())} accepted mutants, of which {len(left)} cannot be made any more")
         return 1 if left else 0
     chosen = [m for m in mutants() if not options.only or options.only in f"{m.file} {m.key}"]
+    if options.no_orders:
+        chosen = [m for m in chosen if m.kind != "order"]
     if options.sample is not None:
         # By what they are: a change elsewhere leaves the choice as it is.
         chosen.sort(key=lambda mutant: hashlib.sha256(f"{options.seed} {mutant.key}".encode()).digest())

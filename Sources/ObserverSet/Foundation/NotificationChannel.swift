@@ -67,12 +67,12 @@ final class NotificationChannel: Sendable {
 
     /// Whether its center has died; another may have taken its address.
     ///
-    /// Acquiring, and stored releasing: who gets a center at that address got it from the allocator, to which the dead
-    /// one was returned after the store.
-    private var hasEnded: Bool { isOver.load(ordering: .acquiring) }
+    /// Relaxed, like the store: who gets a center at that address got it from the allocator, to which the dead one was
+    /// returned after the store.
+    private var hasEnded: Bool { isOver.load(ordering: .relaxed) }
 
     private func end() {
-        isOver.store(true, ordering: .releasing)
+        isOver.store(true, ordering: .relaxed)
         posts.removeAll()
     }
 

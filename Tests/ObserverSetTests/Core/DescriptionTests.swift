@@ -134,7 +134,7 @@ struct DescriptionTests {
         set.add(actor) { _, _ in }
         await actor.observe(set)
 
-        #expect(lines[0].hasPrefix("Listener, on its owner, registered at "))
+        #expect(lines[0].hasPrefix("Listener, on Listener, registered at "))
         #expect(lines[1].hasPrefix("closure, on Listener, registered at "))
         #expect(lines[2].hasPrefix("Owner, on Listener, registered at "))
     }

@@ -77,7 +77,7 @@ final class TestedWorld: World, @unchecked Sendable {
             case .withEvents: ObserverGroup(first, publisher.observers(of: ValueEvent.self))
             }
         if operation.kind == .method {
-            register(operation, group.add(owner(for: operation), WorldOwner.receiveNothing))
+            register(operation, group.add(method: WorldOwner.receiveNothing, of: owner(for: operation)))
         } else {
             add(operation, to: group, { _ in { _ in } }) { 0 }
         }
@@ -90,7 +90,7 @@ final class TestedWorld: World, @unchecked Sendable {
         _ number: @escaping @Sendable (Source.Parameters) -> Int
     ) {
         if operation.kind == .method {
-            register(operation, source.add(owner(for: operation), method))
+            register(operation, source.add(method: method, of: owner(for: operation)))
         } else if operation.kind.hasOwner {
             register(operation, addOwned(operation, tokens.count, to: source, owner(for: operation), number))
         } else {
