@@ -50,7 +50,7 @@ for task in begin() { await task.value }
 // One notification is one `await`.
 let download = Download()
 Task { download.run() }
-print("next: \(await download.finished.next() ?? "cancelled")")
+print("next: \(await download.finished.first() ?? "cancelled")")
 
 // A cancelled task's loop ends at once, and its registration with it.
 let waiting = Task { [values = download.progressed.values()] in

@@ -282,6 +282,8 @@ def main():
     parser.add_argument("--folder", help="where to work, kept for the next time; a temporary folder by default")
     parser.add_argument("--log", help="a file to which each verdict is added; those already in it are not run again")
     options = parser.parse_args()
+    # So that what is broken is put back, however this ends.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended"))
 
     if options.check:
         left = accepted().keys() - {mutant.key for mutant in mutants()}

@@ -22,3 +22,10 @@
 /// In a module whose code lives on the main actor by default, a type that states the conformance is nonisolated without
 /// an annotation, since it may be used on any thread; a subclass of such a class has to be marked `nonisolated`.
 public protocol Event: Sendable {}
+
+extension ObserverSet {
+    /// The same protocol, for those who write the module's name before it: `ObserverSet.Event`.
+    ///
+    /// The module and its main type share a name, so that Swift looks for `Event` in the type.
+    public typealias Event = ObserverSet::Event
+}

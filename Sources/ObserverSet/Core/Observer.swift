@@ -34,3 +34,10 @@ public struct Observer<Parameters: Sendable>: Sendable {
         Observer<Input>(payload: Payload(entry: AdaptedEntry(base: payload, transform: transform)), site: site)
     }
 }
+
+extension ObserverSet {
+    /// The same type, for those who write the module's name before it: `ObserverSet.Observer<String>`.
+    ///
+    /// The module and its main type share a name, so that Swift looks for `Observer` in the type.
+    public typealias Observer = ObserverSet::Observer
+}

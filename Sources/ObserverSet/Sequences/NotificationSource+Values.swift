@@ -30,13 +30,13 @@ extension NotificationSource {
         return NotificationSequence(Origin(self, buffering, fileID: fileID, line: line))
     }
 
-    /// Waits for one notification.
+    /// Waits for the next notification.
     ///
-    /// It waits for the next one after the call. Between two calls nothing is listening: use ``values(buffering:fileID:line:)``
-    /// to miss none.
+    /// It waits for the first one after the call. Between two calls nothing is listening: use
+    /// ``values(buffering:fileID:line:)`` to miss none.
     ///
     /// ```swift
-    /// if let name = await document.titleChanged.next() { print("renamed to \(name)") }
+    /// if let name = await document.titleChanged.first() { print("renamed to \(name)") }
     /// ```
     ///
     /// - Parameters:
@@ -46,7 +46,7 @@ extension NotificationSource {
     /// - Returns: What was told; nil if the task is cancelled, or the set dies or removes all its observers before. The
     ///   registration has then ended. Waiting does not keep the set alive.
     /// - Complexity: Amortised O(1).
-    public consuming func next(
+    public consuming func first(
         isolation: isolated (any Actor)? = #isolation,
         fileID: StaticString = #fileID, line: UInt = #line
     ) async -> Parameters? {
@@ -55,6 +55,40 @@ extension NotificationSource {
         // Nobody must keep the set alive by waiting for it.
         _ = consume self
         return await iterator.next(isolation: isolation)
+    }
+
+    /// Waits for the next notification of which something holds.
+    ///
+    /// ```swift
+    /// let isDone = await download.progressed.first { fraction in fraction == 1 } != nil
+    /// ```
+    ///
+    /// See ``first(isolation:fileID:line:)``.
+    ///
+    /// - Parameters:
+    ///   - predicate: Whether it is the one; called on the notifying thread, until it first returns true.
+    ///   - isolation: The caller's own, filled in by the compiler.
+    ///   - fileID: Where the registration stands, for descriptions.
+    ///   - line: Where the registration stands, for descriptions.
+    /// - Returns: What was told; nil as without a condition.
+    /// - Complexity: Amortised O(1), and for each notification meanwhile what the predicate takes.
+    public consuming func first(
+        where predicate: @escaping @Sendable (Parameters) -> Bool,
+        isolation: isolated (any Actor)? = #isolation,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) async -> Parameters? {
+        let matching = Matching(source: consume self, predicate: predicate)
+        return await (consume matching).first(isolation: isolation, fileID: fileID, line: line)
+    }
+}
+
+/// What another source tells, if something holds of it.
+private struct Matching<Source: NotificationSource>: NotificationSource {
+    let source: Source
+    let predicate: @Sendable (Source.Parameters) -> Bool
+
+    func register(_ observer: Observer<Source.Parameters>) -> ObserverToken {
+        source.register(observer.adapted { [predicate] parameters in predicate(parameters) ? parameters : nil })
     }
 }
 

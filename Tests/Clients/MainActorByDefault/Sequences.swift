@@ -66,7 +66,7 @@ func useSequences() async {
     let first = await iterator.next()
     let second = await iterator.next()
     precondition(first == 2 && second == 4)
-    let waiting = Task { [counted] in await counted?.next() }
+    let waiting = Task { [counted] in await counted?.first() }
     while counted?.count == 4 { await Task.yield() }
     counted?.notify(5)
     let next = await waiting.value

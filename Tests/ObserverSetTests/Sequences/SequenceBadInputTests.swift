@@ -39,7 +39,7 @@ struct SequenceBadInputTests {
                 for await _ in sequence { Issue.record("the task was cancelled before") }
                 #expect(set.isEmpty)
                 #expect(sequence.droppedCount == 1)
-                #expect(await set.next() == nil)
+                #expect(await set.first() == nil)
                 #expect(set.isEmpty)
                 for await _ in set.values() { Issue.record("the task was cancelled before") }
             }

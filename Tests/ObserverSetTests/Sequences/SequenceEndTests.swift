@@ -119,7 +119,7 @@ struct SequenceEndTests {
         let sequence = Deaf().values()
         var iterator = sequence.makeAsyncIterator()
         #expect(await iterator.next() == nil)
-        #expect(await Deaf().next() == nil)
+        #expect(await Deaf().first() == nil)
     }
 
     @Test("A source that calls and forgets its observer before `register` returns leaves no registration")

@@ -39,18 +39,18 @@ struct SequenceRaceTests {
         #expect(set.isEmpty)
     }
 
-    /// Scenario 42 for `next()`, which registers in the very moment.
+    /// Scenario 42 for `first()`, which registers in the very moment.
     ///
     /// Source: as before.
-    @Test("However often `next()` meets a notification and a cancellation, it returns")
-    func nextAgainstCancel() async {
+    @Test("However often `first()` meets a notification and a cancellation, it returns")
+    func firstAgainstCancel() async {
         let rounds = many(5_000, long: 100_000)
         let set = ObserverSet<Int>()
 
         await race(times: rounds) { round in
             let isOver = Signal()
             let task = Task {
-                _ = await set.next()
+                _ = await set.first()
                 isOver.set()
             }
             for _ in 0..<round % 8 { Thread.yield() }

@@ -343,11 +343,11 @@ struct SequenceTests {
 
     // MARK: One element
 
-    @Test("`next()` returns the next notification, and has then ended")
-    func nextOne() async {
+    @Test("`first()` returns the next notification, and has then ended")
+    func first() async {
         let set = ObserverSet<Int>()
         set.notify(0)
-        let task = Task { await set.next() }
+        let task = Task { await set.first() }
         await eventually { set.count == 1 }
 
         set.notify(1)
@@ -357,9 +357,9 @@ struct SequenceTests {
         #expect(set.isEmpty)
     }
 
-    @Test("`next()` listens before it first suspends, on the main actor too")
+    @Test("`first()` listens before it first suspends, on the main actor too")
     @MainActor
-    func nextOnTheMainActor() async {
+    func firstOnTheMainActor() async {
         let set = ObserverSet<Int>()
         let main = Task { @MainActor in
             await Task.yield()
@@ -367,14 +367,14 @@ struct SequenceTests {
             set.notify(1)
         }
 
-        #expect(await set.next() == 1)
+        #expect(await set.first() == 1)
         await main.value
     }
 
-    @Test("`next()` returns nil when its task is cancelled")
-    func nextCancelled() async {
+    @Test("`first()` returns nil when its task is cancelled")
+    func firstCancelled() async {
         let set = ObserverSet<Int>()
-        let task = Task { await set.next() }
+        let task = Task { await set.first() }
         await eventually { set.count == 1 }
 
         task.cancel()
@@ -383,10 +383,10 @@ struct SequenceTests {
         #expect(set.isEmpty)
     }
 
-    @Test("`next()` returns nil when the set dies, which waiting does not prevent")
-    func nextOfTheDead() async {
+    @Test("`first()` returns nil when the set dies, which waiting does not prevent")
+    func firstOfTheDead() async {
         var set: ObserverSet<Int>? = ObserverSet()
-        let task = Task { [weak set] in await set?.next() }
+        let task = Task { [weak set] in await set?.first() }
         await eventually { set?.count == 1 }
         #expect(set?.count == 1)
 
@@ -395,15 +395,49 @@ struct SequenceTests {
         #expect(await task.value == nil)
     }
 
-    @Test("`next()` returns nil when all observers are removed")
-    func nextRemoved() async {
+    @Test("`first()` returns nil when all observers are removed", arguments: [false, true])
+    func firstRemoved(withCondition: Bool) async {
         let set = ObserverSet<Int>()
-        let task = Task { await set.next() }
+        let task = Task { withCondition ? await set.first { $0 > 0 } : await set.first() }
         await eventually { set.count == 1 }
 
         set.removeAll()
 
         #expect(await task.value == nil)
+    }
+
+    @Test("`first(where:)` returns the first notification of which it holds, and is not asked again")
+    func firstWhere() async {
+        let set = ObserverSet<Int>()
+        let asked = Log<Int>()
+        let task = Task {
+            await set.first { value in
+                asked.append(value)
+                return value % 3 == 0
+            }
+        }
+        await eventually { set.count == 1 }
+
+        for value in 1...4 { set.notify(value) }
+
+        #expect(await task.value == 3)
+        #expect(asked.entries.prefix(3) == [1, 2, 3])
+        #expect(set.isEmpty)
+    }
+
+    @Test("`first(where:)` returns nil when its task is cancelled, or the set dies, which waiting does not prevent")
+    func firstWhereOfTheDead() async {
+        var set: ObserverSet<Int>? = ObserverSet()
+        let cancelled = Task { [weak set] in await set?.first { $0 > 0 } }
+        let waiting = Task { [weak set] in await set?.first { $0 > 0 } }
+        await eventually { set?.count == 2 }
+
+        cancelled.cancel()
+        #expect(await cancelled.value == nil)
+        #expect(set?.count == 1)
+        set = nil
+
+        #expect(await waiting.value == nil)
     }
 }
 

@@ -1,0 +1,199 @@
+import Dispatch
+import ObserverSet
+import Testing
+
+/// What an actor's instance adds for itself runs on it, whatever the closure captures and whatever Swift knows of it.
+///
+/// An applied method of an actor (`set.add(hear)`) loses its isolation when it is converted, and no signature refuses that.
+@Suite("Added on an actor's instance", .lifetimesChecked, .againstHanging)
+struct AddedOnAnActorTests {
+    /// The forms that an actor may use, of which the compiler passes the isolation on for none but the first.
+    enum Form: CaseIterable, Sendable {
+        case capturing, appliedMethod, weak, capturingNothing, ownerAppliedMethod, ownerCapturingNothing
+
+        var capturesTheActor: Bool { self == .capturing || self == .appliedMethod || self == .ownerAppliedMethod }
+    }
+
+    private actor Hearer {
+        private let life = Tracked()
+        private(set) var heard: [Int] = []
+        private let calls: Log<Int>
+
+        init(_ calls: Log<Int>) {
+            self.calls = calls
+        }
+
+        func hear(_ value: Int) {
+            heard.append(value)
+            calls.append(value)
+        }
+
+        func hear(_ owner: Tracked, _ value: Int) {
+            hear(value)
+        }
+
+        func observe(_ set: ObserverSet<Int>, _ form: Form, owner: Tracked) {
+            switch form {
+            case .capturing: set.add { value in self.hear(value) }
+            case .appliedMethod: set.add(hear)
+            case .weak:
+                set.add { [weak self] value in
+                    if let self {
+                        self.assumeIsolated { $0.hear(value) }
+                    }
+                }
+            case .capturingNothing: set.add { [calls] value in calls.append(value) }
+            case .ownerAppliedMethod: set.add(owner, hear)
+            case .ownerCapturingNothing: set.add(owner) { [calls] _, value in calls.append(value) }
+            }
+        }
+
+        func observeOnce(_ set: ObserverSet<Int>, _ form: Form, owner: Tracked) {
+            switch form {
+            case .capturing: set.addOnce { value in self.hear(value) }
+            case .appliedMethod: set.addOnce(hear)
+            case .weak:
+                set.addOnce { [weak self] value in
+                    if let self {
+                        self.assumeIsolated { $0.hear(value) }
+                    }
+                }
+            case .capturingNothing: set.addOnce { [calls] value in calls.append(value) }
+            case .ownerAppliedMethod: set.addOnce(owner, hear)
+            case .ownerCapturingNothing: set.addOnce(owner) { [calls] _, value in calls.append(value) }
+            }
+        }
+
+        /// Returns what was heard when the notification had returned.
+        func notify(_ set: ObserverSet<Int>, _ value: Int) -> [Int] {
+            set.notify(value)
+            return calls.entries
+        }
+
+        /// Has another thread notify while this actor is busy; returns what was heard when the notification had returned.
+        func letNotify(_ set: ObserverSet<Int>, _ value: Int) -> [Int] {
+            join { set.notify(value) }
+            return calls.entries
+        }
+    }
+
+    private let set = ObserverSet<Int>()
+    private let calls = Log<Int>()
+    private let owner = Tracked()
+
+    @Test("On the actor it is called in place, and from elsewhere on the actor", arguments: Form.allCases)
+    func onTheActor(_ form: Form) async {
+        let hearer = Hearer(calls)
+        await hearer.observe(set, form, owner: owner)
+
+        #expect(await hearer.notify(set, 1) == [1])
+
+        #expect(await hearer.letNotify(set, 2) == [1], "the actor was busy")
+        await set.settled()
+        #expect(calls.entries == [1, 2])
+        set.removeAll()
+    }
+
+    @Test("Called from many threads at once, it is on the actor each time", arguments: Form.allCases)
+    func fromManyThreads(_ form: Form) async {
+        let hearer = Hearer(calls)
+        await hearer.observe(set, form, owner: owner)
+
+        await onThreads(4) { [set] thread in
+            for number in 0..<many(5_000) { set.notify(thread * many(5_000) + number) }
+        }
+        await set.settled()
+
+        #expect(calls.count == 4 * many(5_000))
+        if form.capturesTheActor { #expect(await hearer.heard == calls.entries) }
+        for thread in 0..<4 {
+            let ofOne = calls.entries.filter { $0 / many(5_000) == thread }
+            #expect(zip(ofOne, ofOne.dropFirst()).allSatisfy(<))
+        }
+        set.removeAll()
+    }
+
+    @Test("A one-time observer runs on the actor, too", arguments: Form.allCases)
+    func once(_ form: Form) async {
+        let hearer = Hearer(calls)
+        await hearer.observeOnce(set, form, owner: owner)
+
+        await onThread { [set] in
+            set.notify(1)
+            set.notify(2)
+        }
+        await set.settled()
+
+        #expect(calls.entries == [1])
+        #expect(set.isEmpty)
+    }
+
+    @Test(
+        "The actor is held weakly: once it is gone, the function is called on the notifying thread",
+        arguments: Form.allCases.filter { !$0.capturesTheActor })
+    func heldWeakly(_ form: Form) async {
+        var hearer: Hearer? = Hearer(calls)
+        weak let observed = hearer
+        await hearer?.observe(set, form, owner: owner)
+
+        hearer = nil
+        await eventually { observed == nil }
+        #expect(observed == nil)
+        await onThread { [set] in set.notify(1) }
+
+        #expect(calls.entries == (form == .weak ? [] : [1]))
+    }
+
+    @Test("What an actor adds that has an owner ends with its owner")
+    func withAnOwner() async {
+        let hearer = Hearer(calls)
+        var owner: Tracked? = Tracked()
+        await hearer.observe(set, .ownerCapturingNothing, owner: owner!)
+
+        owner = nil
+        await onThread { [set] in set.notify(1) }
+        await set.settled()
+
+        #expect(calls.entries == [])
+        #expect(set.isEmpty)
+    }
+
+    @Test("What a global actor adds, and says to be nonisolated, runs on the notifying thread")
+    @Elsewhere func onAGlobalActor() async {
+        let observer: @Sendable (Int) -> Void = { [calls] value in calls.append(value) }
+        set.add(observer)
+
+        let heard = await onThread { [set, calls] in
+            set.notify(1)
+            return calls.entries
+        }
+
+        #expect(heard == [1])
+    }
+
+    @Test("An actor that owns a one-time observer hears one value, on itself")
+    func actorOwnsAOneTimeObserver() async {
+        let hearer = Hearer(calls)
+        let cleared = ObserverSet<Void>()
+        set.addOnce(hearer) { hearer, value in
+            hearer.hear(value)
+            if value == 0 { return }
+        }
+        cleared.addOnce(hearer) { hearer in
+            hearer.hear(7)
+            hearer.hear(8)
+        }
+
+        await onThread { [set] in
+            set.notify(1)
+            set.notify(2)
+            cleared.notify()
+            cleared.notify()
+        }
+        await set.settled()
+        await cleared.settled()
+
+        #expect(await hearer.heard.sorted() == [1, 7, 8])
+        #expect(set.isEmpty && cleared.isEmpty)
+    }
+}
