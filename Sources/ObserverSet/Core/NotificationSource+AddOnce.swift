@@ -4,8 +4,8 @@ extension NotificationSource {
     /// Adds an observer that is called at most once, whatever the threads do, and then removed.
     ///
     /// Where it is called, and what it may do, is the same as with ``add(_:isolation:fileID:line:)``. It is removed as it is
-    /// called: inside the call it is no longer counted, and its token is inactive. Either it is called or a call of
-    /// `remove()` returns true, never both. (Its one call takes the set's lock for a moment, to remove it.)
+    /// called: inside the call it is no longer counted, and its token is inactive, unless another thread's notification
+    /// came before `addOnce` had returned. Either it is called or a call of `remove()` returns true, never both. (Its one call takes the set's lock for a moment, to remove it.)
     ///
     /// ```swift
     /// connection.opened.addOnce { print("connected") }

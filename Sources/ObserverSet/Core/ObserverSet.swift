@@ -116,6 +116,8 @@ extension ObserverSet {
     ///   - isolation: The caller's own, filled in by the compiler.
     /// - Complexity: O(*n*). No lock and no allocation, but for values that have to be enqueued.
     public func notify(_ parameters: Parameters, isolation: isolated (any Actor)? = #isolation) {
+        // The registry is not retained: the set holds it, and is held until this has returned.
+        defer { withExtendedLifetime(self) {} }
         guard let registry = unsafe unmanagedRegistry else { return }
         guard unsafe registry._withUnsafeGuaranteedRef({ $0.living }) != 0 else { return }
         let here = Isolation.identity(of: isolation)

@@ -38,7 +38,8 @@ public struct ObserverToken: Sendable {
     /// skips the observer from here on; a call on which another thread has already decided may still run (promise 4).
     /// Removed in the observer's own isolation it is never called again, values that are still enqueued included.
     ///
-    /// - Returns: true for exactly one caller; false if the registration had been removed before or its set is gone.
+    /// - Returns: true for exactly one caller; false if the registration had ended before: removed, or its owner or its set
+    ///   gone.
     /// - Complexity: amortised O(1), plus at most O(log *n*) to find the entry.
     @discardableResult
     public func remove() -> Bool {

@@ -47,7 +47,7 @@ extension Registry {
         // After the walk: an observer that is removed meanwhile is found in the one or the other.
         return write { contents, _ in
             let removed = contents.newer.payloads + contents.older.payloads
-            return mailboxes + contents.departing + removed.compactMap { $0.entry?.mailbox }
+            return mailboxes + contents.departing.values + removed.compactMap { $0.entry?.mailbox }
         }
     }
 

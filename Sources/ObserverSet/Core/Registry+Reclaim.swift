@@ -66,8 +66,9 @@ import Synchronization
 //
 // With acquire and release alone, A and H could change places (a store and a later load of another location may): the
 // pass would load the old head, the change see no pass, and release what the pass is about to walk. A locked
-// instruction on x86 hides that, and so do most of the code sequences for arm64 (`ldapr` after an exclusive pair does
-// not), so that a test on such a machine proves nothing.
+// instruction on x86 hides that. On arm64 the single-instruction atomics hide it for A and H (`ldapr` after an exclusive
+// pair does not), and nothing hides it for U and Z: `stlr` may change places with a later `ldapr`. So a test on a machine
+// that hides it proves nothing.
 //
 // Stripes appear without the lock. Their installation, and every load of the pointer to them, are sequentially
 // consistent too: if Z's load of the pointer misses the installation, then Z < installation < the pass's load of the
@@ -104,7 +105,7 @@ extension Registry {
     @inline(__always)
     func retire(_ payload: AnyPayload, _ contents: inout Contents, _ displaced: inout Displaced) {
         if mayReleaseAtOnce(contents) {
-            contents.noteDeparture(of: payload)
+            contents.noteDeparture(of: payload, from: self)
             displaced.append(payload)
         } else {
             contents.newer.payloads.append(payload)
@@ -139,7 +140,7 @@ extension Registry {
         guard contents.hasRetired else { return false }
         while contents.hasRetired, readers.idleIsEmpty() {
             readers.flip()
-            for payload in contents.older.payloads { contents.noteDeparture(of: payload) }
+            for payload in contents.older.payloads { contents.noteDeparture(of: payload, from: self) }
             displaced.append(contentsOf: contents.older)
             // fault: epoch-skipped
             contents.older = contents.newer
@@ -152,6 +153,12 @@ extension Registry {
     /// Makes a change, sees to what became free meanwhile, and releases what was displaced.
     @inline(__always)
     func write<Result: Sendable>(_ change: Change<Result>) -> Result {
+        write(change, answering: { $0 })
+    }
+
+    /// The same, and makes an answer of the change's result when the lock is free, before anything is released.
+    @inline(__always)
+    func write<Result: Sendable, Answer>(_ change: Change<Result>, answering answer: (Result) -> Answer) -> Answer {
         var displaced = Displaced()
         var isWaiting = false
         let result = lock.withLock { contents in
@@ -162,8 +169,9 @@ extension Registry {
         }
         // fault: no-look-after-unlocking
         if isWaiting { reclaimAfterUnlocking(&displaced) }
+        let answer = answer(result)
         displaced.release()
-        return result
+        return answer
     }
 
     /// The same, unless another thread holds the lock.

@@ -4,30 +4,31 @@ import Synchronization
 @safe struct Contents: ~Copyable, @unchecked Sendable {
     /// What `head` points to.
     var snapshot: Snapshot?
-    /// How many observers with an owner were added since dead owners were last looked for, and how many may be.
+    /// How many observers with an owner were added since dead owners were last looked for.
     var unexamined = 0
-    var examineAt = 32
     /// What was retired since the last flip, and before it.
     var newer = Retired()
     var older = Retired()
-    /// Mailboxes that were not idle when their observer could be reached no more: `settled()` waits for them too.
-    ///
-    /// Dropping an idle one under the lock is safe, since it holds nothing of the user's. So is dropping one that only
-    /// seems idle: whoever makes it busy holds it.
-    private(set) var departing: [Mailbox] = []
-    private var departingLimit = 8
+    /// Mailboxes that were not idle when their observer could be reached no more, until they are: `settled()` waits for
+    /// them too.
+    private(set) var departing: [ObjectIdentifier: Mailbox] = [:]
 
     var hasRetired: Bool { !newer.isEmpty || !older.isEmpty }
 
     /// Takes note of what is still enqueued for a removed observer, when no pass can enqueue more.
     @inline(__always)
-    mutating func noteDeparture(of payload: AnyPayload) {
-        guard let mailbox = payload.entry?.mailbox, !mailbox.isIdle else { return }
-        if departing.count >= departingLimit {
-            departing.removeAll { $0.isIdle }
-            departingLimit = max(8, 2 * departing.count)
-        }
-        departing.append(mailbox)
+    mutating func noteDeparture(of payload: AnyPayload, from registry: Registry) {
+        guard let mailbox = payload.entry?.mailbox, mailbox.isBusy(notifying: registry) else { return }
+        departing[ObjectIdentifier(mailbox)] = mailbox
+    }
+
+    /// A mailbox that has departed is idle.
+    ///
+    /// Dropping it under the lock is safe, since it holds nothing of the user's.
+    mutating func hasSettled(_ mailbox: Mailbox) {
+        departing[ObjectIdentifier(mailbox)] = nil
+        // Where thousands departed, the room goes with the last of them.
+        if departing.isEmpty { departing = [:] }
     }
 
     /// Marks the observer removed for the passes that are walking a displaced snapshot.
@@ -58,12 +59,17 @@ extension Registry {
             let snapshot = unsafe withRoom(&contents, &displaced)
             // Under the lock, so that ids rise from slot to slot.
             let id = ObserverToken.nextID()
-            unsafe snapshot.append(Slot(id: id, payload: payload.take().unsafelyUnwrapped, site: site))
+            // Before the slot is published: see `living`.
             living += 1
-            if hasOwner { contents.unexamined += 1 }
-            return (id, contents.unexamined >= contents.examineAt)
+            unsafe snapshot.append(Slot(id: id, payload: payload.take().unsafelyUnwrapped, site: site))
+            guard hasOwner else { return (id, false) }
+            contents.unexamined += 1
+            // As many as the walk over all slots costs, so that it costs each of them O(1). Only one thread is told.
+            guard contents.unexamined >= max(32, living / 2) else { return (id, false) }
+            contents.unexamined = 0
+            return (id, true)
         }
-        if isCrowded { removeDead() }
+        if isCrowded { _ = remove(deadOnes()) }
         return id
     }
 
@@ -71,7 +77,18 @@ extension Registry {
     ///
     /// Each costs amortised O(1), plus O(log *n*) to find it.
     func remove(_ ids: some Sequence<UInt64>) -> Int {
-        write { contents, displaced in remove(ids, &contents, &displaced) }
+        write { contents, displaced in
+            ids.count { id in remove(id, &contents, &displaced) != nil }
+        }
+    }
+
+    /// Ends that registration; false if it had ended, or its owner is dead.
+    ///
+    /// Whether the owner lives is seen before what was removed is released, which may end it.
+    func end(_ id: UInt64) -> Bool {
+        write(
+            { contents, displaced in remove(id, &contents, &displaced) },
+            answering: { removed in removed.map { entry in entry?.isAlive ?? true } ?? false })
     }
 
     /// Ends all registrations.
@@ -98,20 +115,22 @@ extension Registry {
 
     /// Removes the entries of dead owners.
     ///
-    /// Called when so many owners were added that it costs each O(1), and after a pass that met a dead one. Does
-    /// nothing if another thread is changing the registry: notifying never waits for that.
+    /// For a notification that met one. Does nothing if another thread is changing the registry: notifying never waits
+    /// for that.
     func removeDead() {
-        var dead: [UInt64] = []
-        var owners = 0
-        forEachLiving { slot in
-            guard let entry = slot.payload.entry, entry.ownerType != nil else { return }
-            if entry.isAlive { owners += 1 } else { dead.append(slot.id) }
-        }
+        let dead = deadOnes()
         writeIfAvailable { contents, displaced in
-            _ = remove(dead, &contents, &displaced)
+            for id in dead { _ = remove(id, &contents, &displaced) }
             contents.unexamined = 0
-            contents.examineAt = max(32, owners)
         }
+    }
+
+    private func deadOnes() -> [UInt64] {
+        var dead: [UInt64] = []
+        forEachLiving { slot in
+            if let entry = slot.payload.entry, !entry.isAlive { dead.append(slot.id) }
+        }
+        return dead
     }
 
     /// Releases everything, when neither a pass nor a token is left.
@@ -121,27 +140,25 @@ extension Registry {
 
     // MARK: Under the lock
 
-    private func remove(
-        _ ids: some Sequence<UInt64>, _ contents: inout Contents, _ displaced: inout Displaced
-    ) -> Int {
-        guard let snapshot = unsafe contents.snapshot else { return 0 }
-        let before = living
-        for id in ids {
-            guard let index = unsafe snapshot.index(of: id), unsafe snapshot.slots[index].isLiving else { continue }
-            contents.markRemovedInRetiredSnapshots(id)
-            let payload = unsafe snapshot.takePayload(at: index)
-            payload.entry?.end()
-            living -= 1
-            // The same pointer once more: whoever loads the head after this store sees the slot marked. Sequentially
-            // consistent: this is the unlinking in "Why nothing is released too early".
-            unsafe head.store(snapshot.memory, ordering: .sequentiallyConsistent)
-            retire(payload, &contents, &displaced)
-        }
+    /// Ends that registration, and returns the entry that it had, if any; nil if it had ended.
+    private func remove(_ id: UInt64, _ contents: inout Contents, _ displaced: inout Displaced) -> AnyEntry?? {
+        guard let snapshot = unsafe contents.snapshot, let index = unsafe snapshot.index(of: id),
+            unsafe snapshot.slots[index].isLiving
+        else { return nil }
+        // In the current one first, which is where the next notification of any thread looks.
+        let payload = unsafe snapshot.takePayload(at: index)
+        contents.markRemovedInRetiredSnapshots(id)
+        payload.entry?.end()
+        living -= 1
+        // The same pointer once more: whoever loads the head after this store sees the slot marked. Sequentially
+        // consistent: this is the unlinking in "Why nothing is released too early".
+        unsafe head.store(snapshot.memory, ordering: .sequentiallyConsistent)
+        retire(payload, &contents, &displaced)
         // Half of a large snapshot blank: passes should not walk the blanks.
         if unsafe snapshot.count >= 32, unsafe living * 2 < snapshot.count {
             unsafe compact(&contents, &displaced)
         }
-        return before - living
+        return .some(payload.entry)
     }
 
     /// The current snapshot, or one that replaces it if it is full.

@@ -26,15 +26,16 @@ import Synchronization
 
     /// How many slots of the current snapshot are living.
     ///
-    /// Set under the lock; a pass that reads zero has nobody to call.
+    /// Set under the lock; a notification that reads zero has nobody to call.
     ///
-    /// Relaxed: whoever relies on an earlier `add` has synchronised with it, and so sees at least its count.
+    /// Relaxed, and raised before the slot is published: anyone who has learned of an observer, from its `add` or through
+    /// the set itself (`isEmpty`, `count`), has acquired the store that published it, and so sees at least its count.
     var living: Int {
         @inline(__always) get { livingCount.load(ordering: .relaxed) }
         set { livingCount.store(newValue, ordering: .relaxed) }
     }
 
-    override func remove(_ id: UInt64) -> Bool { remove(CollectionOfOne(id)) == 1 }
+    override func remove(_ id: UInt64) -> Bool { end(id) }
     override func isActive(_ id: UInt64) -> Bool { isRegistered(id) }
     override func describe(_ id: UInt64) -> String? { description(of: id) }
 

@@ -32,8 +32,8 @@ enum Destination: Sendable {
                 Task { await drain(mailbox, on: actor) }
             } else {
                 // Either the owner was the actor, so that no delivery calls anything; or the observer says nothing of an
-                // isolation, and may be called anywhere.
-                _ = mailbox.drain()
+                // isolation, and may be called anywhere: here, but for no longer than a turn.
+                if mailbox.drain(limit: Self.turn) { Task { schedule(mailbox, again: true) } }
             }
         }
     }

@@ -11,7 +11,8 @@
 /// is the notifier's own, which the notifier proves by an `isolated` parameter. `HopEntry.deliver` goes there under the
 /// same condition, or from a drain, which runs on the function's actor. Where the actor is the owner it may have died,
 /// its address may even have been used again, and the drain run anywhere; then `OwnedEntry` finds no owner and calls
-/// nothing. A third way would have to show the same.
+/// nothing. Where a function says nothing of an isolation, it runs on the actor that added it, and may be called anywhere
+/// when that is gone. A third way would have to show the same.
 @usableFromInline
 enum Isolation {
     /// A function of one argument, without the actor that it is isolated to.
@@ -53,38 +54,38 @@ enum Isolation {
         return UInt(bitPattern: ObjectIdentifier(actor))
     }
 
-    // A function is cast as part of a structure: by itself it would be wrapped in a closure on its way into the cast, and in
+    // Frozen, so that their sizes are known where the library is built for evolution. A function is cast as part of a structure: by itself it would be wrapped in a closure on its way into the cast, and in
     // another on its way out, to be called through both each time (and one of a parameter pack is not cast at all).
 
-    @usableFromInline
+    @frozen @usableFromInline
     struct Isolated1<A> {
         @usableFromInline let function: @isolated(any) @Sendable (A) -> Void
         @inlinable init(function: @escaping @isolated(any) @Sendable (A) -> Void) { self.function = function }
     }
 
-    @usableFromInline
+    @frozen @usableFromInline
     struct Nonisolated1<A> {
         @usableFromInline let function: @Sendable (A) -> Void
     }
 
-    @usableFromInline
+    @frozen @usableFromInline
     struct Isolated2<Owner: AnyObject, A> {
         @usableFromInline let function: @isolated(any) @Sendable (Owner, A) -> Void
         @inlinable init(function: @escaping @isolated(any) @Sendable (Owner, A) -> Void) { self.function = function }
     }
 
-    @usableFromInline
+    @frozen @usableFromInline
     struct IsolatedToOwner<Owner: Actor, A> {
         @usableFromInline let function: @Sendable (isolated Owner, A) -> Void
         @inlinable init(function: @escaping @Sendable (isolated Owner, A) -> Void) { self.function = function }
     }
 
-    @usableFromInline
+    @frozen @usableFromInline
     struct Nonisolated2<Owner: AnyObject, A> {
         @usableFromInline let function: @Sendable (Owner, A) -> Void
     }
 
-    @usableFromInline
+    @frozen @usableFromInline
     struct IsolatedN<each A> {
         @usableFromInline let function: @isolated(any) @Sendable (repeat each A) -> Void
         @inlinable init(function: @escaping @isolated(any) @Sendable (repeat each A) -> Void) {
@@ -92,7 +93,7 @@ enum Isolation {
         }
     }
 
-    @usableFromInline
+    @frozen @usableFromInline
     struct NonisolatedN<each A> {
         @usableFromInline let function: @Sendable (repeat each A) -> Void
     }

@@ -10,6 +10,8 @@ final class Mailbox: Sendable {
         var rest: [Job] = []
         var jobs: [Job] = []
         var phase = Phase.idle
+        /// Those who are to be told when it is idle.
+        var waiting: [Registry] = []
     }
 
     /// Whose turn it is to deliver.
@@ -28,6 +30,9 @@ final class Mailbox: Sendable {
     /// Stored under the lock.
     private let isBusy = Atomic<Bool>(false)
 
+    /// How many jobs there is room for in an idle mailbox; what a burst took beyond goes with it.
+    private static let keptRoom = 32
+
     /// Whether all that was posted has been delivered or dropped.
     ///
     /// Relaxed is enough to keep promise 7: a thread sees its own posts, and what it learned of another thread's
@@ -36,6 +41,18 @@ final class Mailbox: Sendable {
     /// observer's mailbox is asked when no pass can post any more, and those that posted have been seen to leave.
     var isIdle: Bool {
         @inline(__always) get { !isBusy.load(ordering: .relaxed) }
+    }
+
+    /// Whether it is not idle; then that registry is told when it is, since it keeps it until then.
+    ///
+    /// Called when the observer's registration can post no more.
+    func isBusy(notifying registry: Registry) -> Bool {
+        guard !isIdle else { return false }
+        return state.withLock { state in
+            guard state.phase != .idle else { return false }
+            state.waiting.append(registry)
+            return true
+        }
     }
 
     /// Puts a value for an observer at the end.
@@ -86,6 +103,10 @@ final class Mailbox: Sendable {
             return true
         }
         guard isMine else { return false }
+        var room: [Job] = []
+        var waiting: [Registry] = []
+        // When the lock is free again.
+        defer { for registry in waiting { registry.write { contents, _ in contents.hasSettled(self) } } }
         while true {
             while left > 0, let job = batch.popLast() {
                 CallOut.assertNoLockIsHeld()
@@ -99,6 +120,8 @@ final class Mailbox: Sendable {
                 } else if state.jobs.isEmpty {
                     state.phase = .idle
                     isBusy.store(false, ordering: .relaxed)
+                    swap(&waiting, &state.waiting)
+                    if state.jobs.capacity > Self.keptRoom { swap(&room, &state.jobs) }
                 } else {
                     swap(&batch, &state.jobs)
                 }

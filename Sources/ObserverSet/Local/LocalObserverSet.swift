@@ -160,7 +160,7 @@ extension LocalObserverSet {
         /// - Complexity: Amortised O(1), plus O(log *n*) to find the entry.
         @discardableResult
         public func remove() -> Bool {
-            registry.remove(id)
+            registry.end(id)
         }
 
         /// Whether the registration still stands: not removed, and neither its set nor its owner gone.

@@ -30,9 +30,8 @@
     private var retired: [Int] = []
     /// Blocks that were outgrown during a pass.
     private var outgrown: [UnsafeMutableBufferPointer<LocalSlot>] = unsafe []
-    /// How many observers with an owner were added since dead owners were last looked for, and how many may be.
+    /// How many observers with an owner were added since dead owners were last looked for.
     private var unexamined = 0
-    private var examineAt = 32
 
     init() {
         capacity = 4
@@ -92,13 +91,24 @@
         living += 1
         if hasOwner {
             unexamined += 1
-            if unexamined >= examineAt { removeDead() }
+            // As many as the walk over all slots costs, so that it costs each of them O(1).
+            if unexamined >= max(32, living / 2) { removeDead() }
         }
         return id
     }
 
-    /// Ends a registration; false if it has ended.
-    func remove(_ id: UInt64) -> Bool {
+    /// Ends a registration; false if it has ended, or its owner is dead.
+    func end(_ id: UInt64) -> Bool {
+        guard let index = index(of: id) else { return false }
+        guard unsafe slots[index].payload.entry != nil else { return remove(id) }
+        // A weak reference is loaded in a pass. Letting go of it may end the owner, and its `deinit` the registration.
+        _ = beginPass()
+        let isAlive = unsafe slots[index].payload.isAlive
+        endPass()
+        return remove(id) && isAlive
+    }
+
+    private func remove(_ id: UInt64) -> Bool {
         guard let index = index(of: id) else { return false }
         if passes > 0 {
             retire(index)
@@ -140,17 +150,11 @@
     ///
     /// After a pass that met one, and when so many owners were added that it costs each O(1).
     private func removeDead() {
-        var owners = 0
-        forEachLiving { index in
-            guard unsafe slots[index].payload.entry != nil else { return }
-            if unsafe slots[index].payload.isAlive {
-                owners += 1
-            } else if unsafe slots[index].isLiving {
-                retire(index)
-            }
-        }
+        // First, since letting go of an owner may end it, and its `deinit` add others.
         unexamined = 0
-        examineAt = max(32, owners)
+        forEachLiving { index in
+            if unsafe !slots[index].payload.isAlive, unsafe slots[index].isLiving { retire(index) }
+        }
     }
 
     // MARK: Looking

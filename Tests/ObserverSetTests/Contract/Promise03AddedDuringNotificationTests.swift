@@ -1,3 +1,4 @@
+import Foundation
 import ObserverSet
 import Testing
 
@@ -214,5 +215,26 @@ struct Promise03AddedDuringNotificationTests {
 
             #expect((1...101).contains(calls.value))
         }
+    }
+
+    /// What a thread learns of an observer through the set itself, it can rely on.
+    @Test("Whoever has seen that there is an observer reaches it", arguments: [false, true])
+    func seenThenNotified(byCount: Bool) async {
+        let rounds = many(200_000, long: 1_000_000)
+        let sets = (0..<rounds).map { _ in ObserverSet<Int>() }
+        let calls = Counter()
+
+        await race(times: rounds) { round in
+            sets[round].addNonisolated { _ in calls.increment() }
+        } _: { round in
+            var looks = 0
+            while byCount ? sets[round].count == 0 : sets[round].isEmpty {
+                looks += 1
+                if looks % 1_000 == 0 { Thread.yield() }
+            }
+            sets[round].notify(round)
+        }
+
+        #expect(calls.value == rounds)
     }
 }

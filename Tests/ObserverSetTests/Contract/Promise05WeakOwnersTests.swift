@@ -70,6 +70,19 @@ struct Promise05WeakOwnersTests {
         #expect(!token.remove())
     }
 
+    @Test("The registration of a dead owner has ended, before any notification", arguments: ObserverKind.owned)
+    func deadHasEnded(_ kind: ObserverKind) async {
+        let registrations = (0..<3).map { _ in kind.add(to: set) { [calls] _ in calls.increment() } }
+        let tokens = registrations.map(\.token)
+        for registration in registrations { registration.end() }
+        // Of an actor, the last reference may go on another thread.
+        await eventually { set.isEmpty }
+
+        #expect(!tokens[0].remove())
+        #expect(!set.remove(tokens[1]))
+        #expect(!ObserverToken(tokens).remove())
+    }
+
     /// Scenario 25: who is counted.
     ///
     /// Source: jonasman/MulticastDelegate#21, openradar 14879174 (a weak table that counts the dead).
@@ -181,7 +194,7 @@ struct Promise05WeakOwnersTests {
             guard let set else { return }
             #expect(Thread.current.description == thread)
             log.append("deinit, \(set.count) others")
-            #expect(token.value.map { set.remove($0) } == true)
+            #expect(token.value.map { set.remove($0) } == false, "it has ended with its owner")
             set.add { log.append("added \($0)") }
             set.notify(2)
         }

@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import Testing
 
@@ -315,6 +316,69 @@ struct Promise08ReleasedPromptlyTests {
         withExtendedLifetime(living) {}
     }
 
+    @Test("Dead owners do not pile up in a set that once was large", arguments: [false, true])
+    func deadOwnersInALargeSetOfOld(ownersWereAdded: Bool) {
+        let captures = Lifetimes()
+        let owner = Tracked()
+        for _ in 0..<10_000 {
+            if ownersWereAdded { set.add(owner) { _, _ in } } else { set.add { _ in } }
+        }
+        set.removeAll()
+
+        for _ in 0..<1_000 { set.add(Tracked()) { [capture = Tracked(in: captures)] _, _ in _ = capture } }
+
+        #expect(captures.count <= 64)
+    }
+
+    @Test("Threads that add owners at once leave no more of the dead behind than one alone")
+    func deadOwnersOfManyThreads() async {
+        let captures = Lifetimes()
+        let lifetimes = Lifetimes.current
+
+        await onThreads(8) { [set] _ in
+            for _ in 0..<many(20_000) {
+                set.add(Tracked(in: lifetimes)) { [capture = Tracked(in: captures)] _, _ in _ = capture }
+            }
+        }
+
+        // Each thread may have one that it is about to look for.
+        #expect(captures.count <= 8 * 64)
+        set.removeAll()
+    }
+
+    @Test("A mailbox that was full keeps no memory")
+    func burst() async {
+        await #expect(processExitsWith: .success) {
+            let set = ObserverSet<Int>()
+            let queue = DispatchQueue(label: "suspended")
+            set.add(on: queue) { _ in }
+
+            let growth = await ResidentMemory.growth {
+                await send( 1_000, in: set, to: queue)
+            } _: {
+                await send( many(4_000_000), in: set, to: queue)
+            }
+
+            // Of two hundred thousand values it was eight mebibytes.
+            #expect(growth < 2 << 20)
+        }
+    }
+
+    @Test("Mailboxes of removed observers go when they are empty", arguments: [1, 1_000])
+    func mailboxes(observers: Int) async {
+        let queue = DispatchQueue(label: "suspended")
+        queue.suspend()
+        let tokens = (0..<observers).map { _ in set.add(on: queue) { _ in } }
+        let mailboxes = set.registry!.mailboxes()
+        set.notify(1)
+        for token in tokens { token.remove() }
+        #expect(set.registry!.mailboxes().count == observers, "their values are waited for")
+        queue.resume()
+        for mailbox in mailboxes { await mailbox.settled() }
+        await eventually { set.registry!.mailboxes().isEmpty }
+        #expect(set.registry!.mailboxes().isEmpty)
+    }
+
     @Test("A notification that meets a dead owner removes its entry", arguments: ObserverKind.owned)
     func deadOwnerMetByNotify(_ kind: ObserverKind) async {
         for _ in 0..<10 { _ = kind.add(to: set) { _ in } }
@@ -395,4 +459,12 @@ private final class CapturingRegistration: Sendable {
     var token: ObserverToken { registration.token }
 
     func end() { registration.end() }
+}
+
+/// So many values that wait at once, and then are delivered.
+private func send(_ count: Int, in set: ObserverSet<Int>, to queue: DispatchQueue) async {
+    queue.suspend()
+    for value in 0..<count { set.notify(value) }
+    queue.resume()
+    await set.settled()
 }

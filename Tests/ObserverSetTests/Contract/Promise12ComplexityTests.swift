@@ -95,6 +95,31 @@ struct Promise12ComplexityTests {
         #expect(calls.value == many(100_000))
     }
 
+    @Test("Beside many closures, adding and removing an owner looks at none of them")
+    func ownerBesideClosures() {
+        let captures = Lifetimes()
+        for _ in 0..<10_000 { set.addNonisolated { _ in } }
+        set.add(Tracked()) { [capture = Tracked(in: captures)] _, _ in _ = capture }
+        let owner = Tracked()
+
+        for _ in 0..<1_000 { #expect(set.add(owner) { _, _ in }.remove()) }
+        #expect(captures.count == 1, "nobody has looked for dead owners")
+
+        for _ in 0..<10_000 { set.add(owner) { _, _ in }.remove() }
+        #expect(captures.count == 0, "in proportion, somebody has")
+    }
+
+    @Test("Many threads may add owners at once: each looks for dead ones as rarely as one alone")
+    func ownersByManyThreads() async {
+        let owner = Tracked()
+
+        await onThreads(16) { [set] _ in
+            for _ in 0..<many(100_000) / 16 { set.add(owner) { _, _ in } }
+        }
+
+        #expect(set.count == many(100_000) / 16 * 16)
+    }
+
     @Test("Adding owners looks for dead ones rarely enough")
     func owners() {
         let owners = (0..<many(100_000)).map { Tracked($0) }

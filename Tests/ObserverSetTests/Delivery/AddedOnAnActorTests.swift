@@ -64,6 +64,14 @@ struct AddedOnAnActorTests {
             }
         }
 
+        /// Each call has another thread notify the next number.
+        func observeAndNotify(_ set: ObserverSet<Int>, upTo total: Int) {
+            set.add { [calls, weak set] value in
+                calls.append(value)
+                if value < total, let set { join { set.notify(value + 1) } }
+            }
+        }
+
         /// Returns what was heard when the notification had returned.
         func notify(_ set: ObserverSet<Int>, _ value: Int) -> [Int] {
             set.notify(value)
@@ -142,6 +150,26 @@ struct AddedOnAnActorTests {
         await onThread { [set] in set.notify(1) }
 
         #expect(calls.entries == (form == .weak ? [] : [1]))
+    }
+
+    @Test("When the actor is gone, a notifier calls for a turn, and does not stay while others go on notifying")
+    func notForEver() async {
+        let total = 5_000
+        do {
+            let hearer = Hearer(calls)
+            await hearer.observeAndNotify(set, upTo: total)
+        }
+        await Task.yield()
+
+        let inPlace = await onThread { [set, calls] in
+            set.notify(1)
+            return calls.count
+        }
+        await eventually { calls.count == total }
+
+        #expect(inPlace < total)
+        #expect(calls.entries == Array(1...total))
+        set.removeAll()
     }
 
     @Test("What an actor adds that has an owner ends with its owner")

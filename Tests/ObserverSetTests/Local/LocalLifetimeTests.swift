@@ -10,6 +10,33 @@ struct LocalLifetimeTests {
     /// Scenarios 15 and 16: the owner dies before it is ever notified, or between notifications.
     ///
     /// Source: boost dead_slot_test.cpp, track_test.cpp.
+    @Test("Beside many closures, adding and removing an owner looks at none of them; and rarely for dead ones")
+    func ownerBesideClosures() {
+        let captures = Lifetimes()
+        let set = LocalObserverSet<Int>()
+        for _ in 0..<10_000 { set.add { _ in } }
+        set.add(Tracked()) { [capture = Tracked(in: captures)] _, _ in _ = capture }
+        let owner = Tracked()
+
+        for _ in 0..<1_000 { set.add(owner) { _, _ in }.remove() }
+        #expect(captures.count == 1, "nobody has looked for dead owners")
+        for _ in 0..<10_000 { set.add(owner) { _, _ in }.remove() }
+        #expect(captures.count == 0, "in proportion, somebody has")
+
+        set.removeAll()
+        for _ in 0..<1_000 { set.add(Tracked()) { [capture = Tracked(in: captures)] _, _ in _ = capture } }
+        #expect(captures.count <= 64, "a set that once was large is small again")
+    }
+
+    @Test("The registration of a dead owner has ended, before any notification")
+    func deadHasEnded() {
+        let set = LocalObserverSet<Int>()
+        let tokens = (0..<2).map { _ in set.add(Tracked()) { _, _ in } }
+
+        #expect(!tokens[0].remove())
+        #expect(!set.remove(tokens[1]))
+    }
+
     @Test("An observer whose owner has died is neither called nor counted, and its token is inactive")
     func ownerDies() {
         var owner: Plain? = Plain()

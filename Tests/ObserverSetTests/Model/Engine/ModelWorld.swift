@@ -237,8 +237,10 @@ final class ModelWorld: World {
             retire([entry], from: entry.set)
             if fault == .endsOneMemberOnly { break }
         }
-        // The entry of a dead owner may have gone before: that is the set's to decide, but only once.
-        if !isEnded, mayHaveBeenThere { isEnded = next == Occurrence(.removed, registration.id, true) }
+        // The token of a dead delegate stands until the multicast notices.
+        if !isEnded, mayHaveBeenThere, registration.isDelegate {
+            isEnded = next == Occurrence(.removed, registration.id, true)
+        }
         if registration.isGroup, isEnded {
             // An observer or a `deinit` may have removed the rest meanwhile.
             if registration.hasBeenEnded { return false }
