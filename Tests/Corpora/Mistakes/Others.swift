@@ -1,0 +1,82 @@
+// Declarations, groups, sequences and delegates.
+
+import ObserverSet
+
+class SetsDeclaredWrongly {
+    // error at ObserverSet: reference to generic type 'ObserverSet' requires arguments in <...>
+    let plain: ObserverSet
+    // error at ObserverSet: generic type 'ObserverSet' specialized with too many type parameters (got 2, but expected
+    //     1)
+    let two = ObserverSet<String, Int>()
+    init() {}
+}
+
+func groupsNothing(_ model: Model) -> ObserverGroup {
+    // error at ObserverGroup: initializer 'init(_:)' requires that 'String' conform to 'NotificationSource'
+    ObserverGroup(model.cleared, "renamed")
+}
+
+func sourceWithoutParameters(_ model: Model) -> some NotificationSource<Int> {
+    // error at renamed: return type of global function 'sourceWithoutParameters' requires the types 'String' and 'Int'
+    //     be equivalent
+    model.renamed
+}
+
+struct Doubled: NotificationSource {
+    let numbers: ObserverSet<Int>
+
+    func register(_ observer: Observer<String>) -> ObserverToken {
+        // error at observer: cannot convert value of type 'Observer<String>' to expected argument type 'Observer<Int>'
+        numbers.register(observer)
+    }
+}
+
+func forgetsAwait(_ model: Model) async {
+    // error at values: for-in loop requires 'NotificationSequence<String>' to conform to 'Sequence'
+    for text in model.renamed.values() { print(text) }
+}
+
+func awaitsOutsideOfTask(_ model: Model) {
+    // error at for: 'async' in a function that does not support concurrency
+    for await text in model.renamed.values() { print(text) }
+}
+
+func iteratesOverSet(_ model: Model) async {
+    // error at renamed: for-in loop requires 'ObserverSet<String>' to conform to 'AsyncSequence'
+    for await text in model.renamed { print(text) }
+}
+
+func forgetsToUnwrapNext(_ model: Model, _ log: Log) async {
+    let text = await model.renamed.next()
+    // error at text: value of optional type 'String?' must be unwrapped to a value of type 'String'
+    log.show(text)
+}
+
+func buffersWrongly(_ model: Model) async {
+    // error at latest: type 'NotificationSequence<String>.Buffering' has no member 'latest'
+    for await text in model.renamed.values(buffering: .latest) { print(text) }
+}
+
+protocol PlayerDelegate: AnyObject {
+    func playerDidStop()
+}
+
+func delegateOfOtherType(_ delegates: MulticastDelegate<any PlayerDelegate>, _ log: Log) {
+    // error at log: argument type 'Log' does not conform to expected type 'PlayerDelegate'
+    delegates.add(log)
+}
+
+func misspeltDelegateMethod(_ delegates: MulticastDelegate<any PlayerDelegate>) {
+    // error at playerDidStpo: value of type 'any PlayerDelegate' has no member 'playerDidStpo'
+    delegates.notify { $0.playerDidStpo() }
+}
+
+func callsDelegatesDirectly(_ delegates: MulticastDelegate<any PlayerDelegate>) {
+    // error at playerDidStop: value of type 'MulticastDelegate<any PlayerDelegate>' has no member 'playerDidStop'
+    delegates.playerDidStop()
+}
+
+func registersClosure(_ model: Model) {
+    // error at {: trailing closure passed to parameter of type 'Observer<String>' that does not accept a closure
+    model.renamed.register { text in print(text) }
+}
