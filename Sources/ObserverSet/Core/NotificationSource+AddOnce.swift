@@ -85,7 +85,7 @@ extension NotificationSource {
     /// Adds a method of an owner as an observer that is called at most once, if its owner lives to see it.
     ///
     /// ```swift
-    /// connection.closed.addOnce(method: Window.close, of: self)       // func close()
+    /// document.titleChanged.addOnce(method: Window.setTitle, of: self)        // func setTitle(_ title: String)
     /// ```
     ///
     /// See ``addOnce(_:isolation:fileID:line:)``, and `add(method:of:)`.

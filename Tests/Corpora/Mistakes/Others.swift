@@ -47,8 +47,8 @@ func iteratesOverSet(_ model: Model) async {
 }
 
 func forgetsToUnwrapNext(_ model: Model, _ log: Log) async {
+    // error at next: value of type 'ObserverSet<String>' has no member 'next'
     let text = await model.renamed.next()
-    // error at text: value of optional type 'String?' must be unwrapped to a value of type 'String'
     log.show(text)
 }
 

@@ -354,9 +354,9 @@ struct Promise08ReleasedPromptlyTests {
             set.add(on: queue) { _ in }
 
             let growth = await ResidentMemory.growth {
-                await send( 1_000, in: set, to: queue)
+                await send(1_000, in: set, to: queue)
             } _: {
-                await send( many(2_000_000), in: set, to: queue)
+                await send(many(2_000_000), in: set, to: queue)
             }
 
             // The room of a hundred thousand values is five mebibytes; an allocator keeps one or two for its threads.
