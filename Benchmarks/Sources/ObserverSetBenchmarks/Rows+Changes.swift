@@ -2,7 +2,7 @@ import ObserverSet
 
 /// Adding and removing, on one thread.
 enum ChangeRows {
-    static var all: [Row] { againstCenter + [againstOne] + orders }
+    static var all: [Row] { againstCenter + [againstOne] + owners + orders }
 
     private static var againstCenter: [Row] {
         [1, 100, 10_000].map { others in
@@ -26,6 +26,56 @@ enum ChangeRows {
     private static func changing(_ system: System, _ others: Int, _ plan: Plan) -> Sampler {
         let peer = system.make(others)
         return loop(plan) { repetitions in peer.change(repetitions) }
+    }
+
+    // MARK: Owners beside very many
+
+    /// Looking for dead owners walks everything that is there: it must be as rare as that is much.
+    private static var owners: [Row] {
+        [
+            .comparing(
+                "add + remove with an owner, 1000000 closures", to: "the same, alone", reach: .time(atMost: 3)
+            ) { plan in (changingOwned(among: manyClosures, plan), changingOwned(among: ObserverSet(), plan)) },
+            .comparing(
+                "add + remove with an owner, once 1000000 owners", to: "the same, alone", reach: .time(atMost: 3)
+            ) { plan in (changingOwned(among: onceLarge, plan), changingOwned(among: ObserverSet(), plan)) },
+            .comparing(
+                "add with an owner, 24000 in all, 8 threads", to: "the same, 1 thread", reach: .time(atMost: 20)
+            ) { _ in (addingOwned(24_000, threads: 8), addingOwned(24_000, threads: 1)) },
+        ]
+    }
+
+    private static let manyClosures: ObserverSet<Int> = {
+        let set = ObserverSet<Int>()
+        for _ in 0..<1_000_000 { set.addNonisolated { _ in } }
+        return set
+    }()
+
+    private static let onceLarge: ObserverSet<Int> = {
+        let set = ObserverSet<Int>()
+        let owner = Owner()
+        for _ in 0..<1_000_000 { set.addNonisolated(owner) { _, _ in } }
+        set.removeAll()
+        return set
+    }()
+
+    private static func changingOwned(among set: ObserverSet<Int>, _ plan: Plan) -> Sampler {
+        let owner = Owner()
+        return loop(plan) { repetitions in
+            for _ in 0..<repetitions { set.addNonisolated(owner) { owner, value in owner.value = value }.remove() }
+        }
+    }
+
+    /// Time for each of them, on all threads together.
+    private static func addingOwned(_ count: Int, threads: Int) -> Sampler {
+        {
+            let set = ObserverSet<Int>()
+            let owner = Owner()
+            let adding: @Sendable () -> Void = {
+                for _ in 0..<count / threads { set.addNonisolated(owner) { owner, value in owner.value = value } }
+            }
+            return Double(together(Array(repeating: adding, count: threads))) / Double(count)
+        }
     }
 
     // MARK: Many removals, in different orders

@@ -1,9 +1,10 @@
+import Dispatch
 import ObserverSet
 
 /// What is allocated: by notifying, for each observer, for each set.
 enum MemoryRows {
     #if canImport(Glibc)
-    static var all: [Row] { allocations + sizes }
+    static var all: [Row] { allocations + sizes + afterwards }
     #else
     // There is no count of allocations for this platform.
     static var all: [Row] { [] }
@@ -97,6 +98,45 @@ extension MemoryRows {
             },
             .figure("bytes per set, 1 observer", reach: .told(unit: "bytes")) { _ in
                 perSet { NotifyRows.nonisolatedSet(1) }
+            },
+        ]
+    }
+
+    // MARK: What stays when much has gone
+
+    private static var afterwards: [Row] {
+        [
+            .figure(
+                "bytes left by 1000000 owners that died in a set that once had as many",
+                reach: .figure(atMost: 65_536, unit: "bytes")
+            ) { _ in
+                Heap.checkThatItCounts()
+                let set = ObserverSet<Int>()
+                let owner = Owner()
+                set.addNonisolated(owner) { _, _ in }
+                return Double(
+                    Heap.change {
+                        for _ in 0..<1_000_000 { set.addNonisolated(owner) { _, _ in } }
+                        set.removeAll()
+                        for _ in 0..<1_000_000 { set.addNonisolated(Owner()) { _, _ in } }
+                    }.bytes)
+            },
+            .figure("bytes left by 1000000 values for a queue", reach: .figure(atMost: 65_536, unit: "bytes")) { _ in
+                Heap.checkThatItCounts()
+                let set = ObserverSet<Int>()
+                let queue = DispatchQueue(label: "suspended")
+                let isLast = DispatchSemaphore(value: 0)
+                set.add(on: queue) { value in if value == 0 { isLast.signal() } }
+                let send: (Int) -> Void = { count in
+                    queue.suspend()
+                    for value in (0..<count).reversed() { set.notify(value) }
+                    queue.resume()
+                    isLast.wait()
+                    // The delivery has ended.
+                    queue.sync {}
+                }
+                send(10)
+                return Double(Heap.change { send(1_000_000) }.bytes)
             },
         ]
     }

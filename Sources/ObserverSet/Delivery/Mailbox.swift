@@ -10,8 +10,8 @@ final class Mailbox: Sendable {
         var rest: [Job] = []
         var jobs: [Job] = []
         var phase = Phase.idle
-        /// Those who are to be told when it is idle.
-        var waiting: [Registry] = []
+        /// Those who keep it until it is idle, and are told then.
+        var keepers: [Keeper] = []
     }
 
     /// Whose turn it is to deliver.
@@ -22,6 +22,11 @@ final class Mailbox: Sendable {
         case scheduled
         /// That of a `drain` that is under way there.
         case delivering
+    }
+
+    /// Weak: nobody need live because something is still enqueued.
+    private struct Keeper: Sendable {
+        weak let registry: Registry?
     }
 
     private let state = Lock(State())
@@ -43,14 +48,14 @@ final class Mailbox: Sendable {
         @inline(__always) get { !isBusy.load(ordering: .relaxed) }
     }
 
-    /// Whether it is not idle; then that registry is told when it is, since it keeps it until then.
+    /// Whether it is not idle; then that registry, which keeps it until it is, will be told.
     ///
     /// Called when the observer's registration can post no more.
     func isBusy(notifying registry: Registry) -> Bool {
         guard !isIdle else { return false }
         return state.withLock { state in
             guard state.phase != .idle else { return false }
-            state.waiting.append(registry)
+            state.keepers.append(Keeper(registry: registry))
             return true
         }
     }
@@ -104,9 +109,9 @@ final class Mailbox: Sendable {
         }
         guard isMine else { return false }
         var room: [Job] = []
-        var waiting: [Registry] = []
+        var keepers: [Keeper] = []
         // When the lock is free again.
-        defer { for registry in waiting { registry.write { contents, _ in contents.hasSettled(self) } } }
+        defer { for keeper in keepers { keeper.registry?.write { contents, _ in contents.hasSettled(self) } } }
         while true {
             while left > 0, let job = batch.popLast() {
                 CallOut.assertNoLockIsHeld()
@@ -120,7 +125,7 @@ final class Mailbox: Sendable {
                 } else if state.jobs.isEmpty {
                     state.phase = .idle
                     isBusy.store(false, ordering: .relaxed)
-                    swap(&waiting, &state.waiting)
+                    swap(&keepers, &state.keepers)
                     if state.jobs.capacity > Self.keptRoom { swap(&room, &state.jobs) }
                 } else {
                     swap(&batch, &state.jobs)
