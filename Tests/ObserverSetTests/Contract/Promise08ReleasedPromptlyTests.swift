@@ -351,7 +351,8 @@ struct Promise08ReleasedPromptlyTests {
         await #expect(processExitsWith: .success) {
             let set = ObserverSet<Int>()
             let queue = DispatchQueue(label: "suspended")
-            set.add(on: queue) { _ in }
+            // One more comes while the last ones are being delivered.
+            set.add(on: queue) { [weak set] value in if value == 1 { set?.notify(0) } }
 
             let growth = await ResidentMemory.growth {
                 await send(1_000, in: set, to: queue)
@@ -464,8 +465,9 @@ private final class CapturingRegistration: Sendable {
 /// So many values that wait at once, and then are delivered.
 private func send(_ count: Int, in set: ObserverSet<Int>, to queue: DispatchQueue) async {
     queue.suspend()
-    for value in 0..<count { set.notify(value) }
+    for value in (1...count).reversed() { set.notify(value) }
     queue.resume()
+    await set.settled()
     await set.settled()
     // Behind the job that has delivered the last one.
     await withCheckedContinuation { continuation in queue.async { continuation.resume() } }
