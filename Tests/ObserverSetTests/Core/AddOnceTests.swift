@@ -24,6 +24,33 @@ struct AddOnceTests {
         #expect(set.count == 1)
     }
 
+    @Test("A method of its owner is called once, whatever its parameters")
+    func methods() {
+        final class Window: Sendable {
+            let log: Log<String>
+            init(_ log: Log<String>) { self.log = log }
+            func clear() { log.append("clear") }
+            func show(_ value: Int) { log.append("show \(value)") }
+            func move(_ from: Int, _ to: Int) { log.append("move \(from) to \(to)") }
+        }
+        let cleared = ObserverSet<Void>()
+        let moved = ObserverSet<(Int, Int)>()
+        let window = Window(log)
+        cleared.addOnce(method: Window.clear, of: window)
+        set.addOnce(method: Window.show, of: window)
+        moved.addOnce(method: Window.move, of: window)
+
+        for _ in 0..<2 {
+            cleared.notify()
+            set.notify(1)
+            moved.notify(2, 3)
+        }
+
+        #expect(log.entries == ["clear", "show 1", "move 2 to 3"])
+        #expect(cleared.isEmpty && set.isEmpty && moved.isEmpty)
+        withExtendedLifetime(window) {}
+    }
+
     @Test("Several are each called once, in order")
     func several() {
         for index in 0..<5 { set.addOnce { [log] in log.append("\(index) \($0)") } }

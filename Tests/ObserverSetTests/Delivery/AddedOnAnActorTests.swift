@@ -147,6 +147,7 @@ struct AddedOnAnActorTests {
         hearer = nil
         await eventually { observed == nil }
         #expect(observed == nil)
+        #expect(set.debugDescription.contains("on an actor that is gone"))
         await onThread { [set] in set.notify(1) }
 
         #expect(calls.entries == (form == .weak ? [] : [1]))

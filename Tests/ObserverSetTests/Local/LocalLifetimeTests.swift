@@ -28,6 +28,32 @@ struct LocalLifetimeTests {
         #expect(captures.count <= 64, "a set that once was large is small again")
     }
 
+    @Test("A method of its owner is called once, whatever its parameters")
+    func methodsOnce() {
+        final class Window {
+            var heard: [String] = []
+            func clear() { heard.append("clear") }
+            func show(_ value: Int) { heard.append("show \(value)") }
+            func move(_ from: Int, _ to: Int) { heard.append("move \(from) to \(to)") }
+        }
+        let cleared = LocalObserverSet<Void>()
+        let shown = LocalObserverSet<Int>()
+        let moved = LocalObserverSet<(Int, Int)>()
+        let window = Window()
+        cleared.addOnce(method: Window.clear, of: window)
+        shown.addOnce(method: Window.show, of: window)
+        moved.addOnce(method: Window.move, of: window)
+
+        for _ in 0..<2 {
+            cleared.notify()
+            shown.notify(1)
+            moved.notify(2, 3)
+        }
+
+        #expect(window.heard == ["clear", "show 1", "move 2 to 3"])
+        #expect(cleared.isEmpty && shown.isEmpty && moved.isEmpty)
+    }
+
     @Test("The registration of a dead owner has ended, before any notification")
     func deadHasEnded() {
         let set = LocalObserverSet<Int>()
