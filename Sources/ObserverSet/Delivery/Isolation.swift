@@ -54,8 +54,9 @@ enum Isolation {
         return UInt(bitPattern: ObjectIdentifier(actor))
     }
 
-    // Frozen, so that their sizes are known where the library is built for evolution. A function is cast as part of a structure: by itself it would be wrapped in a closure on its way into the cast, and in
-    // another on its way out, to be called through both each time (and one of a parameter pack is not cast at all).
+    // A function is cast as part of a structure: by itself it would be wrapped in a closure on its way into the cast, and in
+    // another on its way out, to be called through both each time (and one of a parameter pack is not cast at all). Frozen,
+    // so that the sizes are known where the library is built for evolution.
 
     @frozen @usableFromInline
     struct Isolated1<A> {
