@@ -1,29 +1,24 @@
 import Synchronization
 
-/// What a registration has beyond a function, whatever its parameters: an owner, a place to run, a mailbox.
-///
-/// Immutable, but for the liveness of an entry that hops; so one entry may serve several registrations unless
-/// `registered()` makes another.
+/// What a registration has beyond a function: an owner, a place to run, a mailbox. This part knows no parameters.
 class AnyEntry: @unchecked Sendable {
     /// The owner, loaded, if there is one and it lives.
     ///
     /// Never under the lock.
-    var owner: AnyObject? { fatalError("abstract") }
+    var owner: AnyObject? { nil }
     /// The static type of the owner; nil if the registration has none.
-    var ownerType: Any.Type? { fatalError("abstract") }
+    var ownerType: Any.Type? { nil }
     /// Where the observer runs, for descriptions; nil if on the notifying thread.
-    var isolationDescription: String? { nil }
-    /// Where values wait that were notified from elsewhere.
+    var placeDescription: String? { nil }
+    /// Where values wait that were notified from elsewhere; nil if there never were any.
     var mailbox: Mailbox? { nil }
     /// Calls the observer, where it runs, with a value that has waited in its mailbox.
-    func deliverEnqueued(_ value: any Sendable) { fatalError("abstract") }
+    func deliverEnqueued(_ value: any Sendable) { fatalError("nothing is enqueued for it") }
     /// The registration has been removed: what is still enqueued is to be dropped.
     func end() {}
-
-    /// The entry for a registration of its own: with its own liveness, and the same mailbox.
-    ///
-    /// Of the same type.
-    func registered() -> AnyEntry { self }
+    /// The entry for a registration of its own: this one, or if it serves another already, one of the same type with the
+    /// same mailbox.
+    func claimed() -> AnyEntry { self }
 
     /// Whether the observer may still be called: it has no owner, or a living one.
     ///
@@ -40,11 +35,11 @@ class Entry<Parameters: Sendable>: AnyEntry, @unchecked Sendable {
     ///
     /// `here` identifies the notifier's actor; zero if it has none.
     ///
-    /// Returns false if the owner is dead, so that the pass can have the entry removed.
+    /// Returns false if the owner is dead, so that the notification can have the entry removed.
     func deliver(_ parameters: Parameters, from here: UInt) -> Bool { fatalError("abstract") }
 }
 
-/// An observer with a weakly held owner, which is passed to it.
+/// An observer with a weakly held owner, which is called on the notifying thread.
 final class OwnedEntry<Owner: AnyObject & Sendable, Parameters: Sendable>: Entry<Parameters>, @unchecked Sendable {
     private weak let weakOwner: Owner?
     private let call: @Sendable (Owner, Parameters) -> Void
@@ -66,14 +61,14 @@ final class OwnedEntry<Owner: AnyObject & Sendable, Parameters: Sendable>: Entry
 
 /// An observer of something else, reached through a function.
 final class AdaptedEntry<Input: Sendable, Parameters: Sendable>: Entry<Input>, @unchecked Sendable {
-    private let base: Payload<Parameters>
+    private let base: Observer<Parameters>
     private let transform: @Sendable (Input) -> Parameters?
     /// False when the registration has been removed, which `transform` may do.
     ///
     /// Relaxed: only this thread's own removal is sure to be seen, and no other need be.
     private let isActive = Atomic<Bool>(true)
 
-    init(base: Payload<Parameters>, transform: @escaping @Sendable (Input) -> Parameters?) {
+    init(base: Observer<Parameters>, transform: @escaping @Sendable (Input) -> Parameters?) {
         self.base = base
         self.transform = transform
     }
@@ -85,12 +80,10 @@ final class AdaptedEntry<Input: Sendable, Parameters: Sendable>: Entry<Input>, @
 
     override var owner: AnyObject? { base.entry?.owner }
     override var ownerType: Any.Type? { base.entry?.ownerType }
-    override var isolationDescription: String? { base.entry?.isolationDescription }
+    override var placeDescription: String? { base.entry?.placeDescription }
     override var mailbox: Mailbox? { base.entry?.mailbox }
 
-    override func registered() -> AnyEntry {
-        AdaptedEntry(base: base.registered(), transform: transform)
-    }
+    override func claimed() -> AnyEntry { AdaptedEntry(base: base.claimed(), transform: transform) }
 
     override func end() {
         isActive.store(false, ordering: .relaxed)

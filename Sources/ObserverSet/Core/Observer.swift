@@ -1,15 +1,26 @@
+import Dispatch
+
 /// An observer on its way into a source: a function, where it runs, whom it belongs to, and who registered it.
 ///
 /// Opaque. The `add` family makes one and hands it to `NotificationSource.register(_:)`; a source of your own passes it
 /// on to the sources behind it, as it is or `adapted(_:)` to their parameters. It holds its owner weakly. Registered in
 /// several places, an observer keeps one mailbox, so that what it sees stays in order across them.
 public struct Observer<Parameters: Sendable>: Sendable {
-    let payload: Payload<Parameters>
+    /// The function, if it may be called on any thread and belongs to nobody; otherwise the entry knows what to call.
+    let call: @Sendable (Parameters) -> Void
+    /// An `Entry<Parameters>`; kept as its superclass, which unspecialised code releases without a look at metadata.
+    let entry: AnyEntry?
     let site: Site
 
-    init(payload: Payload<Parameters>, site: Site) {
-        self.payload = payload
+    private init(entry: Entry<Parameters>, site: Site) {
+        // Never called. A literal would capture the parameters' type, in a box for each observer.
+        self.call = unsafe unsafeBitCast(Nothing(), to: Function.self).call
+        self.entry = entry
         self.site = site
+    }
+
+    private struct Function {
+        let call: @Sendable (Parameters) -> Void
     }
 
     /// The same observer, for a source of other parameters.
@@ -31,7 +42,90 @@ public struct Observer<Parameters: Sendable>: Sendable {
     public func adapted<Input: Sendable>(
         _ transform: @escaping @Sendable (Input) -> Parameters?
     ) -> Observer<Input> {
-        Observer<Input>(payload: Payload(entry: AdaptedEntry(base: payload, transform: transform)), site: site)
+        Observer<Input>(entry: AdaptedEntry(base: self, transform: transform), site: site)
+    }
+
+    /// Calls the observer, or enqueues the call; false if its owner is dead.
+    ///
+    /// `here` identifies the notifier's actor; zero if it has none.
+    func deliver(_ parameters: Parameters, from here: UInt) -> Bool {
+        if let entry {
+            return unsafe unsafeDowncast(entry, to: Entry<Parameters>.self).deliver(parameters, from: here)
+        }
+        call(parameters)
+        return true
+    }
+
+    /// The same observer, for a registration of its own.
+    func claimed() -> Observer {
+        guard let entry else { return self }
+        return unsafe Observer(entry: unsafeDowncast(entry.claimed(), to: Entry<Parameters>.self), site: site)
+    }
+}
+
+/// A function without a context, whatever it is taken for.
+private struct Nothing {
+    let call: @Sendable () -> Void = {}
+}
+
+// MARK: - Where each kind of observer is to run
+
+extension Observer {
+    /// A function that runs on the notifying thread.
+    @usableFromInline
+    init(nonisolated call: @escaping @Sendable (Parameters) -> Void, site: Site) {
+        self.call = call
+        self.entry = nil
+        self.site = site
+    }
+
+    /// A function that belongs to a living owner, and runs on the notifying thread.
+    @usableFromInline
+    init<Owner: AnyObject & Sendable>(
+        owner: Owner, nonisolated call: @escaping @Sendable (Owner, Parameters) -> Void, site: Site
+    ) {
+        self.init(entry: OwnedEntry(owner: owner, call: call), site: site)
+    }
+
+    /// A function without its isolation, which is `actor`; or none, and then it runs on the actor's instance that added it.
+    @usableFromInline
+    init(
+        isolatedTo actor: (any Actor)?, addedOn home: (any Actor)?, call: @escaping @Sendable (Parameters) -> Void,
+        site: Site
+    ) {
+        if let destination = Destination.of(actor, addedOn: home) {
+            self.init(entry: IsolatedClosure(call: call, destination: destination), site: site)
+        } else {
+            self.init(nonisolated: call, site: site)
+        }
+    }
+
+    /// The same for a function that belongs to a living owner.
+    @usableFromInline
+    init<Owner: AnyObject & Sendable>(
+        owner: Owner, isolatedTo actor: (any Actor)?, addedOn home: (any Actor)?,
+        call: @escaping @Sendable (Owner, Parameters) -> Void, site: Site
+    ) {
+        if let actor, actor === owner {
+            let destination = Destination(holdingWeakly: actor)
+            self.init(entry: IsolatedOwnedEntry(owner: owner, call: call, destination: destination), site: site)
+        } else if let destination = Destination.of(actor, addedOn: home) {
+            self.init(entry: IsolatedOwnedEntry(owner: owner, call: call, destination: destination), site: site)
+        } else {
+            self.init(owner: owner, nonisolated: call, site: site)
+        }
+    }
+
+    /// A function that runs on a queue.
+    init(on queue: DispatchQueue, call: @escaping @Sendable (Parameters) -> Void, site: Site) {
+        self.init(entry: IsolatedClosure(call: call, destination: Destination(queue)), site: site)
+    }
+
+    /// A function that belongs to a living owner, and runs on a queue.
+    init<Owner: AnyObject & Sendable>(
+        owner: Owner, on queue: DispatchQueue, call: @escaping @Sendable (Owner, Parameters) -> Void, site: Site
+    ) {
+        self.init(entry: IsolatedOwnedEntry(owner: owner, call: call, destination: Destination(queue)), site: site)
     }
 }
 

@@ -119,17 +119,21 @@ extension ObserverSet {
         // The registry is not retained: the set holds it, and is held until this has returned.
         defer { withExtendedLifetime(self) {} }
         guard let registry = unsafe unmanagedRegistry else { return }
-        guard unsafe registry._withUnsafeGuaranteedRef({ $0.living }) != 0 else { return }
+        let last = unsafe registry._withUnsafeGuaranteedRef { $0.lastID.load(ordering: .relaxed) }
+        guard last != 0 else { return }
         let here = Isolation.identity(of: isolation)
         var metDeadOwner = false
-        var pass = unsafe Pass(registry)
-        while let slot = unsafe pass.next() {
-            CallOut.assertNoLockIsHeld()
-            if unsafe !BorrowedPayload.at(slot).pointee.deliver(parameters, from: here, isPlain: pass.isPlain) {
-                metDeadOwner = true
+        do {
+            var traversal = unsafe Traversal(registry, upTo: last)
+            while let slot = unsafe traversal.next() {
+                CallOut.assertNoLockIsHeld()
+                if traversal.isPlain {
+                    unsafe BorrowedCallee<Parameters>.at(slot).pointee(parameters)
+                } else if unsafe !slot.pointee.callee.deliver(parameters, from: here) {
+                    metDeadOwner = true
+                }
             }
         }
-        pass.end()
         if metDeadOwner { unsafe registry._withUnsafeGuaranteedRef { $0.removeDead() } }
     }
 
@@ -177,11 +181,9 @@ extension ObserverSet: NotificationSource {
     /// - Complexity: Amortised O(1).
     @discardableResult
     public func register(_ observer: consuming Observer<Parameters>) -> ObserverToken {
-        // Taken apart before anything is called: a retain and a release less.
-        let site = observer.site
-        let payload = AnyPayload(registering: (consume observer).payload)
         let registry = madeRegistry()
-        let id = registry.append(payload, site: site)
+        let site = observer.site
+        let id = registry.append(Callee(retaining: consume observer), site: site)
         return ObserverToken(issuer: registry, id: id)
     }
 

@@ -1,71 +1,23 @@
 import Synchronization
 
-/// What the registry's lock guards.
-@safe struct Contents: ~Copyable, @unchecked Sendable {
-    /// What `head` points to.
-    var snapshot: Snapshot?
-    /// How many observers with an owner were added since dead owners were last looked for.
-    var unexamined = 0
-    /// What was retired since the last flip, and before it.
-    var newer = Retired()
-    var older = Retired()
-    /// Mailboxes that were not idle when their observer could be reached no more, until they are: `settled()` waits for
-    /// them too.
-    private(set) var departing: [ObjectIdentifier: Mailbox] = [:]
-
-    var hasRetired: Bool { !newer.isEmpty || !older.isEmpty }
-
-    /// Takes note of what is still enqueued for a removed observer, when no pass can enqueue more.
-    @inline(__always)
-    mutating func noteDeparture(of payload: AnyPayload, from registry: Registry) {
-        guard let mailbox = payload.entry?.mailbox, mailbox.isBusy(notifying: registry) else { return }
-        departing[ObjectIdentifier(mailbox)] = mailbox
-    }
-
-    /// A mailbox that has departed is idle.
-    ///
-    /// Dropping it under the lock is safe, since it holds nothing of the user's.
-    mutating func hasSettled(_ mailbox: Mailbox) {
-        departing[ObjectIdentifier(mailbox)] = nil
-        // Where thousands departed, the room goes with the last of them.
-        if departing.isEmpty { departing = [:] }
-    }
-
-    /// Marks the observer removed for the passes that are walking a displaced snapshot.
-    func markRemovedInRetiredSnapshots(_ id: UInt64) {
-        // From the newest. A living observer that is in one snapshot is in all later ones: where it is missing, we are done.
-        _ =
-            unsafe newer.snapshots.reversed().allSatisfy { unsafe $0.markRemoved(id) }
-            && older.snapshots.reversed().allSatisfy { unsafe $0.markRemoved(id) }
-    }
-
-    /// Marks all observers removed for the passes that are walking a displaced snapshot.
-    func markAllRemovedInRetiredSnapshots() {
-        unsafe newer.snapshots.forEach { unsafe $0.markAllRemoved() }
-        unsafe older.snapshots.forEach { unsafe $0.markAllRemoved() }
-    }
-}
-
 /// Changes. Each is one critical section, which returns what it displaced, to be released outside.
 extension Registry {
-    typealias Change<Result> = (inout Contents, inout Displaced) -> Result
-
     /// Registers an observer, and returns the id of the registration, in amortised O(1).
-    func append(_ payload: consuming AnyPayload, site: Site) -> UInt64 {
-        let hasOwner = payload.entry?.ownerType != nil
-        // Taken rather than copied: a retain and a release less.
-        var payload = Optional(payload)
+    func append(_ callee: Callee, site: Site) -> UInt64 {
+        let hasOwner = callee.entry?.ownerType != nil
         let (id, isCrowded) = write { contents, displaced in
-            let snapshot = unsafe withRoom(&contents, &displaced)
+            let slot = unsafe vacantSlot(&contents, &displaced)
             // Under the lock, so that ids rise from slot to slot.
             let id = ObserverToken.nextID()
-            // Before the slot is published: see `living`.
-            living += 1
-            unsafe snapshot.append(Slot(id: id, payload: payload.take().unsafelyUnwrapped, site: site))
+            contents.count += 1
+            contents.living += 1
+            // Before the slot is published: see there.
+            lastID.store(id, ordering: .relaxed)
+            unsafe slot.pointee.publish(callee, id: id, site: site)
             guard hasOwner else { return (id, false) }
             contents.unexamined += 1
             // As many as the walk over all slots costs, so that it costs each of them O(1). Only one thread is told.
-            guard contents.unexamined >= max(32, living / 2) else { return (id, false) }
+            guard contents.unexamined >= max(32, contents.living / 2) else { return (id, false) }
             contents.unexamined = 0
             return (id, true)
         }
@@ -96,19 +48,22 @@ extension Registry {
     /// Values that are still enqueued are dropped if `dropping`, and delivered otherwise.
     func removeAll(dropping: Bool) {
         write { contents, displaced in
-            guard let snapshot = unsafe contents.snapshot else { return }
-            contents.markAllRemovedInRetiredSnapshots()
-            var payloads: [AnyPayload] = []
-            payloads.reserveCapacity(living)
-            for index in 0..<(unsafe snapshot.count) where unsafe snapshot.slots[index].isLiving {
-                unsafe payloads.append(snapshot.takePayload(at: index))
+            var removed = Displaced()
+            for index in 0..<contents.count {
+                let slot = unsafe slot(at: index)
+                guard unsafe slot.pointee.isLiving else { continue }
+                unsafe slot.pointee.markRemoved()
+                unsafe removed.append(.callee(slot.pointee.callee))
             }
-            living = 0
+            for case .block(let block) in contents.backlog.all { unsafe block.markAllRemoved() }
+            contents.living = 0
             contents.unexamined = 0
-            unsafe replaceSnapshot(by: nil, &contents, &displaced)
-            for payload in payloads {
-                if dropping { payload.entry?.end() }
-                retire(payload, &contents, &displaced)
+            lastID.store(0, ordering: .relaxed)
+            unsafe replaceBlock(by: nil, &contents, &displaced)
+            contents.count = min(1, contents.count)
+            removed.forEach { item in
+                if dropping, case .callee(let callee) = item { callee.entry?.end() }
+                reclamation.retire(item, &contents.backlog, &displaced)
             }
         }
     }
@@ -128,66 +83,113 @@ extension Registry {
     private func deadOnes() -> [UInt64] {
         var dead: [UInt64] = []
         forEachLiving { slot in
-            if let entry = slot.payload.entry, !entry.isAlive { dead.append(slot.id) }
+            if let entry = slot.callee.entry, !entry.isAlive { dead.append(slot.id) }
         }
         return dead
-    }
-
-    /// Releases everything, when neither a pass nor a token is left.
-    func dispose() {
-        removeAll(dropping: false)
     }
 
     // MARK: Under the lock
 
     /// Ends that registration, and returns the entry that it had, if any; nil if it had ended.
     private func remove(_ id: UInt64, _ contents: inout Contents, _ displaced: inout Displaced) -> AnyEntry?? {
-        guard let snapshot = unsafe contents.snapshot, let index = unsafe snapshot.index(of: id),
-            unsafe snapshot.slots[index].isLiving
-        else { return nil }
-        // In the current one first, which is where the next notification of any thread looks.
-        let payload = unsafe snapshot.takePayload(at: index)
-        contents.markRemovedInRetiredSnapshots(id)
-        payload.entry?.end()
-        living -= 1
+        guard let slot = unsafe slot(of: id, among: contents.count) else { return nil }
+        let callee = unsafe slot.pointee.callee
+        let entry = callee.entry
+        // In the current slot first, which is where the next notification of any thread looks.
+        unsafe slot.pointee.markRemoved()
+        // Then for the traversals of displaced blocks, from the latest. A living observer that is in one of them is in all
+        // later ones: where it is missing, we are done.
+        for case .block(let block) in contents.backlog.all {
+            guard unsafe block.markRemoved(id) else { break }
+        }
+        entry?.end()
+        contents.living -= 1
+        if contents.living == 0 { lastID.store(0, ordering: .relaxed) }
         // The same pointer once more: whoever loads the head after this store sees the slot marked. Sequentially
         // consistent: this is the unlinking in "Why nothing is released too early".
-        unsafe head.store(snapshot.memory, ordering: .sequentiallyConsistent)
-        retire(payload, &contents, &displaced)
-        // Half of a large snapshot blank: passes should not walk the blanks.
-        if unsafe snapshot.count >= 32, unsafe living * 2 < snapshot.count {
-            unsafe compact(&contents, &displaced)
+        unsafe head.store(head.load(ordering: .relaxed), ordering: .sequentiallyConsistent)
+        reclamation.retire(.callee(callee), &contents.backlog, &displaced)
+        // Half of many blank: notifications should not walk the blanks.
+        if contents.count >= 32, contents.living * 2 < contents.count { moveToFreshBlock(&contents, &displaced) }
+        return .some(entry)
+    }
+
+    /// The last step of each change.
+    func finish(_ contents: inout Contents, _ displaced: borrowing Displaced) {
+        // The last ones are vacant again when nothing waits: see "Why nothing is released too early".
+        if contents.backlog.isEmpty {
+            while contents.count > 0, unsafe slot(at: contents.count - 1).pointee.isRemoved {
+                contents.count -= 1
+                unsafe slot(at: contents.count).pointee.vacate()
+            }
         }
-        return .some(payload.entry)
+        displaced.forEach { item in
+            // What is still enqueued for a removed observer, when no traversal can enqueue more.
+            guard case .callee(let callee) = item, let mailbox = callee.entry?.mailbox,
+                mailbox.isBusy(telling: self)
+            else { return }
+            contents.departing[ObjectIdentifier(mailbox)] = mailbox
+        }
+        checkInvariants(contents)
     }
 
-    /// The current snapshot, or one that replaces it if it is full.
-    private func withRoom(
+    /// Where the next observer comes to stand.
+    private func vacantSlot(
         _ contents: inout Contents, _ displaced: inout Displaced
-    ) -> Snapshot {
-        if let snapshot = unsafe contents.snapshot, unsafe snapshot.count < snapshot.capacity { return unsafe snapshot }
-        return unsafe compact(&contents, &displaced)
+    ) -> UnsafeMutablePointer<Slot> {
+        let room = unsafe block?.capacity ?? 0
+        if contents.count == 1 + room { moveToFreshBlock(&contents, &displaced) }
+        return unsafe slot(at: contents.count)
     }
 
-    /// Replaces the snapshot by one without blanks that is half empty, so that its cost is spread over as many changes.
-    @discardableResult
-    private func compact(
-        _ contents: inout Contents, _ displaced: inout Displaced
-    ) -> Snapshot {
-        let capacity = unsafe contents.snapshot == nil ? 4 : max(8, 2 * living)
-        let fresh = unsafe contents.snapshot?.compacted(capacity: capacity) ?? Snapshot(capacity: capacity)
-        unsafe replaceSnapshot(by: fresh, &contents, &displaced)
-        return unsafe fresh
+    /// Replaces the block by one without blanks, with room for as many again, or for a quarter as many where they are many.
+    private func moveToFreshBlock(_ contents: inout Contents, _ displaced: inout Displaced) {
+        let kept = unsafe contents.living - (firstSlot.pointee.isLiving ? 1 : 0)
+        let least = unsafe block == nil ? 3 : 7
+        let fresh = unsafe Block(capacity: max(least, kept < 64 ? 2 * kept : kept + kept / 4))
+        var place = unsafe fresh.slots
+        for index in 1..<contents.count {
+            let slot = unsafe slot(at: index)
+            guard unsafe slot.pointee.isLiving else { continue }
+            // Bit by bit, since traversals may still be reading the old ones; the fresh block owns what the slots own.
+            unsafe UnsafeMutableRawPointer(place).copyMemory(from: slot, byteCount: MemoryLayout<Slot>.size)
+            unsafe place += 1
+        }
+        unsafe replaceBlock(by: fresh, &contents, &displaced)
+        contents.count = 1 + kept
     }
 
-    private func replaceSnapshot(
-        by fresh: Snapshot?, _ contents: inout Contents,
-        _ displaced: inout Displaced
-    ) {
-        let old = unsafe contents.snapshot
-        unsafe contents.snapshot = unsafe fresh
-        // Sequentially consistent: it unlinks the old snapshot, and publishes the slots of the fresh one.
+    private func replaceBlock(by fresh: Block?, _ contents: inout Contents, _ displaced: inout Displaced) {
+        let old = unsafe block
+        // Sequentially consistent: it unlinks the old block, and publishes the slots of the fresh one.
         unsafe head.store(fresh?.memory, ordering: .sequentiallyConsistent)
-        if let old = unsafe old { unsafe retire(old, &contents, &displaced) }
+        guard let old = unsafe old else { return }
+        unsafe reclamation.retire(.block(old), &contents.backlog, &displaced)
+    }
+
+    private var block: Block? {
+        unsafe head.load(ordering: .relaxed).map { unsafe Block($0) }
+    }
+
+    func slot(at index: Int) -> UnsafeMutablePointer<Slot> {
+        unsafe index == 0 ? firstSlot : Block(head.load(ordering: .relaxed).unsafelyUnwrapped).slots + (index - 1)
+    }
+
+    /// Where the living observer with that id is.
+    private func slot(of id: UInt64, among count: Int) -> UnsafeMutablePointer<Slot>? {
+        let slot = unsafe firstSlot.pointee.id == id ? firstSlot : block?.slot(of: id, among: max(0, count - 1))
+        guard let slot = unsafe slot, unsafe slot.pointee.isLiving(id) else { return nil }
+        return unsafe slot
+    }
+}
+
+extension Registry: MailboxKeeper {
+    /// A mailbox that has departed is idle.
+    func hasSettled(_ mailbox: Mailbox) {
+        write { contents, _ in
+            contents.departing[ObjectIdentifier(mailbox)] = nil
+            // Where thousands departed, the room goes with the last of them.
+            if contents.departing.isEmpty { contents.departing = [:] }
+        }
     }
 }

@@ -1,38 +1,36 @@
 import Synchronization
 
-/// What a set and its tokens share: the snapshot that passes walk, and the lock under which it is changed.
+/// What a set and its tokens share: the slots that notifications walk, and the lock under which they are changed.
 ///
-///     ObserverSet ──▶ Registry ──▶ Snapshot ──▶ Slot ──▶ Payload ──▶ the observer, its captures
-///                        ▲            (one current; displaced       └──▶ Entry ┄┄weak┄┄▶ owner
-///     ObserverToken ─────┘             ones until reclaimed)                  └──▶ Mailbox
+///     ObserverSet ──▶ Registry ──▶ first slot ──▶ a function, or an entry ┄┄weak┄┄▶ owner
+///                        ▲    └──▶ block of slots          └──▶ mailbox, if ever one was needed
+///     ObserverToken ─────┘
 ///
 /// A token keeps the registry, never the set: a set that dies empties its registry, and its tokens go inert.
 ///
-/// A payload has exactly one owner: the current snapshot's living slot, or, once removed, a `Retired` value.
-/// All other copies of its bits, in displaced snapshots and in removed slots, are borrowed by passes.
+/// The first slot is a part of the registry, since most sets have one observer; the others stand in a block, which is
+/// replaced when it is full or half of it blank. What an observer holds has exactly one owner: the current slot while it
+/// lives, or, once removed, what is `Retired`. All other copies of its bits, in displaced blocks and in removed slots, are
+/// borrowed by traversals.
 @safe final class Registry: TokenIssuer, @unchecked Sendable {
-    /// The current snapshot's memory.
+    /// The memory of the block that follows the first slot.
     ///
-    /// Stored under the lock, loaded by counted passes.
+    /// Stored under the lock, loaded by counted traversals.
     let head = unsafe Atomic<UnsafeMutableRawPointer?>(nil)
-    /// Whether something waits in `Contents.newer` or `.older`.
+    /// The last observer's id; zero if none is living, so that there is nobody to call.
     ///
-    /// Stored under the lock; a hint for those who leave.
-    let hasRetired = Atomic<Bool>(false)
-    private let livingCount = Atomic<Int>(0)
-    // Between what each change stores above and below, and apart from both.
-    let readers = Readers()
-    let lock = Lock(Contents())
-
-    /// How many slots of the current snapshot are living.
-    ///
-    /// Set under the lock; a notification that reads zero has nobody to call.
+    /// Stored under the lock.
     ///
     /// Relaxed, and raised before the slot is published: anyone who has learned of an observer, from its `add` or through
-    /// the set itself (`isEmpty`, `count`), has acquired the store that published it, and so sees at least its count.
-    var living: Int {
-        @inline(__always) get { livingCount.load(ordering: .relaxed) }
-        set { livingCount.store(newValue, ordering: .relaxed) }
+    /// the set itself (`isEmpty`, `count`), has acquired the store that published it, and so sees at least its id.
+    let lastID = Atomic<UInt64>(0)
+    let reclamation = Reclamation()
+    let lock = Lock(Contents())
+    private let room = Slot()
+
+    /// Changed in place, like the slots of a block. It is atomic in part, so that it has one address for life.
+    var firstSlot: UnsafeMutablePointer<Slot> {
+        @inline(__always) get { unsafe withUnsafePointer(to: room) { unsafe UnsafeMutablePointer(mutating: $0) } }
     }
 
     override func remove(_ id: UInt64) -> Bool { end(id) }
@@ -40,7 +38,20 @@ import Synchronization
     override func describe(_ id: UInt64) -> String? { description(of: id) }
 
     deinit {
-        // No pass is under way and no token is left: each would hold the registry.
-        dispose()
+        // No traversal is under way and no token is left: each would hold the registry.
+        removeAll(dropping: false)
     }
+}
+
+/// What the registry's lock guards.
+struct Contents: ~Copyable, @unchecked Sendable {
+    /// How many slots are taken, from the first on, and how many of them are living.
+    var count = 0
+    var living = 0
+    /// How many observers with an owner were added since dead owners were last looked for.
+    var unexamined = 0
+    var backlog = Backlog()
+    /// Mailboxes that were not idle when their observer could be reached no more, until they are: `settled()` waits for
+    /// them too.
+    var departing: [ObjectIdentifier: Mailbox] = [:]
 }

@@ -13,6 +13,12 @@
         self.line = UInt32(clamping: line)
     }
 
+    /// Nowhere.
+    init() {
+        unsafe fileID = nil
+        line = 0
+    }
+
     @usableFromInline
     package var description: String {
         let file = unsafe fileID.map { unsafe String(cString: $0) } ?? "?"

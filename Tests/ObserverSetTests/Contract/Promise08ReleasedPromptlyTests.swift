@@ -439,9 +439,9 @@ struct Promise08ReleasedPromptlyTests {
     /// How many observers the set holds, dead owners' included.
     private var storedObservers: Int { self.set.registry?.living ?? 0 }
 
-    /// How many places the current snapshot has handed out.
+    /// How many slots are taken.
     private var storedSlots: Int {
-        self.set.registry?.lock.withLock { contents in unsafe contents.snapshot?.count ?? 0 } ?? 0
+        self.set.registry?.lock.withLock { $0.count } ?? 0
     }
 
     private func addCapture(_ kind: ObserverKind) -> CapturingRegistration {

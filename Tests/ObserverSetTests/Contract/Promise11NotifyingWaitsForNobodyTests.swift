@@ -120,7 +120,7 @@ struct Promise11NotifyingWaitsForNobodyTests {
                 let held = hold()
                 mayGoOn.set()
                 // Until the notification has left: nothing tells it but the count of readers.
-                while set.registry?.readers.isEmpty() == false { Thread.yield() }
+                while set.registry?.reclamation.isEmpty() == false { Thread.yield() }
                 held.release()
             }
         }

@@ -3,7 +3,7 @@ import Synchronization
 /// What has been notified to one observer and not yet delivered: first in, first out, one delivery at a time.
 ///
 /// Only the observer's own actor or queue takes from it (or, if the owner that was the actor is dead, whoever finds
-/// that). It holds nothing of the user's when it is idle.
+/// that). Idle, it holds nothing of the user's but where it is drained.
 final class Mailbox: Sendable {
     private struct State: Sendable {
         /// What a drain left when its turn was over, last first; then what came after it, first first.
@@ -26,9 +26,10 @@ final class Mailbox: Sendable {
 
     /// Weak: nobody need live because something is still enqueued.
     private struct Keeper: Sendable {
-        weak let registry: Registry?
+        weak let object: (any MailboxKeeper)?
     }
 
+    private let destination: Destination
     private let state = Lock(State())
     /// Whether `state.phase` is not idle.
     ///
@@ -37,6 +38,12 @@ final class Mailbox: Sendable {
 
     /// How many jobs there is room for in an idle mailbox; what a burst took beyond goes with it.
     private static let keptRoom = 32
+    /// How many deliveries a drain makes before it lets others onto the actor or queue.
+    private static let turn = 1_000
+
+    init(_ destination: Destination) {
+        self.destination = destination
+    }
 
     /// Whether all that was posted has been delivered or dropped.
     ///
@@ -48,30 +55,35 @@ final class Mailbox: Sendable {
         @inline(__always) get { !isBusy.load(ordering: .relaxed) }
     }
 
-    /// Whether it is not idle; then that registry, which keeps it until it is, will be told.
+    /// Whether it is not idle; then whoever keeps it until it is will be told.
     ///
     /// Called when the observer's registration can post no more.
-    func isBusy(notifying registry: Registry) -> Bool {
+    func isBusy(telling keeper: any MailboxKeeper) -> Bool {
         guard !isIdle else { return false }
         return state.withLock { state in
             guard state.phase != .idle else { return false }
-            state.keepers.append(Keeper(registry: registry))
+            state.keepers.append(Keeper(object: keeper))
             return true
         }
     }
 
-    /// Puts a value for an observer at the end.
+    /// Puts a value for an observer at the end, and sees to it that it is delivered.
     ///
-    /// - Returns: Whether the caller must have the mailbox drained, because nobody else will; and how many deliveries
-    ///   it takes until this one is made.
-    func post(_ value: any Sendable, to observer: AnyEntry) -> (mustDrain: Bool, position: Int) {
-        state.withLock { state in
+    /// In place, with what waits before it, if the caller is where the observer belongs. (Inside a drain, that drain comes to
+    /// it.) What others post meanwhile must not keep the caller there.
+    func post(_ value: any Sendable, to observer: AnyEntry, drainingInPlace: Bool) {
+        let (isFirst, position) = state.withLock { state in
             state.jobs.append(.delivery(value, to: observer))
             let position = state.rest.count + state.jobs.count
             guard state.phase == .idle else { return (false, position) }
             state.phase = .scheduled
             isBusy.store(true, ordering: .relaxed)
             return (true, position)
+        }
+        if drainingInPlace {
+            drain(limit: position)
+        } else if isFirst {
+            destination.schedule(self)
         }
     }
 
@@ -95,9 +107,9 @@ final class Mailbox: Sendable {
     /// Called inside a drain that is under way it does nothing: what is there stays queued behind what that drain
     /// holds.
     ///
-    /// - Parameter limit: The number of deliveries after which it stops, to let others onto the actor or queue.
-    /// - Returns: true if it stopped at the limit, so that the caller must have the mailbox drained again.
-    func drain(limit: Int = .max) -> Bool {
+    /// - Parameter limit: The number of deliveries after which it leaves the rest to another drain, to let others onto the
+    ///   actor or queue.
+    func drain(limit: Int = turn) {
         // The batch is reversed and taken from the end, so that each job is released when it is done.
         var batch: [Job] = []
         var left = limit
@@ -107,11 +119,9 @@ final class Mailbox: Sendable {
             swap(&batch, &state.rest)
             return true
         }
-        guard isMine else { return false }
+        guard isMine else { return }
         var room: [Job] = []
         var keepers: [Keeper] = []
-        // When the lock is free again.
-        defer { for keeper in keepers { keeper.registry?.write { contents, _ in contents.hasSettled(self) } } }
         while true {
             while left > 0, let job = batch.popLast() {
                 CallOut.assertNoLockIsHeld()
@@ -132,10 +142,23 @@ final class Mailbox: Sendable {
                 }
                 return state.phase
             }
-            guard phase == .delivering else { return phase == .scheduled }
-            batch.reverse()
+            switch phase {
+            case .idle:
+                // When the lock is free again.
+                for keeper in keepers { keeper.object?.hasSettled(self) }
+                return
+            case .scheduled:
+                return destination.schedule(self, again: true)
+            case .delivering:
+                batch.reverse()
+            }
         }
     }
+}
+
+/// What keeps the mailbox of a removed observer until it is idle.
+protocol MailboxKeeper: AnyObject, Sendable {
+    func hasSettled(_ mailbox: Mailbox)
 }
 
 /// What waits in a mailbox.

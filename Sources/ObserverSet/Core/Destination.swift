@@ -1,0 +1,97 @@
+import Dispatch
+
+/// What an observer is isolated to: an actor or a queue.
+final class Destination: Sendable {
+    private enum Kind: Sendable {
+        case mainActor
+        case actor(any Actor)
+        /// An actor that is held weakly, or the set would keep it alive: the observer's owner, or the one that added it.
+        case weakActor(@Sendable () -> (any Actor)?)
+        case queue(DispatchQueue)
+    }
+
+    private let kind: Kind
+    /// The address of the actor or queue.
+    ///
+    /// A notifier on that actor is where the observer belongs; on a queue nobody is ever known to be.
+    let identity: UInt
+
+    /// Most observers' own.
+    static let mainActor = Destination(.mainActor, MainActor.shared)
+
+    private init(_ kind: Kind, _ object: AnyObject) {
+        self.kind = kind
+        identity = UInt(bitPattern: ObjectIdentifier(object))
+    }
+
+    init(_ queue: DispatchQueue) {
+        kind = .queue(queue)
+        identity = UInt(bitPattern: ObjectIdentifier(queue))
+    }
+
+    init(holdingWeakly actor: any Actor) {
+        kind = .weakActor { [weak actor] in actor }
+        identity = Isolation.identity(of: actor)
+    }
+
+    private init(_ actor: any Actor) {
+        kind = .actor(actor)
+        identity = Isolation.identity(of: actor)
+    }
+
+    /// Where a function of that isolation runs if it was added on `home`; nil if on the notifying thread.
+    ///
+    /// An applied method of an actor's instance (`set.add(hear)`) has lost its isolation, which no signature can refuse:
+    /// so what says nothing of an isolation runs on the actor's instance that adds it. The actor is held weakly.
+    static func of(_ actor: (any Actor)?, addedOn home: (any Actor)?) -> Destination? {
+        if let actor { return actor === MainActor.shared ? mainActor : Destination(actor) }
+        guard let home, home !== MainActor.shared, !(home is any GlobalActor) else { return nil }
+        return Destination(holdingWeakly: home)
+    }
+
+    /// Has the mailbox drained there, once; `again` if its turn was over.
+    ///
+    /// A mailbox asks for that only when no drain is on its way. One job for each value would lose the order: jobs for an
+    /// actor pass through tasks, which the runtime may start in any order. The job takes the priority and the task-local
+    /// values of whoever asks for it, as a task made by hand would; values that come meanwhile are delivered under them.
+    func schedule(_ mailbox: Mailbox, again: Bool = false) {
+        switch kind {
+        case .queue(let queue):
+            queue.async { mailbox.drain() }
+        case .actor(let actor):
+            Task { await drain(mailbox, on: actor) }
+        case .mainActor:
+            // An immediate task starts in place if the caller is on the main actor already, even where no type says so; that
+            // is how an observer on the main actor is called in place from nonisolated code that runs there.
+            if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *), !again {
+                Task.immediate { @MainActor in mailbox.drain() }
+            } else {
+                Task { @MainActor in mailbox.drain() }
+            }
+        case .weakActor(let load):
+            if let actor = load() {
+                Task { await drain(mailbox, on: actor) }
+            } else if again {
+                Task { mailbox.drain() }
+            } else {
+                // Either the owner was the actor, so that no delivery calls anything; or the observer says nothing of an
+                // isolation, and may be called anywhere: here, but for no longer than a turn.
+                mailbox.drain()
+            }
+        }
+    }
+
+    private func drain(_ mailbox: Mailbox, on actor: isolated any Actor) { mailbox.drain() }
+}
+
+extension Destination: CustomStringConvertible {
+    /// The actor's type or the queue's label, as descriptions of a set show them.
+    var description: String {
+        switch kind {
+        case .mainActor: "MainActor"
+        case .actor(let actor): "\(type(of: actor))"
+        case .weakActor(let load): load().map { "\(type(of: $0))" } ?? "an actor that is gone"
+        case .queue(let queue): "queue \(queue.label)"
+        }
+    }
+}

@@ -1,0 +1,365 @@
+import Synchronization
+
+/// What sees to it that nothing is released while a traversal may reach it.
+///
+/// Two counts of the traversals under way take turns, as in sleepable read-copy-update (SRCU): newcomers add themselves to
+/// the *open* one, while the *idle* one can only fall (but for latecomers, see below). When the idle count is zero, the two
+/// change places. Traversals that overlap without end therefore cannot postpone a release for ever: after the change every
+/// newcomer counts itself on the other side.
+///
+/// The counts are spread over stripes. The first is inline; after two threads were seen inside at the same time, there
+/// are more, and each thread counts itself on its own cache line instead of passing one back and forth.
+///
+/// The argument for correctness stands below.
+@safe struct Reclamation: ~Copyable {
+    private let stripes = unsafe Atomic<UnsafeMutableRawPointer?>(nil)
+    private let first = Counts()
+    /// The parity that newcomers take.
+    ///
+    /// A hint: a traversal may take either parity at any time and be counted correctly.
+    private let open = Atomic<UInt8>(0)
+    /// Whether something waits to be released; stored under the lock.
+    private let isWaiting = Atomic<Bool>(false)
+
+    /// Eight stripes, each alone on two cache lines, since processors fetch lines in pairs.
+    private static let stripeCount = 8
+    private static let stripeSize = 128
+
+    /// What a traversal needs to leave where it came in.
+    @safe struct Ticket {
+        fileprivate let stripes: UnsafeMutableRawPointer?
+        fileprivate let stripe: Int
+        fileprivate let parity: UInt8
+        /// How many traversals were inside when it came in; on `first` only.
+        fileprivate let before: UInt32
+    }
+
+    // MARK: Traversals
+
+    /// Counts the calling traversal in.
+    ///
+    /// From here until `leave`, what it loads from the registry stays alive.
+    @inline(__always)
+    func enter() -> Ticket {
+        let parity = open.load(ordering: .relaxed)
+        // Sequentially consistent, like the installation and the load in `isEmpty`.
+        if let stripes = unsafe stripes.load(ordering: .sequentiallyConsistent) {
+            let stripe = Self.stripe()
+            _ = unsafe Self.counts(stripes, stripe).pointee.enter(parity)
+            return unsafe Ticket(stripes: stripes, stripe: stripe, parity: parity, before: 0)
+        }
+        return unsafe Ticket(stripes: nil, stripe: 0, parity: parity, before: first.enter(parity))
+    }
+
+    /// Counts the calling traversal out, and says whether something waits that it may have been the last to hold.
+    @inline(__always)
+    func leave(_ ticket: Ticket) -> Bool {
+        if let stripes = unsafe ticket.stripes {
+            guard unsafe Self.counts(stripes, ticket.stripe).pointee.leave(ticket.parity) == 0 else { return false }
+        } else {
+            let after = first.leave(ticket.parity)
+            // A traversal finds the count as it left it if the others were nested in it, or it in them. Otherwise there are
+            // two threads.
+            if after != ticket.before { addStripes() }
+            guard after == 0 else { return false }
+        }
+        // fault: no-look-after-leaving
+        return isWaiting.load(ordering: .sequentiallyConsistent)
+    }
+
+    // MARK: Changes, under the lock
+
+    /// Keeps what was unlinked until no traversal can reach it; not at all, if there is none.
+    @inline(__always)
+    func retire(_ item: Retired, _ backlog: inout Backlog, _ displaced: inout Displaced) {
+        // Where something waits already, somebody probably is inside, and a look at the counts would take them away.
+        if backlog.isEmpty && isEmpty() {
+            displaced.append(item)
+        } else {
+            backlog.newer.append(item)
+            isWaiting.store(true, ordering: .relaxed)
+        }
+    }
+
+    /// Detaches what no traversal can reach any more.
+    func collect(_ backlog: inout Backlog, _ displaced: inout Displaced) {
+        while !backlog.isEmpty, idleIsEmpty() {
+            // Only while the idle side is empty: flipping on an occupied one would let two threads in turn keep a count
+            // above zero for ever.
+            open.store(1 ^ open.load(ordering: .relaxed), ordering: .relaxed)
+            for item in backlog.older { displaced.append(item) }
+            // fault: epoch-skipped
+            backlog.older = backlog.newer
+            backlog.newer = []
+        }
+        if backlog.isEmpty { isWaiting.store(false, ordering: .relaxed) }
+    }
+
+    /// Whether no traversal is counted on the idle side; those that come in do so on the open one.
+    func idleIsEmpty() -> Bool {
+        isEmpty(1 ^ open.load(ordering: .relaxed))
+    }
+
+    /// Whether each count was seen to be zero at some time during this call.
+    @inline(__always)
+    func isEmpty() -> Bool {
+        // fault: quick-way-looks-at-one-count
+        isEmpty(0) && isEmpty(1)
+    }
+
+    @inline(__always)
+    private func isEmpty(_ parity: UInt8) -> Bool {
+        guard first.isEmpty(parity) else { return false }
+        // If this load misses the installation, then whoever counts itself in on a stripe loads the head after us.
+        guard let stripes = unsafe stripes.load(ordering: .sequentiallyConsistent) else { return true }
+        // fault: stripes-unseen
+        for stripe in 0..<Self.stripeCount {
+            guard unsafe Self.counts(stripes, stripe).pointee.isEmpty(parity) else { return false }
+        }
+        return true
+    }
+
+    // MARK: Stripes
+
+    /// Once in the life of a set, after the traversal that first met another thread's.
+    @inline(never)
+    private func addStripes() {
+        let size = Self.stripeCount * Self.stripeSize
+        let fresh = UnsafeMutableRawPointer.allocate(byteCount: size, alignment: Self.stripeSize)
+        for stripe in 0..<Self.stripeCount {
+            unsafe (fresh + stripe * Self.stripeSize).initializeMemory(as: Counts.self, to: Counts())
+        }
+        let installation = unsafe stripes.compareExchange(
+            expected: nil, desired: fresh, ordering: .sequentiallyConsistent)
+        if unsafe !installation.exchanged { unsafe fresh.deallocate() }
+    }
+
+    @inline(__always)
+    private static func counts(_ stripes: UnsafeMutableRawPointer, _ stripe: Int) -> UnsafeMutablePointer<Counts> {
+        unsafe (stripes + stripe * stripeSize).assumingMemoryBound(to: Counts.self)
+    }
+
+    /// Where the calling thread counts itself: a hash of where its stack lies.
+    ///
+    /// Stacks are at least half a mebibyte apart, usually eight; both distances give neighbouring threads different
+    /// stripes. Any value would be correct.
+    @inline(never)  // what takes a local's address gets a stack protector, which an uncontended traversal need not pay for
+    private static func stripe() -> Int {
+        var here: UInt8 = 0
+        let address = unsafe withUnsafeMutablePointer(to: &here) { UInt(bitPattern: $0) } >> 19
+        return Int((address ^ (address >> 4)) % UInt(stripeCount))
+    }
+
+    deinit {
+        unsafe stripes.load(ordering: .relaxed)?.deallocate()
+    }
+
+    /// The traversals that came in on one stripe, by parity.
+    private struct Counts: ~Copyable {
+        private let even = Atomic<UInt32>(0)
+        private let odd = Atomic<UInt32>(0)
+
+        /// Counts one traversal in, and returns how many were inside.
+        @inline(__always)
+        func enter(_ parity: UInt8) -> UInt32 {
+            parity == 0
+                ? even.wrappingAdd(1, ordering: .sequentiallyConsistent).oldValue
+                : odd.wrappingAdd(1, ordering: .sequentiallyConsistent).oldValue
+        }
+
+        /// Counts one traversal out, and returns how many are left.
+        @inline(__always)
+        func leave(_ parity: UInt8) -> UInt32 {
+            parity == 0
+                ? even.wrappingSubtract(1, ordering: .sequentiallyConsistent).newValue
+                : odd.wrappingSubtract(1, ordering: .sequentiallyConsistent).newValue
+        }
+
+        @inline(__always)
+        func isEmpty(_ parity: UInt8) -> Bool {
+            parity == 0
+                ? even.load(ordering: .sequentiallyConsistent) == 0
+                : odd.load(ordering: .sequentiallyConsistent) == 0
+        }
+    }
+}
+
+/// What was unlinked: a traversal that begins now cannot reach it, but one that began earlier may.
+@safe enum Retired {
+    /// What a removed observer held.
+    case callee(Callee)
+    /// A block that another one has replaced, whose slots own nothing any more.
+    case block(Block)
+}
+
+/// What waits until no traversal can reach it.
+struct Backlog: @unchecked Sendable {
+    /// Since the last flip, in the order in which it was unlinked.
+    var newer: [Retired] = []
+    /// Before the last flip.
+    var older: [Retired] = []
+
+    var isEmpty: Bool { newer.isEmpty && older.isEmpty }
+
+    /// All of it, the latest first.
+    var all: some Sequence<Retired> { (older + newer).reversed() }
+}
+
+/// What a change hands out, to be released when the lock is free again.
+struct Displaced: ~Copyable {
+    /// The first needs no array.
+    private var first: Retired?
+    private var others: [Retired] = []
+
+    @inline(__always)
+    mutating func append(_ item: Retired) {
+        if first == nil { first = item } else { others.append(item) }
+    }
+
+    func forEach(_ body: (Retired) -> Void) {
+        if let first { body(first) }
+        others.forEach(body)
+    }
+
+    /// Releases it all; the `deinit` of closures' captures runs here.
+    @inline(__always)
+    consuming func release() {
+        CallOut.assertNoLockIsHeld()
+        forEach { item in
+            switch item {
+            case .callee(let callee): callee.release()
+            case .block(let block): unsafe block.deallocate()
+            }
+        }
+    }
+}
+
+// # The argument for correctness
+//
+// Traversals hold no lock, so that a change may find some of them walking what it displaces. *Unlinking* is the store to
+// `head` after which no newcomer reaches the item: a fresh block, or the same one again after a slot was marked removed.
+//
+// The parts, by who writes them:
+//  - a traversal: the count of (parity, stripe);
+//  - a change, under the lock: slots, `head`, the lists of what waits, the parity, `isWaiting`.
+//
+// ## What publishes what
+// A slot's callee is written before its id is stored (releasing); a traversal reads it after loading the id (acquiring).
+// The slots taken over into a fresh block are written before `head` is stored; a traversal reads them after loading
+// `head`. On arm64 neither order comes for free: without them a traversal could see the id and not the callee.
+//
+// ## Why nothing is released too early
+// A traversal adds one to a count (A), then loads `head` (H). A change unlinks (U), then reads each count as zero (Z), and
+// only then releases. All four are sequentially consistent, so they stand in one order S in which each thread's own
+// steps keep theirs. If a traversal can reach the item, its H came before U: so A < H < U < Z, its own addition was in the
+// count that Z read as zero, so its subtraction was too; it has left, and its leaving (a release) synchronises with Z
+// (an acquire). If its A comes after Z in S, its H comes after U, and it cannot reach the item. It does not matter
+// which parity the traversal took, nor when it read it: each item waits until both counts were seen zero once after its
+// unlinking. The quick way in `retire` looks at both at once; the long way sees one before each flip, and an item
+// waits for two flips: `newer` → `older` → detached.
+//
+// With acquire and release alone, A and H could change places (a store and a later load of another location may): the
+// pass would load the old head, the change see no pass, and release what the pass is about to walk. A locked
+// instruction on x86 hides that. On arm64 the single-instruction atomics hide it for A and H (`ldapr` after an exclusive
+// pair does not), and nothing hides it for U and Z: `stlr` may change places with a later `ldapr`. So a test on a machine
+// that hides it proves nothing.
+//
+// Stripes appear without the lock. Their installation, and every load of the pointer to them, are sequentially
+// consistent too: if Z's load of the pointer misses the installation, then Z < installation < the traversal's load of
+// the pointer < A, and H comes after U as before.
+//
+// Marking a slot removed is relaxed: a traversal that misses it is one that had begun, and the callee is still there for
+// it. One that begins after `remove` returned has H after U, and so sees the mark (promise 4).
+//
+// Slots at the end become vacant when nothing waits any more: then no traversal is left that saw one of them living. One
+// that comes later finds a slot removed, or vacant, or taken by another observer, whose id it acquires with all that
+// belongs to it, and which is above its limit unless it began after that observer was added.
+//
+// ## Why nothing is kept for ever
+// Traversals that overlap without end never let a single count fall to zero. But the idle parity takes no newcomers, except
+// those that read the parity before the last flip; so it empties, and the counts change places. *The idle side
+// must be empty at the flip*: with a flip on every attempt, two threads in turn kept one count above zero for ever.
+//
+// ## Why nothing is forgotten
+// Whoever makes the last obstacle vanish must see that something waits, or leave it to someone who will look:
+//  - a leaver that emptied its count then loads `isWaiting`; if set, it fences, and tries the lock. Failing, it goes;
+//  - whoever unlocks while something waits fences, and looks at the idle counts; if they are zero, it tries again.
+// Between a leaver's subtraction and its try, and between an unlocking and the look at the counts, stands a
+// sequentially consistent fence: the mutex promises only acquire and release, and `Lock.isTaken` nothing, so that
+// without either fence the leaver could see the lock taken and the unlocker the count occupied. For the same reason the
+// subtraction and the flag's load are sequentially consistent; the flag's stores may be relaxed, since the unlocker's
+// fence follows them. It says "while the idle counts are zero", not "while something waits" (a removal made inside an
+// observer would wait for itself), and not "once more" (a wake-up could be lost).
+//
+// ## Re-entrancy
+// A nested traversal counts itself in again. A removal inside an observer marks the slot, which the outer ones on this
+// and on any older block skip from then on; its callee waits for them all, the caller's own included. The id of an
+// observer that is added inside another is above the limit of those that are under way.
+
+extension Registry {
+    typealias Change<Result> = (inout Contents, inout Displaced) -> Result
+
+    /// Makes a change, sees to what became free meanwhile, and releases what was displaced.
+    @inline(__always)
+    func write<Result: Sendable>(_ change: Change<Result>) -> Result {
+        write(change, answering: { $0 })
+    }
+
+    /// The same, and makes an answer of the change's result when the lock is free, before anything is released.
+    @inline(__always)
+    func write<Result: Sendable, Answer>(_ change: Change<Result>, answering answer: (Result) -> Answer) -> Answer {
+        var displaced = Displaced()
+        var isWaiting = false
+        let result = lock.withLock { contents in
+            let result = change(&contents, &displaced)
+            // fault: released-under-the-lock
+            isWaiting = collect(&contents, &displaced)
+            return result
+        }
+        // fault: no-look-after-unlocking
+        if isWaiting { collectAfterUnlocking(&displaced) }
+        let answer = answer(result)
+        displaced.release()
+        return answer
+    }
+
+    /// The same, unless another thread holds the lock.
+    func writeIfAvailable(_ change: Change<Void>) {
+        var displaced = Displaced()
+        let isWaiting = lock.withLockIfAvailable { contents in
+            change(&contents, &displaced)
+            return collect(&contents, &displaced)
+        }
+        // fault: no-look-after-unlocking
+        if isWaiting == true { collectAfterUnlocking(&displaced) }
+        displaced.release()
+    }
+
+    /// Detaches what no traversal can reach any more, and says whether something still waits.
+    ///
+    /// Under the lock, as the last step of each change.
+    @inline(__always)
+    private func collect(_ contents: inout Contents, _ displaced: inout Displaced) -> Bool {
+        if !contents.backlog.isEmpty { reclamation.collect(&contents.backlog, &displaced) }
+        finish(&contents, displaced)
+        return !contents.backlog.isEmpty
+    }
+
+    /// After an unlocking that left something waiting.
+    @inline(never)
+    private func collectAfterUnlocking(_ displaced: inout Displaced) {
+        while true {
+            atomicMemoryFence(ordering: .sequentiallyConsistent)
+            guard reclamation.idleIsEmpty() else { return }
+            let isWaiting = lock.withLockIfAvailable { contents in collect(&contents, &displaced) }
+            guard isWaiting == true else { return }
+        }
+    }
+
+    /// After a traversal that emptied its count and saw that something waits.
+    @inline(never)
+    func collectAfterLeaving() {
+        atomicMemoryFence(ordering: .sequentiallyConsistent)
+        writeIfAvailable { _, _ in }
+    }
+}

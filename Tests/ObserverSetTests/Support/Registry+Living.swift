@@ -1,0 +1,6 @@
+@testable import ObserverSet
+
+extension Registry {
+    /// How many observers it holds, dead owners' included.
+    var living: Int { lock.withLock { $0.living } }
+}
