@@ -1,6 +1,7 @@
 import Dispatch
 
 /// What an observer is isolated to: an actor or a queue.
+@usableFromInline
 final class Destination: Sendable {
     private enum Kind: Sendable {
         case mainActor
@@ -43,8 +44,12 @@ final class Destination: Sendable {
     ///
     /// An applied method of an actor's instance (`set.add(hear)`) has lost its isolation, which no signature can refuse:
     /// so what says nothing of an isolation runs on the actor's instance that adds it. The actor is held weakly.
-    static func of(_ actor: (any Actor)?, addedOn home: (any Actor)?) -> Destination? {
-        if let actor { return actor === MainActor.shared ? mainActor : Destination(actor) }
+    @usableFromInline
+    static func of(_ actor: (any Actor)?, addedOn home: (any Actor)?, owner: AnyObject? = nil) -> Destination? {
+        if let actor {
+            if actor === MainActor.shared { return mainActor }
+            return actor === owner ? Destination(holdingWeakly: actor) : Destination(actor)
+        }
         guard let home, home !== MainActor.shared, !(home is any GlobalActor) else { return nil }
         return Destination(holdingWeakly: home)
     }
@@ -86,6 +91,7 @@ final class Destination: Sendable {
 
 extension Destination: CustomStringConvertible {
     /// The actor's type or the queue's label, as descriptions of a set show them.
+    @usableFromInline
     var description: String {
         switch kind {
         case .mainActor: "MainActor"

@@ -1,6 +1,7 @@
 import Synchronization
 
 /// What a registration has beyond a function: an owner, a place to run, a mailbox. This part knows no parameters.
+@usableFromInline
 class AnyEntry: @unchecked Sendable {
     /// The owner, loaded, if there is one and it lives.
     ///
@@ -30,6 +31,7 @@ class AnyEntry: @unchecked Sendable {
 }
 
 /// The part that knows the parameters.
+@usableFromInline
 class Entry<Parameters: Sendable>: AnyEntry, @unchecked Sendable {
     /// Calls the observer, or enqueues the call.
     ///
@@ -40,10 +42,12 @@ class Entry<Parameters: Sendable>: AnyEntry, @unchecked Sendable {
 }
 
 /// An observer with a weakly held owner, which is called on the notifying thread.
+@usableFromInline
 final class OwnedEntry<Owner: AnyObject & Sendable, Parameters: Sendable>: Entry<Parameters>, @unchecked Sendable {
     private weak let weakOwner: Owner?
     private let call: @Sendable (Owner, Parameters) -> Void
 
+    @usableFromInline
     init(owner: Owner, call: @escaping @Sendable (Owner, Parameters) -> Void) {
         self.weakOwner = owner
         self.call = call

@@ -1,13 +1,12 @@
 import Synchronization
 
-/// An observer that belongs to an actor or a queue: called in place where the notifier is already there, and through
-/// its mailbox otherwise.
+/// Where one observer runs, and what waits for it there.
 ///
-/// The one place that decides.
-@safe class IsolatedEntry<Parameters: Sendable>: Entry<Parameters>, @unchecked Sendable {
-    /// What identifies the actor or queue.
-    private let identity: UInt
+/// A part of the entries that know the parameters, and does not know them itself.
+@safe struct Place: ~Copyable, Sendable {
     private let destination: Destination
+    /// What identifies the actor or queue; here as well, for the sake of notifying.
+    private let identity: UInt
     /// Retained; made when the first value has to wait.
     private let lazyMailbox: Atomic<Unmanaged<Mailbox>?>
     private let status: Atomic<Status>
@@ -23,17 +22,17 @@ import Synchronization
         case removed
     }
 
-    init(destination: Destination) {
-        identity = destination.identity
+    init(_ destination: Destination) {
         self.destination = destination
+        identity = destination.identity
         unsafe lazyMailbox = unsafe Atomic(nil)
         status = Atomic(.unregistered)
     }
 
-    /// For a further registration of that one's observer.
-    init(sharing other: IsolatedEntry) {
-        identity = other.identity
+    /// For a further registration of the same observer, which has the same mailbox.
+    init(sharing other: borrowing Place) {
         destination = other.destination
+        identity = other.identity
         unsafe lazyMailbox = unsafe Atomic(.passRetained(other.madeMailbox()))
         status = Atomic(.registered)
     }
@@ -42,43 +41,39 @@ import Synchronization
         unsafe lazyMailbox.load(ordering: .relaxed)?.release()
     }
 
-    /// Calls the observer; false if its owner is dead.
-    func call(_ parameters: Parameters) -> Bool { fatalError("abstract") }
+    /// Whether it becomes the place of a registration by this call.
+    func claim() -> Bool {
+        status.compareExchange(expected: .unregistered, desired: .registered, ordering: .relaxed).exchanged
+    }
 
-    /// A further entry for the same observer, with the same mailbox.
-    func copy() -> AnyEntry { fatalError("abstract") }
-
-    /// Whether the observer belongs where the notifier is, and a call in place would overtake nothing.
+    /// Whether the notifier is there, and a call in place would overtake nothing.
     @inline(__always)
-    final func mayBeCalled(from here: UInt) -> Bool {
+    func mayCall(from here: UInt) -> Bool {
         guard here == identity else { return false }
         guard let mailbox = unsafe lazyMailbox.load(ordering: .acquiring) else { return true }
         return unsafe mailbox._withUnsafeGuaranteedRef { $0.isIdle }
     }
 
-    override func deliver(_ parameters: Parameters, from here: UInt) -> Bool {
-        mayBeCalled(from: here) ? call(parameters) : enqueue(parameters, from: here)
-    }
-
-    /// Puts the value into the mailbox.
-    final func enqueue(_ parameters: Parameters, from here: UInt) -> Bool {
+    /// Puts a value into the mailbox; false if the owner is dead.
+    func enqueue(_ value: any Sendable, for observer: AnyEntry, from here: UInt) -> Bool {
         switch status.load(ordering: .relaxed) {
         case .ownerIsDead: return false
         case .removed: return true
         case .unregistered, .registered: break
         }
         // Where the notifier is there already, all in place: earlier values first, then this one.
-        madeMailbox().post(parameters, to: self, drainingInPlace: here == identity)
+        madeMailbox().post(value, to: observer, drainingInPlace: here == identity)
         return true
     }
 
-    override func deliverEnqueued(_ value: any Sendable) {
-        guard status.load(ordering: .relaxed) == .registered else { return }
-        // What `enqueue` has posted.
-        if !call(value as! Parameters) { status.store(.ownerIsDead, ordering: .relaxed) }
-    }
+    /// Whether what has waited may be delivered.
+    var isActive: Bool { status.load(ordering: .relaxed) == .registered }
 
-    override var mailbox: Mailbox? {
+    func noteDeadOwner() { status.store(.ownerIsDead, ordering: .relaxed) }
+
+    func end() { status.store(.removed, ordering: .relaxed) }
+
+    var mailbox: Mailbox? {
         // Acquiring: it must be seen initialised.
         unsafe lazyMailbox.load(ordering: .acquiring)?.takeUnretainedValue()
     }
@@ -93,76 +88,102 @@ import Synchronization
         return unsafe (isOurs ? fresh : theirs!).takeUnretainedValue()
     }
 
-    override var placeDescription: String? { "\(destination)" }
+    var description: String { destination.description }
+}
 
-    override func claimed() -> AnyEntry {
-        let isFirst = status.compareExchange(
-            expected: .unregistered, desired: .registered, ordering: .relaxed
-        ).exchanged
-        return isFirst ? self : copy()
+/// An observer that belongs to an actor or a queue: called in place where the notifier is already there, and through
+/// its mailbox otherwise.
+///
+/// The one place that decides.
+@usableFromInline
+class IsolatedEntry<Parameters: Sendable>: Entry<Parameters>, @unchecked Sendable {
+    fileprivate let place: Place
+
+    fileprivate init(place: consuming Place) {
+        self.place = place
     }
 
-    override func end() {
-        status.store(.removed, ordering: .relaxed)
+    /// Calls the observer; false if its owner is dead.
+    fileprivate func call(_ parameters: Parameters) -> Bool { fatalError("abstract") }
+
+    override func deliver(_ parameters: Parameters, from here: UInt) -> Bool {
+        if place.mayCall(from: here) { return call(parameters) }
+        return place.enqueue(parameters, for: self, from: here)
     }
+
+    override final func deliverEnqueued(_ value: any Sendable) {
+        // What `deliver` has posted.
+        if place.isActive, !call(value as! Parameters) { place.noteDeadOwner() }
+    }
+
+    override final var mailbox: Mailbox? { place.mailbox }
+    override final var placeDescription: String? { place.description }
+    override final func end() { place.end() }
 }
 
 /// One without an owner.
+@usableFromInline
 @safe final class IsolatedClosure<Parameters: Sendable>: IsolatedEntry<Parameters>, @unchecked Sendable {
-    let function: @Sendable (Parameters) -> Void
+    private let function: @Sendable (Parameters) -> Void
 
-    init(call: @escaping @Sendable (Parameters) -> Void, destination: Destination) {
-        function = call
-        super.init(destination: destination)
+    @usableFromInline
+    convenience init(call: @escaping @Sendable (Parameters) -> Void, destination: Destination) {
+        self.init(call, place: Place(destination))
     }
 
-    private init(sharing other: IsolatedClosure) {
-        function = other.function
-        super.init(sharing: other)
+    private init(_ function: @escaping @Sendable (Parameters) -> Void, place: consuming Place) {
+        self.function = function
+        super.init(place: place)
     }
 
-    override func call(_ parameters: Parameters) -> Bool {
+    fileprivate override func call(_ parameters: Parameters) -> Bool {
         function(parameters)
         return true
     }
 
-    override func copy() -> AnyEntry { IsolatedClosure(sharing: self) }
+    override func claimed() -> AnyEntry {
+        place.claim() ? self : IsolatedClosure(function, place: Place(sharing: place))
+    }
 }
 
 /// One with a weakly held owner.
+@usableFromInline
 @safe final class IsolatedOwnedEntry<Owner: AnyObject & Sendable, Parameters: Sendable>: IsolatedEntry<Parameters>,
     @unchecked Sendable
 {
     private weak let weakOwner: Owner?
     private let function: @Sendable (Owner, Parameters) -> Void
 
-    init(owner: Owner, call: @escaping @Sendable (Owner, Parameters) -> Void, destination: Destination) {
+    @usableFromInline
+    convenience init(owner: Owner, call: @escaping @Sendable (Owner, Parameters) -> Void, destination: Destination) {
+        self.init(owner, call, place: Place(destination))
+    }
+
+    private init(
+        _ owner: Owner?, _ function: @escaping @Sendable (Owner, Parameters) -> Void, place: consuming Place
+    ) {
         weakOwner = owner
-        function = call
-        super.init(destination: destination)
+        self.function = function
+        super.init(place: place)
     }
 
-    private init(sharing other: IsolatedOwnedEntry) {
-        weakOwner = other.weakOwner
-        function = other.function
-        super.init(sharing: other)
-    }
-
-    // As inherited, but for one call less on the way to an observer that is called in place.
+    // As inherited, but for a call less on the way to an observer in place.
     override func deliver(_ parameters: Parameters, from here: UInt) -> Bool {
-        guard mayBeCalled(from: here) else { return enqueue(parameters, from: here) }
+        guard place.mayCall(from: here) else { return place.enqueue(parameters, for: self, from: here) }
         guard let owner = weakOwner else { return false }
         function(owner, parameters)
         return true
     }
 
-    override func call(_ parameters: Parameters) -> Bool {
+    fileprivate override func call(_ parameters: Parameters) -> Bool {
         guard let owner = weakOwner else { return false }
         function(owner, parameters)
         return true
     }
 
-    override func copy() -> AnyEntry { IsolatedOwnedEntry(sharing: self) }
+    override func claimed() -> AnyEntry {
+        place.claim() ? self : IsolatedOwnedEntry(weakOwner, function, place: Place(sharing: place))
+    }
 
     override var owner: AnyObject? { weakOwner }
     override var ownerType: Any.Type? { Owner.self }

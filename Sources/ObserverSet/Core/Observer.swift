@@ -12,7 +12,8 @@ public struct Observer<Parameters: Sendable>: Sendable {
     let entry: AnyEntry?
     let site: Site
 
-    private init(entry: Entry<Parameters>, site: Site) {
+    @usableFromInline
+    init(entry: Entry<Parameters>, site: Site) {
         // Never called. A literal would capture the parameters' type, in a box for each observer.
         self.call = unsafe unsafeBitCast(Nothing(), to: Function.self).call
         self.entry = entry
@@ -80,15 +81,18 @@ extension Observer {
     }
 
     /// A function that belongs to a living owner, and runs on the notifying thread.
-    @usableFromInline
+    @inlinable
     init<Owner: AnyObject & Sendable>(
         owner: Owner, nonisolated call: @escaping @Sendable (Owner, Parameters) -> Void, site: Site
     ) {
         self.init(entry: OwnedEntry(owner: owner, call: call), site: site)
     }
 
+    // Inlinable, so that the entry's type is known where the client knows the owner's and the parameters': the runtime would look
+    // it up for each observer.
+
     /// A function without its isolation, which is `actor`; or none, and then it runs on the actor's instance that added it.
-    @usableFromInline
+    @inlinable
     init(
         isolatedTo actor: (any Actor)?, addedOn home: (any Actor)?, call: @escaping @Sendable (Parameters) -> Void,
         site: Site
@@ -101,18 +105,15 @@ extension Observer {
     }
 
     /// The same for a function that belongs to a living owner.
-    @usableFromInline
+    @inlinable
     init<Owner: AnyObject & Sendable>(
         owner: Owner, isolatedTo actor: (any Actor)?, addedOn home: (any Actor)?,
         call: @escaping @Sendable (Owner, Parameters) -> Void, site: Site
     ) {
-        if let actor, actor === owner {
-            let destination = Destination(holdingWeakly: actor)
-            self.init(entry: IsolatedOwnedEntry(owner: owner, call: call, destination: destination), site: site)
-        } else if let destination = Destination.of(actor, addedOn: home) {
+        if let destination = Destination.of(actor, addedOn: home, owner: owner) {
             self.init(entry: IsolatedOwnedEntry(owner: owner, call: call, destination: destination), site: site)
         } else {
-            self.init(owner: owner, nonisolated: call, site: site)
+            self.init(entry: OwnedEntry(owner: owner, call: call), site: site)
         }
     }
 

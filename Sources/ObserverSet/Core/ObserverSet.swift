@@ -79,8 +79,9 @@ import Synchronization
 
     deinit {
         // No notification is under way: whoever notifies holds the set. What is enqueued is still delivered.
-        guard let registry = unsafe unmanagedRegistry?.takeRetainedValue() else { return }
-        registry.removeAll(dropping: false)
+        guard var registry = unsafe unmanagedRegistry?.takeRetainedValue() else { return }
+        // Without a token in anybody's hand the registry dies here, and all of it is released at once.
+        if !isKnownUniquelyReferenced(&registry) { registry.removeAll(dropping: false) }
     }
 
     /// Not retained: whoever asks holds the set, and the set holds the registry.

@@ -71,18 +71,18 @@ import Synchronization
 
     /// Keeps what was unlinked until no traversal can reach it; not at all, if there is none.
     @inline(__always)
-    func retire(_ item: Retired, _ backlog: inout Backlog, _ displaced: inout Displaced) {
+    func retire(_ item: Retired, _ contents: inout Contents, _ displaced: inout Displaced) {
         // Where something waits already, somebody probably is inside, and a look at the counts would take them away.
-        if backlog.isEmpty && isEmpty() {
+        if !contents.isAnythingWaiting && isEmpty() {
             displaced.append(item)
         } else {
-            backlog.newer.append(item)
+            contents.madeBacklog().newer.append(item)
             isWaiting.store(true, ordering: .relaxed)
         }
     }
 
     /// Detaches what no traversal can reach any more.
-    func collect(_ backlog: inout Backlog, _ displaced: inout Displaced) {
+    func collect(_ backlog: Backlog, _ displaced: inout Displaced) {
         while !backlog.isEmpty, idleIsEmpty() {
             // Only while the idle side is empty: flipping on an occupied one would let two threads in turn keep a count
             // above zero for ever.
@@ -190,10 +190,18 @@ import Synchronization
     case callee(Callee)
     /// A block that another one has replaced, whose slots own nothing any more.
     case block(Block)
+
+    /// Never under the lock.
+    func release() {
+        switch self {
+        case .callee(let callee): callee.release()
+        case .block(let block): unsafe block.deallocate()
+        }
+    }
 }
 
-/// What waits until no traversal can reach it.
-struct Backlog: @unchecked Sendable {
+/// What waits until no traversal can reach it; guarded by the registry's lock.
+final class Backlog: @unchecked Sendable {
     /// Since the last flip, in the order in which it was unlinked.
     var newer: [Retired] = []
     /// Before the last flip.
@@ -202,7 +210,16 @@ struct Backlog: @unchecked Sendable {
     var isEmpty: Bool { newer.isEmpty && older.isEmpty }
 
     /// All of it, the latest first.
-    var all: some Sequence<Retired> { (older + newer).reversed() }
+    var all: [Retired] { (older + newer).reversed() }
+
+    /// Mailboxes that were not idle when their observer could be reached no more, until they are: `settled()` waits for
+    /// them too.
+    var departing: [ObjectIdentifier: Mailbox] = [:]
+
+    deinit {
+        // The registry is dead.
+        for item in all { item.release() }
+    }
 }
 
 /// What a change hands out, to be released when the lock is free again.
@@ -225,12 +242,7 @@ struct Displaced: ~Copyable {
     @inline(__always)
     consuming func release() {
         CallOut.assertNoLockIsHeld()
-        forEach { item in
-            switch item {
-            case .callee(let callee): callee.release()
-            case .block(let block): unsafe block.deallocate()
-            }
-        }
+        forEach { item in item.release() }
     }
 }
 
@@ -340,9 +352,9 @@ extension Registry {
     /// Under the lock, as the last step of each change.
     @inline(__always)
     private func collect(_ contents: inout Contents, _ displaced: inout Displaced) -> Bool {
-        if !contents.backlog.isEmpty { reclamation.collect(&contents.backlog, &displaced) }
+        if contents.isAnythingWaiting, let backlog = contents.backlog { reclamation.collect(backlog, &displaced) }
         finish(&contents, displaced)
-        return !contents.backlog.isEmpty
+        return contents.isAnythingWaiting
     }
 
     /// After an unlocking that left something waiting.

@@ -42,8 +42,9 @@ extension Registry {
         forEachLiving { if let mailbox = $0.callee.entry?.mailbox { mailboxes.append(mailbox) } }
         // After the walk: an observer that is removed meanwhile is found in the one or the other.
         return write { contents, _ in
-            mailboxes.append(contentsOf: contents.departing.values)
-            for case .callee(let callee) in contents.backlog.all {
+            guard let backlog = contents.backlog else { return mailboxes }
+            mailboxes.append(contentsOf: backlog.departing.values)
+            for case .callee(let callee) in backlog.all {
                 if let mailbox = callee.entry?.mailbox { mailboxes.append(mailbox) }
             }
             return mailboxes

@@ -55,7 +55,7 @@ extension Registry {
                 unsafe slot.pointee.markRemoved()
                 unsafe removed.append(.callee(slot.pointee.callee))
             }
-            for case .block(let block) in contents.backlog.all { unsafe block.markAllRemoved() }
+            for case .block(let block) in contents.backlog?.all ?? [] { unsafe block.markAllRemoved() }
             contents.living = 0
             contents.unexamined = 0
             lastID.store(0, ordering: .relaxed)
@@ -63,7 +63,7 @@ extension Registry {
             contents.count = min(1, contents.count)
             removed.forEach { item in
                 if dropping, case .callee(let callee) = item { callee.entry?.end() }
-                reclamation.retire(item, &contents.backlog, &displaced)
+                reclamation.retire(item, &contents, &displaced)
             }
         }
     }
@@ -99,7 +99,7 @@ extension Registry {
         unsafe slot.pointee.markRemoved()
         // Then for the traversals of displaced blocks, from the latest. A living observer that is in one of them is in all
         // later ones: where it is missing, we are done.
-        for case .block(let block) in contents.backlog.all {
+        for case .block(let block) in contents.backlog?.all ?? [] {
             guard unsafe block.markRemoved(id) else { break }
         }
         entry?.end()
@@ -108,7 +108,7 @@ extension Registry {
         // The same pointer once more: whoever loads the head after this store sees the slot marked. Sequentially
         // consistent: this is the unlinking in "Why nothing is released too early".
         unsafe head.store(head.load(ordering: .relaxed), ordering: .sequentiallyConsistent)
-        reclamation.retire(.callee(callee), &contents.backlog, &displaced)
+        reclamation.retire(.callee(callee), &contents, &displaced)
         // Half of many blank: notifications should not walk the blanks.
         if contents.count >= 32, contents.living * 2 < contents.count { moveToFreshBlock(&contents, &displaced) }
         return .some(entry)
@@ -117,7 +117,7 @@ extension Registry {
     /// The last step of each change.
     func finish(_ contents: inout Contents, _ displaced: borrowing Displaced) {
         // The last ones are vacant again when nothing waits: see "Why nothing is released too early".
-        if contents.backlog.isEmpty {
+        if !contents.isAnythingWaiting {
             while contents.count > 0, unsafe slot(at: contents.count - 1).pointee.isRemoved {
                 contents.count -= 1
                 unsafe slot(at: contents.count).pointee.vacate()
@@ -128,7 +128,7 @@ extension Registry {
             guard case .callee(let callee) = item, let mailbox = callee.entry?.mailbox,
                 mailbox.isBusy(telling: self)
             else { return }
-            contents.departing[ObjectIdentifier(mailbox)] = mailbox
+            contents.madeBacklog().departing[ObjectIdentifier(mailbox)] = mailbox
         }
         checkInvariants(contents)
     }
@@ -164,7 +164,7 @@ extension Registry {
         // Sequentially consistent: it unlinks the old block, and publishes the slots of the fresh one.
         unsafe head.store(fresh?.memory, ordering: .sequentiallyConsistent)
         guard let old = unsafe old else { return }
-        unsafe reclamation.retire(.block(old), &contents.backlog, &displaced)
+        unsafe reclamation.retire(.block(old), &contents, &displaced)
     }
 
     private var block: Block? {
@@ -187,9 +187,10 @@ extension Registry: MailboxKeeper {
     /// A mailbox that has departed is idle.
     func hasSettled(_ mailbox: Mailbox) {
         write { contents, _ in
-            contents.departing[ObjectIdentifier(mailbox)] = nil
+            guard let backlog = contents.backlog else { return }
+            backlog.departing[ObjectIdentifier(mailbox)] = nil
             // Where thousands departed, the room goes with the last of them.
-            if contents.departing.isEmpty { contents.departing = [:] }
+            if backlog.departing.isEmpty { backlog.departing = [:] }
         }
     }
 }

@@ -38,20 +38,44 @@ import Synchronization
     override func describe(_ id: UInt64) -> String? { description(of: id) }
 
     deinit {
-        // No traversal is under way and no token is left: each would hold the registry.
-        removeAll(dropping: false)
+        // No traversal is under way and no token is left: each would hold the registry. So nobody can come in the way of what
+        // is released here; what still waits goes with the backlog.
+        if unsafe firstSlot.pointee.isLiving { unsafe firstSlot.pointee.callee.release() }
+        guard let block = unsafe head.load(ordering: .relaxed).map({ unsafe Block($0) }) else { return }
+        for index in 0..<(unsafe block.capacity) where unsafe block.slots[index].isLiving {
+            unsafe block.slots[index].callee.release()
+        }
+        unsafe block.deallocate()
     }
 }
 
 /// What the registry's lock guards.
 struct Contents: ~Copyable, @unchecked Sendable {
-    /// How many slots are taken, from the first on, and how many of them are living.
-    var count = 0
-    var living = 0
+    // 32 bits each, as there is room for beside the mutex.
+    private var counts: (taken: UInt32, living: UInt32, unexamined: UInt32) = (0, 0, 0)
+    /// Made by the first change after which something has to wait.
+    private(set) var backlog: Backlog?
+
+    var isAnythingWaiting: Bool { backlog.map { !$0.isEmpty } ?? false }
+
+    mutating func madeBacklog() -> Backlog {
+        if backlog == nil { backlog = Backlog() }
+        return backlog!
+    }
+
+    /// How many slots are taken, from the first on.
+    var count: Int {
+        get { Int(counts.taken) }
+        set { counts.taken = UInt32(newValue) }
+    }
+    /// How many of them are living.
+    var living: Int {
+        get { Int(counts.living) }
+        set { counts.living = UInt32(newValue) }
+    }
     /// How many observers with an owner were added since dead owners were last looked for.
-    var unexamined = 0
-    var backlog = Backlog()
-    /// Mailboxes that were not idle when their observer could be reached no more, until they are: `settled()` waits for
-    /// them too.
-    var departing: [ObjectIdentifier: Mailbox] = [:]
+    var unexamined: Int {
+        get { Int(counts.unexamined) }
+        set { counts.unexamined = UInt32(newValue) }
+    }
 }

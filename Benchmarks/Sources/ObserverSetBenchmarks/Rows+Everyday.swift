@@ -1,0 +1,239 @@
+import Foundation
+import ObserverSet
+
+/// What most programs have by the thousand: a set with a few observers, whose owners live on the main actor.
+enum EverydayRows {
+    static var all: [Row] { sizes + allocations + lives + notifying }
+
+    /// How an observer is added to a set; all of them to one that lives, so that its first weak reference is not counted.
+    enum Form: String, CaseIterable, Sendable {
+        case closure = "a closure"
+        case nonisolated = "an owner, nonisolated"
+        case mainActor = "an owner on the main actor"
+        case local = "local, an owner"
+        case article = "serial queue, an owner"
+        case center = "NotificationCenter, a block"
+
+        /// Bytes that the first observer may take together with its set, and each of the next three.
+        var reaches: (first: Reach, further: Reach) {
+            switch self {
+            case .closure: (.figure(atMost: 224, unit: "bytes"), .figure(atMost: 80, unit: "bytes"))
+            case .nonisolated: (.figure(atMost: 288, unit: "bytes"), .figure(atMost: 144, unit: "bytes"))
+            case .mainActor: (.figure(atMost: 320, unit: "bytes"), .figure(atMost: 176, unit: "bytes"))
+            case .local: (.figure(atMost: 208, unit: "bytes"), .told(unit: "bytes"))
+            case .article, .center: (.told(unit: "bytes"), .told(unit: "bytes"))
+            }
+        }
+
+        /// A set, or what is one elsewhere, with so many observers.
+        @MainActor
+        func make(_ count: Int, _ owner: Owner, _ counter: Counter) -> AnyObject {
+            switch self {
+            case .closure:
+                let set = ObserverSet<Int>()
+                for _ in 0..<count { set.addNonisolated { counter.value &-= $0 } }
+                return set
+            case .nonisolated:
+                let set = ObserverSet<Int>()
+                for _ in 0..<count { set.addNonisolated(owner) { owner, value in owner.value &-= value } }
+                return set
+            case .mainActor:
+                let set = ObserverSet<Int>()
+                for _ in 0..<count { set.add(owner) { owner, value in owner.value &+= value } }
+                return set
+            case .local:
+                let set = LocalObserverSet<Int>()
+                for _ in 0..<count { set.add(owner) { owner, value in owner.value ^= value } }
+                return set
+            case .article:
+                let set = QueueSet<Int>()
+                for _ in 0..<count { set.add(owner, Owner.receive) }
+                return set
+            case .center:
+                let center = NotificationCenter()
+                for _ in 0..<count {
+                    _ = center.addObserver(forName: EverydayRows.name, object: nil, queue: nil) { [weak owner] in
+                        owner?.value &+= $0.userInfo?["value"] as? Int ?? 0
+                    }
+                }
+                return center
+            }
+        }
+    }
+
+    private static let name = Notification.Name("Everyday")
+
+    // MARK: Bytes
+
+    #if canImport(Glibc)
+    private static var sizes: [Row] {
+        Form.allCases.flatMap { form -> [Row] in
+            [
+                .figure("bytes, a set with its first observer: \(form.rawValue)", reach: form.reaches.first) { _ in
+                    bytes(form, 1)
+                },
+                .figure("bytes, each of its next three: \(form.rawValue)", reach: form.reaches.further) { _ in
+                    (bytes(form, 4) - bytes(form, 1)) / 3
+                },
+                .figure("bytes, a set with 2 observers: \(form.rawValue)", reach: .told(unit: "bytes")) { _ in
+                    bytes(form, 2)
+                },
+                .figure("bytes, a set with 4 observers: \(form.rawValue)", reach: .told(unit: "bytes")) { _ in
+                    bytes(form, 4)
+                },
+            ]
+        }
+    }
+
+    private static func bytes(_ form: Form, _ count: Int) -> Double {
+        Heap.checkThatItCounts()
+        return MainActor.assumeIsolated {
+            let owner = knownOwner()
+            let counter = Counter()
+            let sets = 1_000
+            var kept: [AnyObject] = []
+            kept.reserveCapacity(sets)
+            // In the very first the runtime may make metadata.
+            kept.append(form.make(count, owner, counter))
+            let change = Heap.change {
+                for _ in 1..<sets { kept.append(form.make(count, owner, counter)) }
+            }
+            return withExtendedLifetime(kept) { Double(change.bytes) / Double(sets - 1) }
+        }
+    }
+
+    // MARK: Allocations
+
+    private static var allocations: [Row] {
+        [
+            .figure(
+                "allocations, a set and its first observer with an owner on the main actor",
+                reach: .figure(atMost: 4, unit: "blocks")
+            ) { _ in
+                allocated { owner, counter in _ = Form.mainActor.make(1, owner, counter) }
+            },
+            .figure(
+                "allocations, one more such observer added and removed", reach: .figure(atMost: 2, unit: "blocks")
+            ) { _ in
+                MainActor.assumeIsolated {
+                    let owner = knownOwner()
+                    let set = ObserverSet<Int>()
+                    set.add(owner) { owner, value in owner.value &+= value }
+                    change(set, owner)
+                    return Double(Heap.change { for _ in 0..<1_000 { change(set, owner) } }.allocations) / 1_000
+                }
+            },
+        ]
+    }
+
+    private static func allocated(by make: @MainActor (Owner, Counter) -> Void) -> Double {
+        Heap.checkThatItCounts()
+        return MainActor.assumeIsolated {
+            let owner = knownOwner()
+            let counter = Counter()
+            make(owner, counter)
+            return Double(Heap.change { for _ in 0..<1_000 { make(owner, counter) } }.allocations) / 1_000
+        }
+    }
+
+    @MainActor @inline(never)
+    private static func change(_ set: ObserverSet<Int>, _ owner: Owner) {
+        set.add(owner) { owner, value in owner.value &-= value }.remove()
+    }
+    #else
+    private static var sizes: [Row] { [] }
+    private static var allocations: [Row] { [] }
+    #endif
+
+    @MainActor
+    private static func knownOwner() -> Owner {
+        let owner = Owner()
+        weak let reference = owner
+        precondition(reference === owner)
+        return owner
+    }
+
+    // MARK: Lives
+
+    private static var lives: [Row] {
+        let article = "serial queue, the same"
+        return [
+            .comparing(
+                "a life: a set made, an owner on the main actor added, notified once, let go", to: article,
+                reach: .time(atMost: 0.5)
+            ) { plan in (living(plan, onMain), living(plan, queued)) },
+            .comparing(
+                "a life: the same with addNonisolated", to: article, reach: .told(unit: "ns")
+            ) { plan in (living(plan, anywhere), living(plan, queued)) },
+            .comparing(
+                "a life: the same of a local set", to: article, reach: .time(atMost: 0.35)
+            ) { plan in (living(plan, locally), living(plan, queued)) },
+        ]
+    }
+
+    private static func living(_ plan: Plan, _ life: @escaping @MainActor (Owner) -> Void) -> Sampler {
+        let owner = MainActor.assumeIsolated { knownOwner() }
+        return loop(plan) { repetitions in
+            MainActor.assumeIsolated { for _ in 0..<repetitions { life(owner) } }
+        }
+    }
+
+    @MainActor @inline(never)
+    private static func onMain(_ owner: Owner) {
+        let set = ObserverSet<Int>()
+        set.add(owner) { owner, value in owner.value &+= value }
+        set.notify(1)
+    }
+
+    @MainActor @inline(never)
+    private static func anywhere(_ owner: Owner) {
+        let set = ObserverSet<Int>()
+        set.addNonisolated(owner) { owner, value in owner.value &-= value }
+        set.notify(1)
+    }
+
+    @MainActor @inline(never)
+    private static func locally(_ owner: Owner) {
+        let set = LocalObserverSet<Int>()
+        set.add(owner) { owner, value in owner.value ^= value }
+        set.notify(1)
+    }
+
+    @MainActor @inline(never)
+    private static func queued(_ owner: Owner) {
+        let set = QueueSet<Int>()
+        set.add(owner, Owner.receive)
+        set.notify(1)
+    }
+
+    // MARK: Notifying
+
+    private static var notifying: [Row] {
+        [(1, 1.25), (3, 1.25), (10, 1.1)].map { count, reach in
+            .comparing(
+                "notify, N = \(count), owners on the main actor, from it", to: "loop of weak load, call, release",
+                reach: .time(atMost: reach)
+            ) { plan in
+                let sides = MainActor.assumeIsolated {
+                    let owners = (0..<count).map { _ in knownOwner() }
+                    let set = ObserverSet<Int>()
+                    for owner in owners { set.add(owner) { owner, value in owner.value &+= value } }
+                    let line = WeakLoop(capacity: count)
+                    for owner in owners { line.add(owner) { owner, value in owner.value &-= value } }
+                    return Unchecked((owners, set, line))
+                }
+                let (owners, set, line) = sides.value
+                let measured = loop(plan) { repetitions in
+                    MainActor.assumeIsolated { NotifyRows.notifyOnMain(set, repetitions) }
+                }
+                let baseline = loop(plan) { repetitions in notify(line, repetitions) }
+                return ({ withExtendedLifetime(owners) { measured() } }, { withExtendedLifetime(owners) { baseline() } })
+            }
+        }
+    }
+
+    @inline(never)
+    private static func notify(_ line: WeakLoop, _ repetitions: Int) {
+        for value in 0..<repetitions { line.notify(value) }
+    }
+}
