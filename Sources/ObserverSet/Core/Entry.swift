@@ -13,6 +13,8 @@ class AnyEntry: @unchecked Sendable {
     var placeDescription: String? { nil }
     /// Where values wait that were notified from elsewhere; nil if there never were any.
     var mailbox: Mailbox? { nil }
+    /// Whether it is an `IsolatedClosure`.
+    var isIsolatedClosure: Bool { false }
     /// Calls the observer, where it runs, with a value that has waited in its mailbox.
     func deliverEnqueued(_ value: any Sendable) { fatalError("nothing is enqueued for it") }
     /// The registration has been removed: what is still enqueued is to be dropped.

@@ -136,10 +136,20 @@ class IsolatedEntry<Parameters: Sendable>: Entry<Parameters>, @unchecked Sendabl
         super.init(place: place)
     }
 
+    /// Calls the observer, if it may be called at once; false otherwise.
+    @inline(__always)
+    func callInPlace(_ parameters: Parameters, from here: UInt) -> Bool {
+        guard place.mayCall(from: here) else { return false }
+        function(parameters)
+        return true
+    }
+
     fileprivate override func call(_ parameters: Parameters) -> Bool {
         function(parameters)
         return true
     }
+
+    override var isIsolatedClosure: Bool { true }
 
     override func claimed() -> AnyEntry {
         place.claim() ? self : IsolatedClosure(function, place: Place(sharing: place))

@@ -128,7 +128,7 @@ extension ObserverSet {
             var traversal = unsafe Traversal(registry, upTo: last)
             while let slot = unsafe traversal.next() {
                 CallOut.assertNoLockIsHeld()
-                if traversal.isPlain {
+                if _fastPath(traversal.isPlain) {
                     unsafe BorrowedCallee<Parameters>.at(slot).pointee(parameters)
                 } else if unsafe !slot.pointee.callee.deliver(parameters, from: here) {
                     metDeadOwner = true

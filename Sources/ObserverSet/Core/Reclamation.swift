@@ -136,7 +136,7 @@ import Synchronization
 
     @inline(__always)
     private static func counts(_ stripes: UnsafeMutableRawPointer, _ stripe: Int) -> UnsafeMutablePointer<Counts> {
-        unsafe (stripes + stripe * stripeSize).assumingMemoryBound(to: Counts.self)
+        unsafe (stripes + stripe &* stripeSize).assumingMemoryBound(to: Counts.self)
     }
 
     /// Where the calling thread counts itself: a hash of where its stack lies.

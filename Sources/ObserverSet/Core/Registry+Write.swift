@@ -167,10 +167,6 @@ extension Registry {
         unsafe reclamation.retire(.block(old), &contents, &displaced)
     }
 
-    private var block: Block? {
-        unsafe head.load(ordering: .relaxed).map { unsafe Block($0) }
-    }
-
     func slot(at index: Int) -> UnsafeMutablePointer<Slot> {
         unsafe index == 0 ? firstSlot : Block(head.load(ordering: .relaxed).unsafelyUnwrapped).slots + (index - 1)
     }

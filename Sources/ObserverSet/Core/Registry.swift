@@ -28,6 +28,13 @@ import Synchronization
     let lock = Lock(Contents())
     private let room = Slot()
 
+    /// The block that follows the first slot.
+    ///
+    /// Acquiring, for traversals: it must be seen initialised.
+    var block: Block? {
+        @inline(__always) get { unsafe head.load(ordering: .acquiring).map { unsafe Block($0) } }
+    }
+
     /// Changed in place, like the slots of a block. It is atomic in part, so that it has one address for life.
     var firstSlot: UnsafeMutablePointer<Slot> {
         @inline(__always) get { unsafe withUnsafePointer(to: room) { unsafe UnsafeMutablePointer(mutating: $0) } }
@@ -41,7 +48,7 @@ import Synchronization
         // No traversal is under way and no token is left: each would hold the registry. So nobody can come in the way of what
         // is released here; what still waits goes with the backlog.
         if unsafe firstSlot.pointee.isLiving { unsafe firstSlot.pointee.callee.release() }
-        guard let block = unsafe head.load(ordering: .relaxed).map({ unsafe Block($0) }) else { return }
+        guard let block = unsafe block else { return }
         for index in 0..<(unsafe block.capacity) where unsafe block.slots[index].isLiving {
             unsafe block.slots[index].callee.release()
         }

@@ -12,14 +12,16 @@ import Synchronization
     private let code: UInt
     private let reference: Unmanaged<AnyEntry>?
 
-    /// No function is at that address.
+    // No function is at these addresses.
     private static let isEntry: UInt = 1
+    private static let isIsolatedClosure: UInt = 2
 
     /// The function of an observer, or an entry for a registration of its own; retained.
     @inline(__always)
     init<Parameters: Sendable>(retaining observer: Observer<Parameters>) {
         if let entry = observer.entry {
-            unsafe self.init(code: Self.isEntry, reference: .passRetained(entry.claimed()))
+            let code = entry.isIsolatedClosure ? Self.isIsolatedClosure : Self.isEntry
+            unsafe self.init(code: code, reference: .passRetained(entry.claimed()))
         } else {
             self = unsafe unsafeBitCast(Function(call: observer.call), to: Callee.self)
             _ = unsafe reference?.retain()
@@ -40,7 +42,7 @@ import Synchronization
         let call: @Sendable (Parameters) -> Void
     }
 
-    var hasEntry: Bool { code == Self.isEntry }
+    var hasEntry: Bool { code == Self.isEntry || code == Self.isIsolatedClosure }
 
     /// The entry, if there is one.
     var entry: AnyEntry? { unsafe hasEntry ? reference?.takeUnretainedValue() : nil }
@@ -48,8 +50,14 @@ import Synchronization
     /// Has the entry, which there is, call the observer or enqueue the call; false if its owner is dead.
     @inline(__always)
     func deliver<Parameters: Sendable>(_ parameters: Parameters, from here: UInt) -> Bool {
-        unsafe reference.unsafelyUnwrapped._withUnsafeGuaranteedRef {
-            unsafe unsafeDowncast($0, to: Entry<Parameters>.self).deliver(parameters, from: here)
+        unsafe reference.unsafelyUnwrapped._withUnsafeGuaranteedRef { entry in
+            // What is called in place most often needs no look at a table of methods.
+            if code == Self.isIsolatedClosure,
+                unsafe unsafeDowncast(entry, to: IsolatedClosure<Parameters>.self).callInPlace(parameters, from: here)
+            {
+                return true
+            }
+            return unsafe unsafeDowncast(entry, to: Entry<Parameters>.self).deliver(parameters, from: here)
         }
     }
 
@@ -85,7 +93,7 @@ import Synchronization
     private(set) var site = Site()
 
     static let removed: UInt64 = 1 << 63
-    private static let special: UInt64 = 1 << 62
+    static let special: UInt64 = 1 << 62
     /// Above every id.
     static let noLimit: UInt64 = special - 1
 

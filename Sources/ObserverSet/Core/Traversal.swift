@@ -51,8 +51,7 @@ import Synchronization
                 if isPlain { return unsafe slot }
                 // fault: liveness-unchecked
                 if state >= Slot.removed { continue }
-                if unsafe state == 0 || slot.pointee.id > limit { return unsafe end() }
-                return unsafe slot
+                return unsafe (state ^ Slot.special) &- 1 < limit ? slot : end()
             }
             guard let memory = unsafe block else { return nil }
             let block = unsafe Block(memory)
