@@ -118,7 +118,7 @@ extension ObserverSet {
     /// - Complexity: O(*n*). No lock and no allocation, but for values that have to be enqueued.
     public func notify(_ parameters: Parameters, isolation: isolated (any Actor)? = #isolation) {
         // The registry is not retained: the set holds it, and is held until this has returned.
-        defer { withExtendedLifetime(self) {} }
+        defer { extendLifetime(self) }
         guard let registry = unsafe unmanagedRegistry else { return }
         let last = unsafe registry._withUnsafeGuaranteedRef { $0.lastID.load(ordering: .relaxed) }
         guard last != 0 else { return }

@@ -25,6 +25,10 @@ import Synchronization
     private static let stripeCount = 8
     private static let stripeSize = 128
 
+    /// After so many changes that found somebody inside, they are taken for another thread's, which then counts itself
+    /// away from what changes write to. (One's own traversals are inside as well where observers remove others.)
+    private static let manyMeetings = 64
+
     /// What a traversal needs to leave where it came in.
     @safe struct Ticket {
         fileprivate let stripes: UnsafeMutableRawPointer?
@@ -76,7 +80,10 @@ import Synchronization
         if !contents.isAnythingWaiting && isEmpty() {
             displaced.append(item)
         } else {
-            contents.madeBacklog().newer.append(item)
+            let backlog = contents.madeBacklog()
+            backlog.newer.append(item)
+            backlog.meetings += 1
+            if backlog.meetings == Self.manyMeetings { addStripes() }
             isWaiting.store(true, ordering: .relaxed)
         }
     }
@@ -121,9 +128,10 @@ import Synchronization
 
     // MARK: Stripes
 
-    /// Once in the life of a set, after the traversal that first met another thread's.
+    /// Once in the life of a set, when two threads have been seen to meet.
     @inline(never)
     private func addStripes() {
+        guard unsafe stripes.load(ordering: .relaxed) == nil else { return }
         let size = Self.stripeCount * Self.stripeSize
         let fresh = UnsafeMutableRawPointer.allocate(byteCount: size, alignment: Self.stripeSize)
         for stripe in 0..<Self.stripeCount {
@@ -215,6 +223,8 @@ final class Backlog: @unchecked Sendable {
     /// Mailboxes that were not idle when their observer could be reached no more, until they are: `settled()` waits for
     /// them too.
     var departing: [ObjectIdentifier: Mailbox] = [:]
+    /// How many changes have found a traversal under way.
+    var meetings = 0
 
     deinit {
         // The registry is dead.
