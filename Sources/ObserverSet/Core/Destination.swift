@@ -4,7 +4,6 @@ import Dispatch
 @usableFromInline
 final class Destination: Sendable {
     private enum Kind: Sendable {
-        case mainActor
         case actor(any Actor)
         /// An actor that is held weakly, or the set would keep it alive: the observer's owner, or the one that added it.
         case weakActor(@Sendable () -> (any Actor)?)
@@ -18,40 +17,31 @@ final class Destination: Sendable {
     let identity: UInt
 
     /// Most observers' own.
-    static let mainActor = Destination(.mainActor, MainActor.shared)
+    private static let mainActor = Destination(.actor(MainActor.shared), MainActor.shared)
 
     private init(_ kind: Kind, _ object: AnyObject) {
         self.kind = kind
         identity = UInt(bitPattern: ObjectIdentifier(object))
     }
 
-    init(_ queue: DispatchQueue) {
-        kind = .queue(queue)
-        identity = UInt(bitPattern: ObjectIdentifier(queue))
-    }
-
-    init(holdingWeakly actor: any Actor) {
-        kind = .weakActor { [weak actor] in actor }
-        identity = Isolation.identity(of: actor)
-    }
-
-    private init(_ actor: any Actor) {
-        kind = .actor(actor)
-        identity = Isolation.identity(of: actor)
+    convenience init(_ queue: DispatchQueue) {
+        self.init(.queue(queue), queue)
     }
 
     /// Where a function of that isolation runs if it was added on `home`; nil if on the notifying thread.
     ///
     /// An applied method of an actor's instance (`set.add(hear)`) has lost its isolation, which no signature can refuse:
-    /// so what says nothing of an isolation runs on the actor's instance that adds it. The actor is held weakly.
+    /// so what says nothing of an isolation runs on the actor's instance that adds it. That actor is held weakly, and so
+    /// is one that is the owner.
     @usableFromInline
-    static func of(_ actor: (any Actor)?, addedOn home: (any Actor)?, owner: AnyObject? = nil) -> Destination? {
-        if let actor {
-            if actor === MainActor.shared { return mainActor }
-            return actor === owner ? Destination(holdingWeakly: actor) : Destination(actor)
+    static func of(
+        _ actor: (any Actor)?, addedOn home: (any Actor)? = nil, owner: AnyObject? = nil
+    ) -> Destination? {
+        if let actor, actor !== owner {
+            return actor === MainActor.shared ? mainActor : Destination(.actor(actor), actor)
         }
-        guard let home, home !== MainActor.shared, !(home is any GlobalActor) else { return nil }
-        return Destination(holdingWeakly: home)
+        guard let actor = actor ?? home, !(actor is any GlobalActor) else { return nil }
+        return Destination(.weakActor { [weak actor] in actor }, actor)
     }
 
     /// Has the mailbox drained there, once; `again` if its turn was over.
@@ -63,9 +53,9 @@ final class Destination: Sendable {
         switch kind {
         case .queue(let queue):
             queue.async { mailbox.drain() }
-        case .actor(let actor):
+        case .actor(let actor) where actor !== MainActor.shared:
             Task { await drain(mailbox, on: actor) }
-        case .mainActor:
+        case .actor:
             // An immediate task starts in place if the caller is on the main actor already, even where no type says so; that
             // is how an observer on the main actor is called in place from nonisolated code that runs there.
             if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *), !again {
@@ -94,7 +84,6 @@ extension Destination: CustomStringConvertible {
     @usableFromInline
     var description: String {
         switch kind {
-        case .mainActor: "MainActor"
         case .actor(let actor): "\(type(of: actor))"
         case .weakActor(let load): load().map { "\(type(of: $0))" } ?? "an actor that is gone"
         case .queue(let queue): "queue \(queue.label)"

@@ -50,7 +50,7 @@ final class OwnedEntry<Owner: AnyObject & Sendable, Parameters: Sendable>: Entry
     private let call: @Sendable (Owner, Parameters) -> Void
 
     @usableFromInline
-    init(owner: Owner, call: @escaping @Sendable (Owner, Parameters) -> Void) {
+    init(_ owner: Owner, _ call: @escaping @Sendable (Owner, Parameters) -> Void) {
         self.weakOwner = owner
         self.call = call
     }

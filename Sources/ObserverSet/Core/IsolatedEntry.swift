@@ -127,7 +127,7 @@ class IsolatedEntry<Parameters: Sendable>: Entry<Parameters>, @unchecked Sendabl
     private let function: @Sendable (Parameters) -> Void
 
     @usableFromInline
-    convenience init(call: @escaping @Sendable (Parameters) -> Void, destination: Destination) {
+    convenience init(_ call: @escaping @Sendable (Parameters) -> Void, at destination: Destination) {
         self.init(call, place: Place(destination))
     }
 
@@ -158,14 +158,17 @@ class IsolatedEntry<Parameters: Sendable>: Entry<Parameters>, @unchecked Sendabl
 
 /// One with a weakly held owner.
 @usableFromInline
-@safe final class IsolatedOwnedEntry<Owner: AnyObject & Sendable, Parameters: Sendable>: IsolatedEntry<Parameters>,
+@safe
+final class IsolatedOwnedEntry<Owner: AnyObject & Sendable, Parameters: Sendable>: IsolatedEntry<Parameters>,
     @unchecked Sendable
 {
     private weak let weakOwner: Owner?
     private let function: @Sendable (Owner, Parameters) -> Void
 
     @usableFromInline
-    convenience init(owner: Owner, call: @escaping @Sendable (Owner, Parameters) -> Void, destination: Destination) {
+    convenience init(
+        _ owner: Owner, _ call: @escaping @Sendable (Owner, Parameters) -> Void, at destination: Destination
+    ) {
         self.init(owner, call, place: Place(destination))
     }
 
@@ -175,14 +178,6 @@ class IsolatedEntry<Parameters: Sendable>: Entry<Parameters>, @unchecked Sendabl
         weakOwner = owner
         self.function = function
         super.init(place: place)
-    }
-
-    // As inherited, but for a call less on the way to an observer in place.
-    override func deliver(_ parameters: Parameters, from here: UInt) -> Bool {
-        guard place.mayCall(from: here) else { return place.enqueue(parameters, for: self, from: here) }
-        guard let owner = weakOwner else { return false }
-        function(owner, parameters)
-        return true
     }
 
     fileprivate override func call(_ parameters: Parameters) -> Bool {

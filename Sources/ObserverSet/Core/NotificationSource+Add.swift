@@ -39,7 +39,7 @@ extension NotificationSource {
     ) -> ObserverToken {
         register(
             Observer(
-                isolatedTo: observer.isolation, addedOn: isolation, call: Isolation.removed(from: observer),
+                Isolation.removed(from: observer), at: .of(observer.isolation, addedOn: isolation),
                 site: Site(fileID: fileID, line: line)))
     }
 
@@ -72,8 +72,8 @@ extension NotificationSource {
     ) -> ObserverToken {
         register(
             Observer(
-                owner: owner, isolatedTo: observer.isolation, addedOn: isolation,
-                call: Isolation.removed(from: observer), site: Site(fileID: fileID, line: line)))
+                owner, Isolation.removed(from: observer), at: .of(observer.isolation, addedOn: isolation, owner: owner),
+                site: Site(fileID: fileID, line: line)))
     }
 
     /// Adds a method of an owner as an observer, which lives as long as the owner and runs where its class does.
@@ -106,9 +106,8 @@ extension NotificationSource {
     ) -> ObserverToken {
         register(
             Observer(
-                owner: owner, isolatedTo: method(owner).isolation, addedOn: nil,
-                call: { owner, parameters in Isolation.removed(from: method(owner))(parameters) },
-                site: Site(fileID: fileID, line: line)))
+                owner, { owner, parameters in Isolation.removed(from: method(owner))(parameters) },
+                at: .of(method(owner).isolation, owner: owner), site: Site(fileID: fileID, line: line)))
     }
 
     /// Adds a method without parameters, or with several, of an owner as an observer of `Void` or of an unlabelled
@@ -138,9 +137,8 @@ extension NotificationSource {
     ) -> ObserverToken where Parameters == (repeat each P) {
         register(
             Observer(
-                owner: owner, isolatedTo: method(owner).isolation, addedOn: nil,
-                call: { owner, parameters in Isolation.removed(fromMethod: method(owner))(repeat each parameters) },
-                site: Site(fileID: fileID, line: line)))
+                owner, { owner, parameters in Isolation.removed(fromMethod: method(owner))(repeat each parameters) },
+                at: .of(method(owner).isolation, owner: owner), site: Site(fileID: fileID, line: line)))
     }
 
     /// Adds an observer that is isolated to the actor that owns it.
@@ -173,7 +171,7 @@ extension NotificationSource {
     ) -> ObserverToken {
         register(
             Observer(
-                owner: owner, isolatedTo: owner, addedOn: nil, call: Isolation.removed(from: observer),
+                owner, Isolation.removed(from: observer), at: .of(owner, owner: owner),
                 site: Site(fileID: fileID, line: line)))
     }
 
@@ -198,7 +196,7 @@ extension NotificationSource {
         _ observer: @escaping @Sendable (Parameters) -> Void,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> ObserverToken {
-        register(Observer(nonisolated: observer, site: Site(fileID: fileID, line: line)))
+        register(Observer(observer, at: nil, site: Site(fileID: fileID, line: line)))
     }
 
     /// Adds an observer that lives as long as its owner, and runs on the notifying thread.
@@ -219,6 +217,6 @@ extension NotificationSource {
         _ observer: @escaping @Sendable (Owner, Parameters) -> Void,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> ObserverToken {
-        register(Observer(owner: owner, nonisolated: observer, site: Site(fileID: fileID, line: line)))
+        register(Observer(owner, observer, at: nil, site: Site(fileID: fileID, line: line)))
     }
 }

@@ -26,7 +26,7 @@ extension NotificationSource {
         let call = Isolation.removed(from: observer)
         return registerOnce { once in
             Observer(
-                isolatedTo: observer.isolation, addedOn: isolation, call: { if once.fire() { call($0) } },
+                { if once.fire() { call($0) } }, at: .of(observer.isolation, addedOn: isolation),
                 site: Site(fileID: fileID, line: line))
         }
     }
@@ -52,8 +52,8 @@ extension NotificationSource {
         let call = Isolation.removed(from: observer)
         return registerOnce { once in
             Observer(
-                owner: owner, isolatedTo: observer.isolation, addedOn: isolation,
-                call: { if once.fire() { call($0, $1) } }, site: Site(fileID: fileID, line: line))
+                owner, { if once.fire() { call($0, $1) } },
+                at: .of(observer.isolation, addedOn: isolation, owner: owner), site: Site(fileID: fileID, line: line))
         }
     }
 
@@ -77,7 +77,7 @@ extension NotificationSource {
         let call = Isolation.removed(from: observer)
         return registerOnce { once in
             Observer(
-                owner: owner, isolatedTo: owner, addedOn: nil, call: { if once.fire() { call($0, $1) } },
+                owner, { if once.fire() { call($0, $1) } }, at: .of(owner, owner: owner),
                 site: Site(fileID: fileID, line: line))
         }
     }
@@ -105,9 +105,8 @@ extension NotificationSource {
     ) -> ObserverToken {
         registerOnce { once in
             Observer(
-                owner: owner, isolatedTo: method(owner).isolation, addedOn: nil,
-                call: { if once.fire() { Isolation.removed(from: method($0))($1) } },
-                site: Site(fileID: fileID, line: line))
+                owner, { if once.fire() { Isolation.removed(from: method($0))($1) } },
+                at: .of(method(owner).isolation, owner: owner), site: Site(fileID: fileID, line: line))
         }
     }
 
@@ -132,9 +131,8 @@ extension NotificationSource {
     ) -> ObserverToken where Parameters == (repeat each P) {
         registerOnce { once in
             Observer(
-                owner: owner, isolatedTo: method(owner).isolation, addedOn: nil,
-                call: { if once.fire() { Isolation.removed(fromMethod: method($0))(repeat each $1) } },
-                site: Site(fileID: fileID, line: line))
+                owner, { if once.fire() { Isolation.removed(fromMethod: method($0))(repeat each $1) } },
+                at: .of(method(owner).isolation, owner: owner), site: Site(fileID: fileID, line: line))
         }
     }
 

@@ -23,7 +23,7 @@ extension NotificationSource {
         _ observer: @escaping @Sendable (Parameters) -> Void,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> ObserverToken {
-        register(Observer(on: queue, call: observer, site: Site(fileID: fileID, line: line)))
+        register(Observer(observer, at: Destination(queue), site: Site(fileID: fileID, line: line)))
     }
 
     /// Adds an observer that lives as long as its owner, and runs on a dispatch queue, in the order of the
@@ -46,7 +46,7 @@ extension NotificationSource {
         _ observer: @escaping @Sendable (Owner, Parameters) -> Void,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> ObserverToken {
-        register(Observer(owner: owner, on: queue, call: observer, site: Site(fileID: fileID, line: line)))
+        register(Observer(owner, observer, at: Destination(queue), site: Site(fileID: fileID, line: line)))
     }
 }
 

@@ -27,7 +27,7 @@ extension NotificationSource where Parameters == Void {
         let call = Isolation.removed(from: observer)
         return register(
             Observer(
-                owner: owner, isolatedTo: observer.isolation, addedOn: isolation, call: { owner, _ in call(owner) },
+                owner, { owner, _ in call(owner) }, at: .of(observer.isolation, addedOn: isolation, owner: owner),
                 site: Site(fileID: fileID, line: line)))
     }
 
@@ -77,8 +77,8 @@ extension NotificationSource where Parameters == Void {
         let call = Isolation.removed(from: observer)
         return registerOnce { once in
             Observer(
-                owner: owner, isolatedTo: observer.isolation, addedOn: isolation,
-                call: { owner, _ in if once.fire() { call(owner) } }, site: Site(fileID: fileID, line: line))
+                owner, { owner, _ in if once.fire() { call(owner) } },
+                at: .of(observer.isolation, addedOn: isolation, owner: owner), site: Site(fileID: fileID, line: line))
         }
     }
 

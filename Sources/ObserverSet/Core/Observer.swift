@@ -1,5 +1,3 @@
-import Dispatch
-
 /// An observer on its way into a source: a function, where it runs, whom it belongs to, and who registered it.
 ///
 /// Opaque. The `add` family makes one and hands it to `NotificationSource.register(_:)`; a source of your own passes it
@@ -11,6 +9,13 @@ public struct Observer<Parameters: Sendable>: Sendable {
     /// An `Entry<Parameters>`; kept as its superclass, which unspecialised code releases without a look at metadata.
     let entry: AnyEntry?
     let site: Site
+
+    @usableFromInline
+    init(call: @escaping @Sendable (Parameters) -> Void, site: Site) {
+        self.call = call
+        self.entry = nil
+        self.site = site
+    }
 
     @usableFromInline
     init(entry: Entry<Parameters>, site: Site) {
@@ -69,64 +74,32 @@ private struct Nothing {
     let call: @Sendable () -> Void = {}
 }
 
-// MARK: - Where each kind of observer is to run
+// MARK: - The makers of observers
 
+// Inlinable, so that the entry's type is known where the client knows the owner's and the parameters': the runtime would look
+// it up for each observer.
 extension Observer {
-    /// A function that runs on the notifying thread.
-    @usableFromInline
-    init(nonisolated call: @escaping @Sendable (Parameters) -> Void, site: Site) {
-        self.call = call
-        self.entry = nil
-        self.site = site
-    }
-
-    /// A function that belongs to a living owner, and runs on the notifying thread.
+    /// A function without its isolation, which runs there; on the notifying thread if nowhere else.
     @inlinable
-    init<Owner: AnyObject & Sendable>(
-        owner: Owner, nonisolated call: @escaping @Sendable (Owner, Parameters) -> Void, site: Site
-    ) {
-        self.init(entry: OwnedEntry(owner: owner, call: call), site: site)
-    }
-
-    // Inlinable, so that the entry's type is known where the client knows the owner's and the parameters': the runtime would look
-    // it up for each observer.
-
-    /// A function without its isolation, which is `actor`; or none, and then it runs on the actor's instance that added it.
-    @inlinable
-    init(
-        isolatedTo actor: (any Actor)?, addedOn home: (any Actor)?, call: @escaping @Sendable (Parameters) -> Void,
-        site: Site
-    ) {
-        if let destination = Destination.of(actor, addedOn: home) {
-            self.init(entry: IsolatedClosure(call: call, destination: destination), site: site)
+    init(_ call: @escaping @Sendable (Parameters) -> Void, at destination: Destination?, site: Site) {
+        if let destination {
+            self.init(entry: IsolatedClosure(call, at: destination), site: site)
         } else {
-            self.init(nonisolated: call, site: site)
+            self.init(call: call, site: site)
         }
     }
 
     /// The same for a function that belongs to a living owner.
     @inlinable
     init<Owner: AnyObject & Sendable>(
-        owner: Owner, isolatedTo actor: (any Actor)?, addedOn home: (any Actor)?,
-        call: @escaping @Sendable (Owner, Parameters) -> Void, site: Site
+        _ owner: Owner, _ call: @escaping @Sendable (Owner, Parameters) -> Void, at destination: Destination?,
+        site: Site
     ) {
-        if let destination = Destination.of(actor, addedOn: home, owner: owner) {
-            self.init(entry: IsolatedOwnedEntry(owner: owner, call: call, destination: destination), site: site)
+        if let destination {
+            self.init(entry: IsolatedOwnedEntry(owner, call, at: destination), site: site)
         } else {
-            self.init(entry: OwnedEntry(owner: owner, call: call), site: site)
+            self.init(entry: OwnedEntry(owner, call), site: site)
         }
-    }
-
-    /// A function that runs on a queue.
-    init(on queue: DispatchQueue, call: @escaping @Sendable (Parameters) -> Void, site: Site) {
-        self.init(entry: IsolatedClosure(call: call, destination: Destination(queue)), site: site)
-    }
-
-    /// A function that belongs to a living owner, and runs on a queue.
-    init<Owner: AnyObject & Sendable>(
-        owner: Owner, on queue: DispatchQueue, call: @escaping @Sendable (Owner, Parameters) -> Void, site: Site
-    ) {
-        self.init(entry: IsolatedOwnedEntry(owner: owner, call: call, destination: Destination(queue)), site: site)
     }
 }
 

@@ -13,13 +13,21 @@ import Synchronization
 /// The argument for correctness stands below.
 @safe struct Reclamation: ~Copyable {
     private let stripes = unsafe Atomic<UnsafeMutableRawPointer?>(nil)
-    private let first = Counts()
+    private let inlineCounts = Pair()
     /// The parity that newcomers take.
     ///
     /// A hint: a traversal may take either parity at any time and be counted correctly.
     private let open = Atomic<UInt8>(0)
     /// Whether something waits to be released; stored under the lock.
     private let isWaiting = Atomic<Bool>(false)
+
+    /// How many traversals are inside that came in on one stripe, with one parity.
+    fileprivate typealias Count = Atomic<UInt32>
+
+    private struct Pair: ~Copyable {
+        private let even = Count(0)
+        private let odd = Count(0)
+    }
 
     /// Eight stripes, each alone on two cache lines, since processors fetch lines in pairs.
     private static let stripeCount = 8
@@ -31,11 +39,9 @@ import Synchronization
 
     /// What a traversal needs to leave where it came in.
     @safe struct Ticket {
-        fileprivate let stripes: UnsafeMutableRawPointer?
-        fileprivate let stripe: Int
-        fileprivate let parity: UInt8
-        /// How many traversals were inside when it came in; on `first` only.
-        fileprivate let before: UInt32
+        fileprivate let count: UnsafeMutablePointer<Count>
+        /// How many traversals were inside when it came in; nil on a stripe, where others are no news.
+        fileprivate let before: UInt32?
     }
 
     // MARK: Traversals
@@ -45,28 +51,22 @@ import Synchronization
     /// From here until `leave`, what it loads from the registry stays alive.
     @inline(__always)
     func enter() -> Ticket {
-        let parity = open.load(ordering: .relaxed)
+        let parity = Int(open.load(ordering: .relaxed))
         // Sequentially consistent, like the installation and the load in `isEmpty`.
-        if let stripes = unsafe stripes.load(ordering: .sequentiallyConsistent) {
-            let stripe = Self.stripe()
-            _ = unsafe Self.counts(stripes, stripe).pointee.enter(parity)
-            return unsafe Ticket(stripes: stripes, stripe: stripe, parity: parity, before: 0)
-        }
-        return unsafe Ticket(stripes: nil, stripe: 0, parity: parity, before: first.enter(parity))
+        let stripes = unsafe stripes.load(ordering: .sequentiallyConsistent)
+        let count = unsafe stripes.map { unsafe Self.counts($0, Self.stripe()) } ?? first
+        let before = unsafe count[parity].wrappingAdd(1, ordering: .sequentiallyConsistent).oldValue
+        return unsafe Ticket(count: count + parity, before: stripes == nil ? before : nil)
     }
 
     /// Counts the calling traversal out, and says whether something waits that it may have been the last to hold.
     @inline(__always)
     func leave(_ ticket: Ticket) -> Bool {
-        if let stripes = unsafe ticket.stripes {
-            guard unsafe Self.counts(stripes, ticket.stripe).pointee.leave(ticket.parity) == 0 else { return false }
-        } else {
-            let after = first.leave(ticket.parity)
-            // A traversal finds the count as it left it if the others were nested in it, or it in them. Otherwise there are
-            // two threads.
-            if after != ticket.before { addStripes() }
-            guard after == 0 else { return false }
-        }
+        let after = unsafe ticket.count.pointee.wrappingSubtract(1, ordering: .sequentiallyConsistent).newValue
+        // A traversal finds the count as it left it if the others were nested in it, or it in them. Otherwise there are two
+        // threads.
+        if let before = ticket.before, before != after { addStripes() }
+        guard after == 0 else { return false }
         // fault: no-look-after-leaving
         return isWaiting.load(ordering: .sequentiallyConsistent)
     }
@@ -104,7 +104,7 @@ import Synchronization
 
     /// Whether no traversal is counted on the idle side; those that come in do so on the open one.
     func idleIsEmpty() -> Bool {
-        isEmpty(1 ^ open.load(ordering: .relaxed))
+        isEmpty(Int(1 ^ open.load(ordering: .relaxed)))
     }
 
     /// Whether each count was seen to be zero at some time during this call.
@@ -115,16 +115,16 @@ import Synchronization
     }
 
     @inline(__always)
-    private func isEmpty(_ parity: UInt8) -> Bool {
-        guard first.isEmpty(parity) else { return false }
+    private func isEmpty(_ parity: Int) -> Bool {
+        guard unsafe Self.isZero(first[parity]) else { return false }
         // If this load misses the installation, then whoever counts itself in on a stripe loads the head after us.
         guard let stripes = unsafe stripes.load(ordering: .sequentiallyConsistent) else { return true }
         // fault: stripes-unseen
-        for stripe in 0..<Self.stripeCount {
-            guard unsafe Self.counts(stripes, stripe).pointee.isEmpty(parity) else { return false }
-        }
-        return true
+        return (0..<Self.stripeCount).allSatisfy { unsafe Self.isZero(Self.counts(stripes, $0)[parity]) }
     }
+
+    @inline(__always)
+    private static func isZero(_ count: borrowing Count) -> Bool { count.load(ordering: .sequentiallyConsistent) == 0 }
 
     // MARK: Stripes
 
@@ -135,7 +135,7 @@ import Synchronization
         let size = Self.stripeCount * Self.stripeSize
         let fresh = UnsafeMutableRawPointer.allocate(byteCount: size, alignment: Self.stripeSize)
         for stripe in 0..<Self.stripeCount {
-            unsafe (fresh + stripe * Self.stripeSize).initializeMemory(as: Counts.self, to: Counts())
+            for parity in 0..<2 { unsafe (Self.counts(fresh, stripe) + parity).initialize(to: Count(0)) }
         }
         let installation = unsafe stripes.compareExchange(
             expected: nil, desired: fresh, ordering: .sequentiallyConsistent)
@@ -143,8 +143,17 @@ import Synchronization
     }
 
     @inline(__always)
-    private static func counts(_ stripes: UnsafeMutableRawPointer, _ stripe: Int) -> UnsafeMutablePointer<Counts> {
-        unsafe (stripes + stripe &* stripeSize).assumingMemoryBound(to: Counts.self)
+    private static func counts(_ stripes: UnsafeMutableRawPointer, _ stripe: Int) -> UnsafeMutablePointer<Count> {
+        unsafe (stripes + stripe &* stripeSize).assumingMemoryBound(to: Count.self)
+    }
+
+    /// The counts that are a part of the registry; atomic, so that they have one address for life.
+    private var first: UnsafeMutablePointer<Count> {
+        @inline(__always) get {
+            unsafe withUnsafePointer(to: inlineCounts) {
+                unsafe UnsafeMutableRawPointer(mutating: $0).assumingMemoryBound(to: Count.self)
+            }
+        }
     }
 
     /// Where the calling thread counts itself: a hash of where its stack lies.
@@ -160,35 +169,6 @@ import Synchronization
 
     deinit {
         unsafe stripes.load(ordering: .relaxed)?.deallocate()
-    }
-
-    /// The traversals that came in on one stripe, by parity.
-    private struct Counts: ~Copyable {
-        private let even = Atomic<UInt32>(0)
-        private let odd = Atomic<UInt32>(0)
-
-        /// Counts one traversal in, and returns how many were inside.
-        @inline(__always)
-        func enter(_ parity: UInt8) -> UInt32 {
-            parity == 0
-                ? even.wrappingAdd(1, ordering: .sequentiallyConsistent).oldValue
-                : odd.wrappingAdd(1, ordering: .sequentiallyConsistent).oldValue
-        }
-
-        /// Counts one traversal out, and returns how many are left.
-        @inline(__always)
-        func leave(_ parity: UInt8) -> UInt32 {
-            parity == 0
-                ? even.wrappingSubtract(1, ordering: .sequentiallyConsistent).newValue
-                : odd.wrappingSubtract(1, ordering: .sequentiallyConsistent).newValue
-        }
-
-        @inline(__always)
-        func isEmpty(_ parity: UInt8) -> Bool {
-            parity == 0
-                ? even.load(ordering: .sequentiallyConsistent) == 0
-                : odd.load(ordering: .sequentiallyConsistent) == 0
-        }
     }
 }
 

@@ -85,8 +85,8 @@ extension Registry {
         unsafe precondition(UnsafeRawPointer(firstSlot) > UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque()))
         guard contents.count <= 16 else { return }
         var last: UInt64 = 0
-        var living = 0
-        for index in 0..<contents.count {
+        var living: UInt32 = 0
+        for index in 0..<Int(contents.count) {
             let slot = unsafe slot(at: index)
             unsafe precondition(last < slot.pointee.id)
             last = unsafe slot.pointee.id

@@ -49,7 +49,7 @@ extension Registry {
     func removeAll(dropping: Bool) {
         write { contents, displaced in
             var removed = Displaced()
-            for index in 0..<contents.count {
+            for index in 0..<Int(contents.count) {
                 let slot = unsafe slot(at: index)
                 guard unsafe slot.pointee.isLiving else { continue }
                 unsafe slot.pointee.markRemoved()
@@ -92,7 +92,7 @@ extension Registry {
 
     /// Ends that registration, and returns the entry that it had, if any; nil if it had ended.
     private func remove(_ id: UInt64, _ contents: inout Contents, _ displaced: inout Displaced) -> AnyEntry?? {
-        guard let slot = unsafe slot(of: id, among: contents.count) else { return nil }
+        guard let slot = unsafe slot(of: id, among: Int(contents.count)) else { return nil }
         let callee = unsafe slot.pointee.callee
         let entry = callee.entry
         // In the current slot first, which is where the next notification of any thread looks.
@@ -118,9 +118,9 @@ extension Registry {
     func finish(_ contents: inout Contents, _ displaced: borrowing Displaced) {
         // The last ones are vacant again when nothing waits: see "Why nothing is released too early".
         if !contents.isAnythingWaiting {
-            while contents.count > 0, unsafe slot(at: contents.count - 1).pointee.isRemoved {
+            while contents.count > 0, unsafe slot(at: Int(contents.count) - 1).pointee.isRemoved {
                 contents.count -= 1
-                unsafe slot(at: contents.count).pointee.vacate()
+                unsafe slot(at: Int(contents.count)).pointee.vacate()
             }
         }
         displaced.forEach { item in
@@ -138,17 +138,17 @@ extension Registry {
         _ contents: inout Contents, _ displaced: inout Displaced
     ) -> UnsafeMutablePointer<Slot> {
         let room = unsafe block?.capacity ?? 0
-        if contents.count == 1 + room { moveToFreshBlock(&contents, &displaced) }
-        return unsafe slot(at: contents.count)
+        if Int(contents.count) == 1 + room { moveToFreshBlock(&contents, &displaced) }
+        return unsafe slot(at: Int(contents.count))
     }
 
     /// Replaces the block by one without blanks, with room for as many again, or for a quarter as many where they are many.
     private func moveToFreshBlock(_ contents: inout Contents, _ displaced: inout Displaced) {
-        let kept = unsafe contents.living - (firstSlot.pointee.isLiving ? 1 : 0)
+        let kept = unsafe Int(contents.living) - (firstSlot.pointee.isLiving ? 1 : 0)
         let least = unsafe block == nil ? 3 : 7
         let fresh = unsafe Block(capacity: max(least, kept < 64 ? 2 * kept : kept + kept / 4))
         var place = unsafe fresh.slots
-        for index in 1..<contents.count {
+        for index in 1..<Int(contents.count) {
             let slot = unsafe slot(at: index)
             guard unsafe slot.pointee.isLiving else { continue }
             // Bit by bit, since traversals may still be reading the old ones; the fresh block owns what the slots own.
@@ -156,7 +156,7 @@ extension Registry {
             unsafe place += 1
         }
         unsafe replaceBlock(by: fresh, &contents, &displaced)
-        contents.count = 1 + kept
+        contents.count = UInt32(1 + kept)
     }
 
     private func replaceBlock(by fresh: Block?, _ contents: inout Contents, _ displaced: inout Displaced) {

@@ -58,8 +58,14 @@ import Synchronization
 
 /// What the registry's lock guards.
 struct Contents: ~Copyable, @unchecked Sendable {
-    // 32 bits each, as there is room for beside the mutex.
-    private var counts: (taken: UInt32, living: UInt32, unexamined: UInt32) = (0, 0, 0)
+    // 32 bits each, for which there is room beside the mutex.
+
+    /// How many slots are taken, from the first on.
+    var count: UInt32 = 0
+    /// How many of them are living.
+    var living: UInt32 = 0
+    /// How many observers with an owner were added since dead owners were last looked for.
+    var unexamined: UInt32 = 0
     /// Made by the first change after which something has to wait.
     private(set) var backlog: Backlog?
 
@@ -68,21 +74,5 @@ struct Contents: ~Copyable, @unchecked Sendable {
     mutating func madeBacklog() -> Backlog {
         if backlog == nil { backlog = Backlog() }
         return backlog!
-    }
-
-    /// How many slots are taken, from the first on.
-    var count: Int {
-        get { Int(counts.taken) }
-        set { counts.taken = UInt32(newValue) }
-    }
-    /// How many of them are living.
-    var living: Int {
-        get { Int(counts.living) }
-        set { counts.living = UInt32(newValue) }
-    }
-    /// How many observers with an owner were added since dead owners were last looked for.
-    var unexamined: Int {
-        get { Int(counts.unexamined) }
-        set { counts.unexamined = UInt32(newValue) }
     }
 }
