@@ -117,6 +117,7 @@ extension Registry {
     /// The last step of each change.
     func finish(_ contents: inout Contents, _ displaced: borrowing Displaced) {
         // The last ones are vacant again when nothing waits: see "Why nothing is released too early".
+        // fault: slot-vacant-too-early
         if !contents.isAnythingWaiting {
             while contents.count > 0, unsafe slot(at: Int(contents.count) - 1).pointee.isRemoved {
                 contents.count -= 1
