@@ -37,7 +37,7 @@ struct ModelMove {
 
     private mutating func take(_ missesUnlocking: Bool) -> Bool {
         switch thread.step {
-        // `Readers.enter`
+        // `Reclamation.enter`
         case .readParity:
             ticket.parity = view.open ^ (fault == .countsInOnIdleSide ? 1 : 0)
             thread.step = scenario.seats > 0 ? .loadStripes : .countIn
@@ -50,7 +50,7 @@ struct ModelMove {
             guard change(.add, isOrdered: fault != .countInIsReleasing) else { return false }
             ticket.before = ticket.isStriped ? 0 : before
             thread.step = .loadHead
-        // `Pass.init`
+        // `Traversal.init`
         case .loadHead:
             guard mayLoad(isOrdered: fault != .headLoadIsRelaxed) else { return false }
             ticket.reach = ~view.unlinked
@@ -67,11 +67,14 @@ struct ModelMove {
         case .installStripes:
             guard mayLoad(), view.hasStripes || store(.installStripes) else { return false }
             hasLeft()
-        // `Pass.end`
+        case .installStripesAlone:
+            guard mayLoad(), view.hasStripes || store(.installStripes) else { return false }
+            next()
+        // `Reclamation.leave`
         case .lookAtFlag:
             guard mayLoad(isOrdered: fault != .flagLoadIsRelaxed) else { return false }
             if view.hasRetired { thread.step = .tryAfterLeaving } else { next() }
-        // `Registry.reclaimAfterLeaving`
+        // `Registry.collectAfterLeaving`
         case .tryAfterLeaving:
             guard fault == .noFenceBeforeTry || mayPassFence() else { return false }
             if takeLock(missesUnlocking) { reclaim() } else { next() }

@@ -145,7 +145,7 @@ struct ModelStore {
 
 enum ModelStep: UInt8, Sendable {
     // A pass.
-    case readParity, loadStripes, countIn, loadHead
+    case readParity, loadStripes, countIn, loadHead, installStripesAlone
     case countOut, walkLate, installStripes, lookAtFlag, tryAfterLeaving
     // A change.
     case lock, unlink, lookAtBothCounts, raiseFlag

@@ -1,16 +1,18 @@
 /// A small model of the reclamation in `Core`, for `Exploration` to try in every interleaving.
 ///
-/// One step is one access of `Readers`, `Registry+Reclaim.swift`, `Pass` or the lock to what threads share. What only
+/// One step is one access of `Reclamation.swift`, `Traversal` or the lock to what threads share. What only
 /// the lock's holder touches (the lists of what is retired) changes together with the step beside it.
 ///
 /// What the model covers: the parity read as a hint and used late, the count on the first pair or on a stripe, the
 /// installation of stripes, the load of the head, nested passes, removals inside an observer; the look at the flag, the
 /// try at the lock; unlinking, the quick way of `retire`, the two lists, the flips, the flag, the unlocking and the look
-/// after it. An *item* is whatever a store to the head unlinks, a removed observer or a displaced snapshot; a pass
-/// reaches every item that was not unlinked when it loaded the head, from then until it counts itself out.
+/// after it. An *item* is whatever a store to the head unlinks, a removed observer or a displaced block; a traversal
+/// reaches every item that was not unlinked when it loaded the head, from then until it counts itself out. (A slot becomes
+/// vacant when nothing waits, that is, when all that was unlinked has been released: that no traversal reaches it then is
+/// the same as that nothing is released too early.)
 ///
-/// What it leaves out: how slots are published to passes (`Snapshot.count`, acquiring), the relaxed mark of a removed
-/// slot (a pass that misses it is one that may reach the item, which the model supposes of all), who keeps the registry
+/// What it leaves out: how slots are published (by their id, acquiring), the relaxed mark of a removed slot (a traversal
+/// that misses it is one that may reach the item, which the model supposes of all), who keeps the registry
 /// alive, the weak owners, and several items unlinked in one critical section.
 ///
 /// By default memory is sequentially consistent. With `isWeak`, each thread has a buffer of its latest stores, first in,
@@ -61,6 +63,8 @@ enum Instruction: Sendable, Equatable {
     case remove(UInt8)
     /// `+`: takes the lock and unlinks nothing.
     case append
+    /// `^`: installs stripes, as a change does that has met many traversals.
+    case install
     /// `*`: begins again, for ever.
     case again
 
@@ -75,6 +79,7 @@ enum Instruction: Sendable, Equatable {
                 depth -= 1
                 return .leave(depth: depth)
             case "+": return .append
+            case "^": return .install
             case "*": return .again
             default: return .remove(1 << UInt8(character.wholeNumberValue!))
             }
@@ -86,6 +91,7 @@ enum Instruction: Sendable, Equatable {
         case .enter: .readParity
         case .leave: .countOut
         case .remove, .append: .lock
+        case .install: .installStripesAlone
         case .again: .finished
         }
     }

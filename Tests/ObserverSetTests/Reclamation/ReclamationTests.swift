@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The argument in `Registry+Reclaim.swift`, tried on a model of it in every interleaving.
+/// The argument in `Reclamation.swift`, tried on a model of it in every interleaving.
 ///
 /// A machine shows few interleavings, and hides orders that a weakly ordered one may choose. `Scenario` says what the
 /// model covers and what not, `Exploration` what is looked for. It is one thread's work, of which no sanitizer learns
@@ -19,6 +19,7 @@ struct ReclamationTests {
         Scenario("two notifiers and two removals", "()", "()", "01"),
         Scenario("a notifier comes again", "()()", "()", "0"),
         Scenario("stripes appear", seats: 1, "()()", "()", "0"),
+        Scenario("a change installs stripes", seats: 1, "()()", "^0"),
         Scenario("a removal inside an observer", "(0)", "()", "1"),
         Scenario("a nested notification", "(())", "()", "0"),
         Scenario("two notifiers without end", "()*", "()*", "0"),
