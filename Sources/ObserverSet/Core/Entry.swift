@@ -34,7 +34,7 @@ class AnyEntry: @unchecked Sendable {
 
 /// The part that knows the parameters.
 @usableFromInline
-class Entry<Parameters: Sendable>: AnyEntry, @unchecked Sendable {
+class Entry<Parameters>: AnyEntry, @unchecked Sendable {
     /// Calls the observer, or enqueues the call.
     ///
     /// `here` identifies the notifier's actor; zero if it has none.
@@ -44,13 +44,15 @@ class Entry<Parameters: Sendable>: AnyEntry, @unchecked Sendable {
 }
 
 /// An observer with a weakly held owner, which is called on the notifying thread.
+///
+/// It asks for nothing that is `Sendable`, since local sets have such observers too; whoever makes one does.
 @usableFromInline
-final class OwnedEntry<Owner: AnyObject & Sendable, Parameters: Sendable>: Entry<Parameters>, @unchecked Sendable {
+final class OwnedEntry<Owner: AnyObject, Parameters>: Entry<Parameters>, @unchecked Sendable {
     private weak let weakOwner: Owner?
-    private let call: @Sendable (Owner, Parameters) -> Void
+    private let call: (Owner, Parameters) -> Void
 
     @usableFromInline
-    init(_ owner: Owner, _ call: @escaping @Sendable (Owner, Parameters) -> Void) {
+    init(_ owner: Owner, _ call: @escaping (Owner, Parameters) -> Void) {
         self.weakOwner = owner
         self.call = call
     }

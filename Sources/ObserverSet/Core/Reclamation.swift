@@ -73,31 +73,52 @@ import Synchronization
 
     // MARK: Changes, under the lock
 
-    /// Keeps what was unlinked until no traversal can reach it; not at all, if there is none.
+    /// Keeps a removed observer until no traversal can reach it; not at all, if there is none.
     @inline(__always)
-    func retire(_ item: Retired, _ contents: inout Contents, _ displaced: inout Displaced) {
-        // Where something waits already, somebody probably is inside, and a look at the counts would take them away.
-        if !contents.isAnythingWaiting && isEmpty() {
-            displaced.append(item)
+    func retire(_ callee: Callee, _ contents: inout Contents, _ displaced: inout Retired) {
+        if mayReleaseAtOnce(contents) {
+            displaced.append(callee)
         } else {
-            let backlog = contents.madeBacklog()
-            backlog.newer.append(item)
-            backlog.meetings += 1
-            if backlog.meetings == Self.manyMeetings { addStripes() }
-            isWaiting.store(true, ordering: .relaxed)
+            backlog(&contents).newer.append(callee)
         }
     }
 
+    /// The same for a block that another one has replaced.
+    func retire(_ block: Block, _ contents: inout Contents, _ displaced: inout Retired) {
+        if mayReleaseAtOnce(contents) {
+            unsafe displaced.blocks.append(block)
+        } else {
+            unsafe backlog(&contents).newer.blocks.append(block)
+        }
+    }
+
+    /// Whether no traversal is under way.
+    ///
+    /// Where something waits already, one probably is, and a look at the counts would take them away from it.
+    @inline(__always)
+    private func mayReleaseAtOnce(_ contents: borrowing Contents) -> Bool {
+        !contents.isAnythingWaiting && isEmpty()
+    }
+
+    /// Where something is put that has to wait.
+    private func backlog(_ contents: inout Contents) -> Backlog {
+        let backlog = contents.madeBacklog()
+        backlog.meetings += 1
+        if backlog.meetings == Self.manyMeetings { addStripes() }
+        isWaiting.store(true, ordering: .relaxed)
+        return backlog
+    }
+
     /// Detaches what no traversal can reach any more.
-    func collect(_ backlog: Backlog, _ displaced: inout Displaced) {
+    func collect(_ backlog: Backlog, _ displaced: inout Retired) {
         while !backlog.isEmpty, idleIsEmpty() {
             // Only while the idle side is empty: flipping on an occupied one would let two threads in turn keep a count
             // above zero for ever.
             open.store(1 ^ open.load(ordering: .relaxed), ordering: .relaxed)
-            for item in backlog.older { displaced.append(item) }
+            displaced.append(contentsOf: backlog.older)
             // fault: epoch-skipped
             backlog.older = backlog.newer
-            backlog.newer = []
+            backlog.newer = Retired()
         }
         if backlog.isEmpty { isWaiting.store(false, ordering: .relaxed) }
     }
@@ -173,66 +194,70 @@ import Synchronization
 }
 
 /// What was unlinked: a traversal that begins now cannot reach it, but one that began earlier may.
-@safe enum Retired {
-    /// What a removed observer held.
-    case callee(Callee)
-    /// A block that another one has replaced, whose slots own nothing any more.
-    case block(Block)
+@safe struct Retired {
+    /// What removed observers held; the first needs no array.
+    private var first: Callee?
+    private var others: [Callee] = []
+    /// Blocks that others have replaced, whose slots own nothing any more, in the order in which they were current.
+    var blocks = unsafe [Block]()
 
-    /// Never under the lock.
-    func release() {
-        switch self {
-        case .callee(let callee): callee.release()
-        case .block(let block): unsafe block.deallocate()
-        }
-    }
-}
-
-/// What waits until no traversal can reach it; guarded by the registry's lock.
-final class Backlog: @unchecked Sendable {
-    /// Since the last flip, in the order in which it was unlinked.
-    var newer: [Retired] = []
-    /// Before the last flip.
-    var older: [Retired] = []
-
-    var isEmpty: Bool { newer.isEmpty && older.isEmpty }
-
-    /// All of it, the latest first.
-    var all: [Retired] { (older + newer).reversed() }
-
-    /// Mailboxes that were not idle when their observer could be reached no more, until they are: `settled()` waits for
-    /// them too.
-    var departing: [ObjectIdentifier: Mailbox] = [:]
-    /// How many changes have found a traversal under way.
-    var meetings = 0
-
-    deinit {
-        // The registry is dead.
-        for item in all { item.release() }
-    }
-}
-
-/// What a change hands out, to be released when the lock is free again.
-struct Displaced: ~Copyable {
-    /// The first needs no array.
-    private var first: Retired?
-    private var others: [Retired] = []
+    var isEmpty: Bool { unsafe first == nil && blocks.isEmpty }
 
     @inline(__always)
-    mutating func append(_ item: Retired) {
-        if first == nil { first = item } else { others.append(item) }
+    mutating func append(_ callee: Callee) {
+        if first == nil { first = callee } else { others.append(callee) }
     }
 
-    func forEach(_ body: (Retired) -> Void) {
+    mutating func append(contentsOf other: Retired) {
+        other.forEachCallee { append($0) }
+        unsafe blocks += other.blocks
+    }
+
+    func forEachCallee(_ body: (Callee) -> Void) {
         if let first { body(first) }
         others.forEach(body)
     }
 
     /// Releases it all; the `deinit` of closures' captures runs here.
     @inline(__always)
-    consuming func release() {
+    func release() {
         CallOut.assertNoLockIsHeld()
-        forEach { item in item.release() }
+        forEachCallee { $0.release() }
+        unsafe blocks.forEach { unsafe $0.deallocate() }
+    }
+}
+
+/// What waits until no traversal can reach it; guarded by the registry's lock.
+final class Backlog: @unchecked Sendable {
+    /// Since the last flip.
+    var newer = Retired()
+    /// Before the last flip.
+    var older = Retired()
+    /// How many changes have found a traversal under way.
+    var meetings = 0
+    /// Mailboxes that were not idle when their observer could be reached no more, until they are: `settled()` waits for
+    /// them too.
+    var departing: [ObjectIdentifier: Mailbox] = [:]
+
+    var isEmpty: Bool { newer.isEmpty && older.isEmpty }
+
+    /// Marks an observer removed for the traversals of displaced blocks.
+    func markRemoved(_ id: UInt64) {
+        // From the latest. A living observer that is in one of them is in all later ones: where it is missing, we are done.
+        _ =
+            unsafe newer.blocks.reversed().allSatisfy { unsafe $0.markRemoved(id) }
+            && older.blocks.reversed().allSatisfy { unsafe $0.markRemoved(id) }
+    }
+
+    /// The same for all observers.
+    func markAllRemoved() {
+        unsafe (newer.blocks + older.blocks).forEach { unsafe $0.markAllRemoved() }
+    }
+
+    deinit {
+        // The registry is dead.
+        newer.release()
+        older.release()
     }
 }
 
@@ -299,7 +324,7 @@ struct Displaced: ~Copyable {
 // observer that is added inside another is above the limit of those that are under way.
 
 extension Registry {
-    typealias Change<Result> = (inout Contents, inout Displaced) -> Result
+    typealias Change<Result> = (inout Contents, inout Retired) -> Result
 
     /// Makes a change, sees to what became free meanwhile, and releases what was displaced.
     @inline(__always)
@@ -310,7 +335,7 @@ extension Registry {
     /// The same, and makes an answer of the change's result when the lock is free, before anything is released.
     @inline(__always)
     func write<Result: Sendable, Answer>(_ change: Change<Result>, answering answer: (Result) -> Answer) -> Answer {
-        var displaced = Displaced()
+        var displaced = Retired()
         var isWaiting = false
         let result = lock.withLock { contents in
             let result = change(&contents, &displaced)
@@ -327,7 +352,7 @@ extension Registry {
 
     /// The same, unless another thread holds the lock.
     func writeIfAvailable(_ change: Change<Void>) {
-        var displaced = Displaced()
+        var displaced = Retired()
         let isWaiting = lock.withLockIfAvailable { contents in
             change(&contents, &displaced)
             return collect(&contents, &displaced)
@@ -341,7 +366,7 @@ extension Registry {
     ///
     /// Under the lock, as the last step of each change.
     @inline(__always)
-    private func collect(_ contents: inout Contents, _ displaced: inout Displaced) -> Bool {
+    private func collect(_ contents: inout Contents, _ displaced: inout Retired) -> Bool {
         if contents.isAnythingWaiting, let backlog = contents.backlog { reclamation.collect(backlog, &displaced) }
         finish(&contents, displaced)
         return contents.isAnythingWaiting
@@ -349,7 +374,7 @@ extension Registry {
 
     /// After an unlocking that left something waiting.
     @inline(never)
-    private func collectAfterUnlocking(_ displaced: inout Displaced) {
+    private func collectAfterUnlocking(_ displaced: inout Retired) {
         while true {
             atomicMemoryFence(ordering: .sequentiallyConsistent)
             guard reclamation.idleIsEmpty() else { return }

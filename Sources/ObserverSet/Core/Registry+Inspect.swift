@@ -12,6 +12,7 @@ extension Registry {
     /// Whether there is no living observer.
     var isEmpty: Bool {
         var traversal = unsafe Traversal(.passUnretained(self))
+        defer { extendLifetime(traversal) }
         while let slot = unsafe traversal.next() {
             if unsafe slot.pointee.isAlive { return false }
         }
@@ -44,8 +45,8 @@ extension Registry {
         return write { contents, _ in
             guard let backlog = contents.backlog else { return mailboxes }
             mailboxes.append(contentsOf: backlog.departing.values)
-            for case .callee(let callee) in backlog.all {
-                if let mailbox = callee.entry?.mailbox { mailboxes.append(mailbox) }
+            for retired in [backlog.newer, backlog.older] {
+                retired.forEachCallee { if let mailbox = $0.entry?.mailbox { mailboxes.append(mailbox) } }
             }
             return mailboxes
         }
@@ -54,7 +55,8 @@ extension Registry {
     /// What stands there of a living observer.
     private func registration(_ id: UInt64) -> (entry: AnyEntry?, site: Site)? {
         let traversal = unsafe Traversal(.passUnretained(self))
-        guard let slot = unsafe traversal.slot(of: id), unsafe slot.pointee.isAlive else { return nil }
+        defer { extendLifetime(traversal) }
+        guard let slot = unsafe slots.living(id), unsafe slot.pointee.isAlive else { return nil }
         return unsafe (slot.pointee.callee.entry, slot.pointee.site)
     }
 
@@ -80,18 +82,18 @@ extension Registry {
     @inline(__always)
     func checkInvariants(_ contents: borrowing Contents) {
         guard CallOut.isChecked else { return }
-        precondition(contents.living <= contents.count)
-        precondition((lastID.load(ordering: .relaxed) == 0) == (contents.living == 0))
-        unsafe precondition(UnsafeRawPointer(firstSlot) > UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque()))
-        guard contents.count <= 16 else { return }
+        let counts = contents.counts
+        precondition(counts.living <= counts.taken)
+        precondition((lastID.load(ordering: .relaxed) == 0) == (counts.living == 0))
+        guard counts.taken <= 16 else { return }
         var last: UInt64 = 0
         var living: UInt32 = 0
-        for index in 0..<Int(contents.count) {
-            let slot = unsafe slot(at: index)
+        for index in 0..<Int(counts.taken) {
+            let slot = unsafe slots[index]
             unsafe precondition(last < slot.pointee.id)
             last = unsafe slot.pointee.id
             if unsafe slot.pointee.isLiving { living += 1 }
         }
-        precondition(living == contents.living)
+        precondition(living == counts.living)
     }
 }

@@ -6,20 +6,15 @@ extension Registry {
     func append(_ callee: Callee, site: Site) -> UInt64 {
         let hasOwner = callee.entry?.ownerType != nil
         let (id, isCrowded) = write { contents, displaced in
-            let slot = unsafe vacantSlot(&contents, &displaced)
+            if slots.isFull(contents.counts) { moveToFreshBlock(&contents, &displaced) }
+            let slot = unsafe slots[Int(contents.counts.taken)]
             // Under the lock, so that ids rise from slot to slot.
             let id = ObserverToken.nextID()
-            contents.count += 1
-            contents.living += 1
             // Before the slot is published: see there.
             lastID.store(id, ordering: .relaxed)
             unsafe slot.pointee.publish(callee, id: id, site: site)
-            guard hasOwner else { return (id, false) }
-            contents.unexamined += 1
-            // As many as the walk over all slots costs, so that it costs each of them O(1). Only one thread is told.
-            guard contents.unexamined >= max(32, contents.living / 2) else { return (id, false) }
-            contents.unexamined = 0
-            return (id, true)
+            // Only one thread is told.
+            return (id, contents.counts.add(hasOwner: hasOwner))
         }
         if isCrowded { _ = remove(deadOnes()) }
         return id
@@ -48,22 +43,20 @@ extension Registry {
     /// Values that are still enqueued are dropped if `dropping`, and delivered otherwise.
     func removeAll(dropping: Bool) {
         write { contents, displaced in
-            var removed = Displaced()
-            for index in 0..<Int(contents.count) {
-                let slot = unsafe slot(at: index)
+            var removed = Retired()
+            for index in 0..<Int(contents.counts.taken) {
+                let slot = unsafe slots[index]
                 guard unsafe slot.pointee.isLiving else { continue }
                 unsafe slot.pointee.markRemoved()
-                unsafe removed.append(.callee(slot.pointee.callee))
+                unsafe removed.append(slot.pointee.callee)
             }
-            for case .block(let block) in contents.backlog?.all ?? [] { unsafe block.markAllRemoved() }
-            contents.living = 0
-            contents.unexamined = 0
+            contents.backlog?.markAllRemoved()
+            contents.counts = SlotCounts(taken: min(1, contents.counts.taken))
             lastID.store(0, ordering: .relaxed)
             unsafe replaceBlock(by: nil, &contents, &displaced)
-            contents.count = min(1, contents.count)
-            removed.forEach { item in
-                if dropping, case .callee(let callee) = item { callee.entry?.end() }
-                reclamation.retire(item, &contents, &displaced)
+            removed.forEachCallee { callee in
+                if dropping { callee.entry?.end() }
+                reclamation.retire(callee, &contents, &displaced)
             }
         }
     }
@@ -76,7 +69,7 @@ extension Registry {
         let dead = deadOnes()
         writeIfAvailable { contents, displaced in
             for id in dead { _ = remove(id, &contents, &displaced) }
-            contents.unexamined = 0
+            contents.counts.unexamined = 0
         }
     }
 
@@ -91,92 +84,46 @@ extension Registry {
     // MARK: Under the lock
 
     /// Ends that registration, and returns the entry that it had, if any; nil if it had ended.
-    private func remove(_ id: UInt64, _ contents: inout Contents, _ displaced: inout Displaced) -> AnyEntry?? {
-        guard let slot = unsafe slot(of: id, among: Int(contents.count)) else { return nil }
+    private func remove(_ id: UInt64, _ contents: inout Contents, _ displaced: inout Retired) -> AnyEntry?? {
+        guard let slot = unsafe slots.living(id, among: contents.counts.taken) else { return nil }
         let callee = unsafe slot.pointee.callee
         let entry = callee.entry
         // In the current slot first, which is where the next notification of any thread looks.
         unsafe slot.pointee.markRemoved()
-        // Then for the traversals of displaced blocks, from the latest. A living observer that is in one of them is in all
-        // later ones: where it is missing, we are done.
-        for case .block(let block) in contents.backlog?.all ?? [] {
-            guard unsafe block.markRemoved(id) else { break }
-        }
+        contents.backlog?.markRemoved(id)
         entry?.end()
-        contents.living -= 1
-        if contents.living == 0 { lastID.store(0, ordering: .relaxed) }
+        contents.counts.living -= 1
+        if contents.counts.living == 0 { lastID.store(0, ordering: .relaxed) }
         // The same pointer once more: whoever loads the head after this store sees the slot marked. Sequentially
         // consistent: this is the unlinking in "Why nothing is released too early".
-        unsafe head.store(head.load(ordering: .relaxed), ordering: .sequentiallyConsistent)
-        reclamation.retire(.callee(callee), &contents, &displaced)
-        // Half of many blank: notifications should not walk the blanks.
-        if contents.count >= 32, contents.living * 2 < contents.count { moveToFreshBlock(&contents, &displaced) }
+        unsafe slots.head.store(slots.head.load(ordering: .relaxed), ordering: .sequentiallyConsistent)
+        reclamation.retire(callee, &contents, &displaced)
+        if contents.counts.areHalfBlank { moveToFreshBlock(&contents, &displaced) }
         return .some(entry)
     }
 
+    private func moveToFreshBlock(_ contents: inout Contents, _ displaced: inout Retired) {
+        unsafe replaceBlock(by: slots.freshBlock(&contents.counts), &contents, &displaced)
+    }
+
+    private func replaceBlock(by fresh: Block?, _ contents: inout Contents, _ displaced: inout Retired) {
+        let old = unsafe slots.block
+        // Sequentially consistent: it unlinks the old block, and publishes the slots of the fresh one.
+        unsafe slots.head.store(fresh?.memory, ordering: .sequentiallyConsistent)
+        if let old = unsafe old { unsafe reclamation.retire(old, &contents, &displaced) }
+    }
+
     /// The last step of each change.
-    func finish(_ contents: inout Contents, _ displaced: borrowing Displaced) {
-        // The last ones are vacant again when nothing waits: see "Why nothing is released too early".
+    func finish(_ contents: inout Contents, _ displaced: Retired) {
+        // See "Why nothing is released too early".
         // fault: slot-vacant-too-early
-        if !contents.isAnythingWaiting {
-            while contents.count > 0, unsafe slot(at: Int(contents.count) - 1).pointee.isRemoved {
-                contents.count -= 1
-                unsafe slot(at: Int(contents.count)).pointee.vacate()
-            }
-        }
-        displaced.forEach { item in
+        if !contents.isAnythingWaiting { slots.trim(&contents.counts) }
+        displaced.forEachCallee { callee in
             // What is still enqueued for a removed observer, when no traversal can enqueue more.
-            guard case .callee(let callee) = item, let mailbox = callee.entry?.mailbox,
-                mailbox.isBusy(telling: self)
-            else { return }
+            guard let mailbox = callee.entry?.mailbox, mailbox.isBusy(telling: self) else { return }
             contents.madeBacklog().departing[ObjectIdentifier(mailbox)] = mailbox
         }
         checkInvariants(contents)
-    }
-
-    /// Where the next observer comes to stand.
-    private func vacantSlot(
-        _ contents: inout Contents, _ displaced: inout Displaced
-    ) -> UnsafeMutablePointer<Slot> {
-        let room = unsafe block?.capacity ?? 0
-        if Int(contents.count) == 1 + room { moveToFreshBlock(&contents, &displaced) }
-        return unsafe slot(at: Int(contents.count))
-    }
-
-    /// Replaces the block by one without blanks, with room for as many again, or for a quarter as many where they are many.
-    private func moveToFreshBlock(_ contents: inout Contents, _ displaced: inout Displaced) {
-        let kept = unsafe Int(contents.living) - (firstSlot.pointee.isLiving ? 1 : 0)
-        let least = unsafe block == nil ? 3 : 7
-        let fresh = unsafe Block(capacity: max(least, kept < 64 ? 2 * kept : kept + kept / 4))
-        var place = unsafe fresh.slots
-        for index in 1..<Int(contents.count) {
-            let slot = unsafe slot(at: index)
-            guard unsafe slot.pointee.isLiving else { continue }
-            // Bit by bit, since traversals may still be reading the old ones; the fresh block owns what the slots own.
-            unsafe UnsafeMutableRawPointer(place).copyMemory(from: slot, byteCount: MemoryLayout<Slot>.size)
-            unsafe place += 1
-        }
-        unsafe replaceBlock(by: fresh, &contents, &displaced)
-        contents.count = UInt32(1 + kept)
-    }
-
-    private func replaceBlock(by fresh: Block?, _ contents: inout Contents, _ displaced: inout Displaced) {
-        let old = unsafe block
-        // Sequentially consistent: it unlinks the old block, and publishes the slots of the fresh one.
-        unsafe head.store(fresh?.memory, ordering: .sequentiallyConsistent)
-        guard let old = unsafe old else { return }
-        unsafe reclamation.retire(.block(old), &contents, &displaced)
-    }
-
-    func slot(at index: Int) -> UnsafeMutablePointer<Slot> {
-        unsafe index == 0 ? firstSlot : Block(head.load(ordering: .relaxed).unsafelyUnwrapped).slots + (index - 1)
-    }
-
-    /// Where the living observer with that id is.
-    private func slot(of id: UInt64, among count: Int) -> UnsafeMutablePointer<Slot>? {
-        let slot = unsafe firstSlot.pointee.id == id ? firstSlot : block?.slot(of: id, among: max(0, count - 1))
-        guard let slot = unsafe slot, unsafe slot.pointee.isLiving(id) else { return nil }
-        return unsafe slot
     }
 }
 

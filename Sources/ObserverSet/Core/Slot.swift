@@ -6,8 +6,8 @@ import Synchronization
 /// bits may be copied while others read them. Whoever owns one releases it, once.
 ///
 /// Why the casts are sound: a stored function is two words, its code and its context, and a context is retained and released
-/// like any native object. Only `ObserverSet<Parameters>` puts callees into its registry, all of these parameters, and
-/// only it has them called.
+/// like any native object. Only a set puts callees into its registry, all of its own parameters, and only it has them
+/// called.
 @safe struct Callee: @unchecked Sendable {
     private let code: UInt
     private let reference: Unmanaged<AnyEntry>?
@@ -20,12 +20,22 @@ import Synchronization
     @inline(__always)
     init<Parameters: Sendable>(retaining observer: Observer<Parameters>) {
         if let entry = observer.entry {
-            let code = entry.isIsolatedClosure ? Self.isIsolatedClosure : Self.isEntry
-            unsafe self.init(code: code, reference: .passRetained(entry.claimed()))
+            self.init(retaining: entry.claimed())
         } else {
-            self = unsafe unsafeBitCast(Function(call: observer.call), to: Callee.self)
-            _ = unsafe reference?.retain()
+            self.init(retaining: observer.call)
         }
+    }
+
+    @inline(__always)
+    init(retaining entry: AnyEntry) {
+        let code = entry.isIsolatedClosure ? Self.isIsolatedClosure : Self.isEntry
+        unsafe self.init(code: code, reference: .passRetained(entry))
+    }
+
+    @inline(__always)
+    init<Parameters>(retaining function: @escaping (Parameters) -> Void) {
+        self = unsafe unsafeBitCast(Function(call: function), to: Callee.self)
+        _ = unsafe reference?.retain()
     }
 
     /// Nothing.
@@ -39,7 +49,7 @@ import Synchronization
     }
 
     private struct Function<Parameters> {
-        let call: @Sendable (Parameters) -> Void
+        let call: (Parameters) -> Void
     }
 
     var hasEntry: Bool { code == Self.isEntry || code == Self.isIsolatedClosure }
@@ -61,6 +71,17 @@ import Synchronization
         }
     }
 
+    /// Calls the observer, which belongs to no actor or to the caller's; false if its owner is dead.
+    func call<Parameters>(_ parameters: Parameters) -> Bool {
+        guard hasEntry else {
+            unsafe unsafeBitCast(self, to: Function<Parameters>.self).call(parameters)
+            return true
+        }
+        return unsafe reference.unsafelyUnwrapped._withUnsafeGuaranteedRef {
+            unsafe unsafeDowncast($0, to: Entry<Parameters>.self).deliver(parameters, from: 0)
+        }
+    }
+
     /// Never under the lock: the `deinit` of a closure's captures runs here.
     func release() { unsafe reference?.release() }
 }
@@ -68,8 +89,8 @@ import Synchronization
 /// A callee as a notification sees it in its slot: borrowed.
 ///
 /// Nothing is retained but what the call itself retains.
-@unsafe struct BorrowedCallee<Parameters: Sendable>: ~Copyable {
-    private let call: @Sendable (Parameters) -> Void
+@unsafe struct BorrowedCallee<Parameters>: ~Copyable {
+    private let call: (Parameters) -> Void
 
     /// The callee in a slot, of which it is the first field.
     @inline(__always)
@@ -94,8 +115,10 @@ import Synchronization
 
     static let removed: UInt64 = 1 << 63
     static let special: UInt64 = 1 << 62
+    /// It is called once, in a local set.
+    private static let once: UInt64 = 1 << 61
     /// Above every id.
-    static let noLimit: UInt64 = special - 1
+    static let noLimit: UInt64 = once - 1
 
     /// Acquiring, against the releasing store in `publish`: what it publishes is there.
     ///
@@ -106,7 +129,7 @@ import Synchronization
         @inline(__always) get { word.load(ordering: .acquiring) }
     }
 
-    var id: UInt64 { word.load(ordering: .relaxed) & ~(Self.removed | Self.special) }
+    var id: UInt64 { word.load(ordering: .relaxed) & Self.noLimit }
 
     /// Whether there is an observer.
     var isLiving: Bool {
@@ -115,16 +138,21 @@ import Synchronization
     }
 
     /// Whether that observer is there, and living: the slot may be another one's by now.
-    func isLiving(_ id: UInt64) -> Bool { state & ~Self.special == id }
+    func isLiving(_ id: UInt64) -> Bool {
+        let state = state
+        return state < Self.removed && state & Self.noLimit == id
+    }
+
+    var isOnce: Bool { word.load(ordering: .relaxed) & Self.once != 0 }
 
     var isRemoved: Bool { word.load(ordering: .relaxed) >= Self.removed }
 
     /// Under the lock, like what follows.
-    mutating func publish(_ callee: Callee, id: UInt64, site: Site) {
+    mutating func publish(_ callee: Callee, id: UInt64, site: Site, isOnce: Bool = false) {
         self.callee = callee
         self.site = site
         // fault: slot-published-relaxed
-        word.store(callee.hasEntry ? id | Self.special : id, ordering: .releasing)
+        word.store(id | (isOnce ? Self.special | Self.once : callee.hasEntry ? Self.special : 0), ordering: .releasing)
     }
 
     func markRemoved() {
@@ -133,68 +161,5 @@ import Synchronization
 
     func vacate() {
         word.store(0, ordering: .relaxed)
-    }
-}
-
-/// Memory with room for a fixed number of slots, of which the first ones are taken, in the order of registration.
-///
-/// A handle: whoever holds it must know that the block is alive. Traversals know it by being counted, writers by holding
-/// the lock.
-@unsafe struct Block: @unchecked Sendable {
-    private struct Header {
-        let capacity: Int
-    }
-
-    let memory: UnsafeMutableRawPointer
-
-    init(_ memory: UnsafeMutableRawPointer) {
-        unsafe self.memory = memory
-    }
-
-    /// A fresh block with these slots.
-    init(capacity: Int) {
-        let size = MemoryLayout<Header>.stride + capacity * MemoryLayout<Slot>.stride
-        unsafe memory = .allocate(byteCount: size, alignment: MemoryLayout<Slot>.alignment)
-        unsafe memory.initializeMemory(as: Header.self, to: Header(capacity: capacity))
-        for index in 0..<capacity { unsafe (slots + index).initialize(to: Slot()) }
-    }
-
-    private var header: UnsafeMutablePointer<Header> {
-        @inline(__always) get { unsafe memory.assumingMemoryBound(to: Header.self) }
-    }
-
-    var slots: UnsafeMutablePointer<Slot> {
-        @inline(__always) get {
-            unsafe (memory + MemoryLayout<Header>.stride).assumingMemoryBound(to: Slot.self)
-        }
-    }
-
-    var capacity: Int {
-        @inline(__always) get { unsafe header.pointee.capacity }
-    }
-
-    /// The slot with that id among the first so many, living or removed; vacant ones may follow.
-    func slot(of id: UInt64, among count: Int) -> UnsafeMutablePointer<Slot>? {
-        let index = RisingIDs.place(of: id, among: count) { index in
-            let id = unsafe slots[index].id
-            return id == 0 ? .max : id
-        }
-        return unsafe index.map { unsafe slots + $0 }
-    }
-
-    /// Marks a slot of a displaced block removed; false if that observer is not there.
-    func markRemoved(_ id: UInt64) -> Bool {
-        guard let slot = unsafe slot(of: id, among: capacity) else { return false }
-        unsafe slot.pointee.markRemoved()
-        return true
-    }
-
-    /// Marks all slots of a displaced block removed.
-    func markAllRemoved() {
-        for index in 0..<(unsafe capacity) { unsafe slots[index].markRemoved() }
-    }
-
-    func deallocate() {
-        unsafe memory.deallocate()
     }
 }

@@ -32,7 +32,7 @@ extension LocalObserverSet {
         _ observer: @escaping (Parameters) -> Void,
         isolation: isolated (any Actor)? = #isolation, fileID: StaticString = #fileID, line: UInt = #line
     ) -> Token {
-        append(LocalPayload(observer), site: Site(fileID: fileID, line: line))
+        append(Callee(retaining: observer), site: Site(fileID: fileID, line: line))
     }
 
     /// Adds an observer that lives as long as its owner, which it is passed.
@@ -58,7 +58,7 @@ extension LocalObserverSet {
         isolation: isolated (any Actor)? = #isolation, fileID: StaticString = #fileID, line: UInt = #line
     ) -> Token {
         append(
-            LocalPayload(LocalOwnedEntry(owner: owner, call: observer)), site: Site(fileID: fileID, line: line))
+            Callee(retaining: OwnedEntry(owner, observer)), site: Site(fileID: fileID, line: line))
     }
 
     /// Adds a method of an owner as an observer, which lives as long as the owner.
@@ -134,7 +134,7 @@ extension LocalObserverSet {
         _ observer: @escaping (Parameters) -> Void,
         isolation: isolated (any Actor)? = #isolation, fileID: StaticString = #fileID, line: UInt = #line
     ) -> Token {
-        append(LocalPayload(observer), site: Site(fileID: fileID, line: line), isOnce: true)
+        append(Callee(retaining: observer), site: Site(fileID: fileID, line: line), isOnce: true)
     }
 
     /// Adds an observer that is called at most once, if its owner lives to see it.
@@ -155,7 +155,7 @@ extension LocalObserverSet {
         isolation: isolated (any Actor)? = #isolation, fileID: StaticString = #fileID, line: UInt = #line
     ) -> Token {
         append(
-            LocalPayload(LocalOwnedEntry(owner: owner, call: observer)), site: Site(fileID: fileID, line: line),
+            Callee(retaining: OwnedEntry(owner, observer)), site: Site(fileID: fileID, line: line),
             isOnce: true)
     }
 

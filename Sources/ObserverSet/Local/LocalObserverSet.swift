@@ -44,10 +44,10 @@
         registry?.removeAll()
     }
 
-    func append(_ payload: consuming LocalPayload, site: Site, isOnce: Bool = false) -> Token {
+    func append(_ callee: Callee, site: Site, isOnce: Bool = false) -> Token {
         let registry = registry ?? LocalRegistry()
         self.registry = registry
-        return Token(registry: registry, id: registry.append(payload, site: site, isOnce: isOnce))
+        return Token(registry: registry, id: registry.append(callee, site: site, isOnce: isOnce))
     }
 }
 

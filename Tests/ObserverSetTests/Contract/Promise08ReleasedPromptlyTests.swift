@@ -441,7 +441,7 @@ struct Promise08ReleasedPromptlyTests {
 
     /// How many slots are taken.
     private var storedSlots: Int {
-        Int(self.set.registry?.lock.withLock { $0.count } ?? 0)
+        Int(self.set.registry?.lock.withLock { $0.counts.taken } ?? 0)
     }
 
     private func addCapture(_ kind: ObserverKind) -> CapturingRegistration {

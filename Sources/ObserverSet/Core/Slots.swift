@@ -1,0 +1,213 @@
+import Synchronization
+
+/// Memory with room for a fixed number of slots, of which the first ones are taken, in the order of registration.
+///
+/// A handle: whoever holds it must know that the block is alive. Traversals know it by being counted, writers by holding
+/// the lock.
+@unsafe struct Block: @unchecked Sendable {
+    private struct Header {
+        let capacity: Int
+    }
+
+    let memory: UnsafeMutableRawPointer
+
+    init(_ memory: UnsafeMutableRawPointer) {
+        unsafe self.memory = memory
+    }
+
+    /// A fresh block with these slots.
+    init(capacity: Int) {
+        let size = MemoryLayout<Header>.stride + capacity * MemoryLayout<Slot>.stride
+        unsafe memory = .allocate(byteCount: size, alignment: MemoryLayout<Slot>.alignment)
+        unsafe memory.initializeMemory(as: Header.self, to: Header(capacity: capacity))
+        for index in 0..<capacity { unsafe (slots + index).initialize(to: Slot()) }
+    }
+
+    private var header: UnsafeMutablePointer<Header> {
+        @inline(__always) get { unsafe memory.assumingMemoryBound(to: Header.self) }
+    }
+
+    var slots: UnsafeMutablePointer<Slot> {
+        @inline(__always) get {
+            unsafe (memory + MemoryLayout<Header>.stride).assumingMemoryBound(to: Slot.self)
+        }
+    }
+
+    var capacity: Int {
+        @inline(__always) get { unsafe header.pointee.capacity }
+    }
+
+    /// The slot with that id among the first so many, living or removed; vacant ones may follow.
+    func slot(of id: UInt64, among count: Int) -> UnsafeMutablePointer<Slot>? {
+        let index = unsafe RisingIDs.place(of: id, among: min(count, capacity)) { index in
+            let id = unsafe slots[index].id
+            return id == 0 ? .max : id
+        }
+        return unsafe index.map { unsafe slots + $0 }
+    }
+
+    /// Marks a slot of a displaced block removed; false if that observer is not there.
+    func markRemoved(_ id: UInt64) -> Bool {
+        guard let slot = unsafe slot(of: id, among: .max) else { return false }
+        unsafe slot.pointee.markRemoved()
+        return true
+    }
+
+    /// Marks all slots of a displaced block removed.
+    func markAllRemoved() {
+        for index in 0..<(unsafe capacity) { unsafe slots[index].markRemoved() }
+    }
+
+    func deallocate() {
+        unsafe memory.deallocate()
+    }
+}
+
+/// How many slots a set has.
+struct SlotCounts {
+    // 32 bits each, for which there is room beside a mutex.
+
+    /// How many are taken, from the first on.
+    var taken: UInt32 = 0
+    /// How many of them are living.
+    var living: UInt32 = 0
+    /// How many observers with an owner were added since dead owners were last looked for.
+    var unexamined: UInt32 = 0
+
+    /// Counts one more, and says whether dead owners are to be looked for.
+    mutating func add(hasOwner: Bool) -> Bool {
+        taken += 1
+        living += 1
+        guard hasOwner else { return false }
+        unexamined += 1
+        // As many as the walk over all slots costs, so that it costs each of them O(1).
+        guard unexamined >= max(32, living / 2) else { return false }
+        unexamined = 0
+        return true
+    }
+
+    /// Half of many are blank: notifications should not walk the blanks.
+    var areHalfBlank: Bool { taken >= 32 && living * 2 < taken }
+}
+
+/// The slots of a set, in the order of registration.
+///
+/// The first slot is a part of whatever has the slots, since most sets have one observer; the others stand in a block, which
+/// is replaced when it is full or half of it blank.
+@safe struct Slots: ~Copyable {
+    /// The memory of the block that follows the first slot.
+    let head = unsafe Atomic<UnsafeMutableRawPointer?>(nil)
+    private let room = Slot()
+
+    /// Changed in place, like the slots of a block. It is atomic in part, so that it has one address for life.
+    var first: UnsafeMutablePointer<Slot> {
+        @inline(__always) get { unsafe withUnsafePointer(to: room) { unsafe UnsafeMutablePointer(mutating: $0) } }
+    }
+
+    /// Acquiring, for traversals: it must be seen initialised.
+    var block: Block? {
+        @inline(__always) get { unsafe head.load(ordering: .acquiring).map { unsafe Block($0) } }
+    }
+
+    subscript(index: Int) -> UnsafeMutablePointer<Slot> {
+        unsafe index == 0 ? first : Block(head.load(ordering: .relaxed).unsafelyUnwrapped).slots + (index - 1)
+    }
+
+    /// Where the living observer with that id is, if it is among the first so many.
+    func living(_ id: UInt64, among count: UInt32 = .max) -> UnsafeMutablePointer<Slot>? {
+        let slot = unsafe first.pointee.id == id ? first : block?.slot(of: id, among: max(0, Int(count) - 1))
+        guard let slot = unsafe slot, unsafe slot.pointee.isLiving(id) else { return nil }
+        return unsafe slot
+    }
+
+    func isFull(_ counts: SlotCounts) -> Bool { unsafe Int(counts.taken) == 1 + (block?.capacity ?? 0) }
+
+    /// A block for the living ones behind the first, with room for as many again, or for a quarter as many where they are many.
+    ///
+    /// It is to take the place of this one; whoever puts it there sees to it that the old one is released.
+    func freshBlock(_ counts: inout SlotCounts) -> Block {
+        let kept = unsafe Int(counts.living) - (first.pointee.isLiving ? 1 : 0)
+        let least = unsafe block == nil ? 3 : 7
+        let fresh = unsafe Block(capacity: max(least, kept < 64 ? 2 * kept : kept + kept / 4))
+        var place = unsafe fresh.slots
+        for index in 1..<Int(counts.taken) {
+            let slot = unsafe self[index]
+            guard unsafe slot.pointee.isLiving else { continue }
+            // Bit by bit, since traversals may still be reading the old ones; the fresh block owns what the slots own.
+            unsafe UnsafeMutableRawPointer(place).copyMemory(from: slot, byteCount: MemoryLayout<Slot>.size)
+            unsafe place += 1
+        }
+        counts.taken = UInt32(1 + kept)
+        return unsafe fresh
+    }
+
+    /// Makes the last slots vacant whose observers were removed, when no traversal can have seen them living.
+    func trim(_ counts: inout SlotCounts) {
+        while counts.taken > 0, unsafe self[Int(counts.taken) - 1].pointee.isRemoved {
+            counts.taken -= 1
+            unsafe self[Int(counts.taken)].pointee.vacate()
+        }
+    }
+
+    deinit {
+        // Nobody can come in the way of what is released here: whoever knows the slots is dead.
+        if unsafe first.pointee.isLiving { unsafe first.pointee.callee.release() }
+        guard let block = unsafe block else { return }
+        for index in 0..<(unsafe block.capacity) where unsafe block.slots[index].isLiving {
+            unsafe block.slots[index].callee.release()
+        }
+        unsafe block.deallocate()
+    }
+}
+
+/// A place in the slots, which moves from one living observer to the next.
+@unsafe struct Cursor {
+    private let limit: UInt64
+    /// Where it is, and where the slots end that lie there.
+    private var place: UnsafeMutablePointer<Slot>
+    private var stop: UnsafeMutablePointer<Slot>
+    /// The block that follows the first slot, until the cursor comes to it.
+    private var block: UnsafeMutableRawPointer?
+    /// Whether the slot that `next` returned holds a function alone.
+    private(set) var isPlain = false
+
+    /// Before the first of the observers up to that id.
+    @inline(__always)
+    init(_ slots: borrowing Slots, upTo limit: UInt64) {
+        unsafe self.limit = limit
+        // Sequentially consistent, and before any slot is looked at: see "Why nothing is released too early".
+        unsafe block = unsafe slots.head.load(ordering: .sequentiallyConsistent)
+        unsafe place = unsafe slots.first
+        unsafe stop = unsafe place + 1
+    }
+
+    /// The next living slot; nil if there is none, and from then on.
+    @inline(__always)
+    mutating func next() -> UnsafeMutablePointer<Slot>? {
+        while true {
+            while unsafe place != stop {
+                let slot = unsafe place
+                unsafe place = unsafe slot + 1
+                let state = unsafe slot.pointee.state
+                // Less one, so that zero, which tells of a vacant slot, becomes the highest of numbers.
+                unsafe isPlain = unsafe state &- 1 < limit
+                if unsafe isPlain { return unsafe slot }
+                // fault: liveness-unchecked
+                if state >= Slot.removed { continue }
+                return unsafe (state & Slot.noLimit) &- 1 < limit ? slot : end()
+            }
+            guard let memory = unsafe block else { return nil }
+            let block = unsafe Block(memory)
+            unsafe self.block = nil
+            unsafe place = unsafe block.slots
+            unsafe stop = unsafe place + block.capacity
+        }
+    }
+
+    /// Nothing follows a vacant slot, nor one of an observer that was added later.
+    private mutating func end() -> UnsafeMutablePointer<Slot>? {
+        unsafe block = nil
+        unsafe place = unsafe stop
+        return nil
+    }
+}
