@@ -129,9 +129,9 @@ extension ObserverSet {
             while let slot = unsafe traversal.next() {
                 CallOut.assertNoLockIsHeld()
                 if _fastPath(traversal.isPlain) {
-                    unsafe BorrowedCallee<Parameters>.at(slot).pointee(parameters)
-                } else if unsafe !slot.pointee.callee.deliver(parameters, from: here) {
-                    metDeadOwner = true
+                    unsafe BorrowedFunction.at(slot).pointee(parameters)
+                } else if unsafe !BorrowedEntry.at(slot).pointee.callClosure(parameters, from: here) {
+                    if unsafe !BorrowedEntry.at(slot).pointee.deliver(parameters, from: here) { metDeadOwner = true }
                 }
             }
         }

@@ -14,7 +14,7 @@ import Synchronization
 
     // No function is at these addresses.
     private static let isEntry: UInt = 1
-    private static let isIsolatedClosure: UInt = 2
+    fileprivate static let isIsolatedClosure: UInt = 2
 
     /// The function of an observer, or an entry for a registration of its own; retained.
     @inline(__always)
@@ -57,49 +57,50 @@ import Synchronization
     /// The entry, if there is one.
     var entry: AnyEntry? { unsafe hasEntry ? reference?.takeUnretainedValue() : nil }
 
-    /// Has the entry, which there is, call the observer or enqueue the call; false if its owner is dead.
-    @inline(__always)
-    func deliver<Parameters: Sendable>(_ parameters: Parameters, from here: UInt) -> Bool {
-        unsafe reference.unsafelyUnwrapped._withUnsafeGuaranteedRef { entry in
-            // What is called in place most often needs no look at a table of methods.
-            if code == Self.isIsolatedClosure,
-                unsafe unsafeDowncast(entry, to: IsolatedClosure<Parameters>.self).callInPlace(parameters, from: here)
-            {
-                return true
-            }
-            return unsafe unsafeDowncast(entry, to: Entry<Parameters>.self).deliver(parameters, from: here)
-        }
-    }
-
-    /// Calls the observer, which belongs to no actor or to the caller's; false if its owner is dead.
-    func call<Parameters>(_ parameters: Parameters) -> Bool {
-        guard hasEntry else {
-            unsafe unsafeBitCast(self, to: Function<Parameters>.self).call(parameters)
-            return true
-        }
-        return unsafe reference.unsafelyUnwrapped._withUnsafeGuaranteedRef {
-            unsafe unsafeDowncast($0, to: Entry<Parameters>.self).deliver(parameters, from: 0)
-        }
-    }
-
     /// Never under the lock: the `deinit` of a closure's captures runs here.
     func release() { unsafe reference?.release() }
 }
 
-/// A callee as a notification sees it in its slot: borrowed.
+/// A callee that is a function, as a notification sees it in its slot: borrowed.
 ///
 /// Nothing is retained but what the call itself retains.
-@unsafe struct BorrowedCallee<Parameters>: ~Copyable {
+@unsafe struct BorrowedFunction<Parameters>: ~Copyable {
     private let call: (Parameters) -> Void
 
     /// The callee in a slot, of which it is the first field.
     @inline(__always)
-    static func at(_ slot: UnsafeMutablePointer<Slot>) -> UnsafeMutablePointer<BorrowedCallee> {
-        unsafe UnsafeMutableRawPointer(slot).assumingMemoryBound(to: BorrowedCallee.self)
+    static func at(_ slot: UnsafeMutablePointer<Slot>) -> UnsafeMutablePointer<BorrowedFunction> {
+        unsafe UnsafeMutableRawPointer(slot).assumingMemoryBound(to: BorrowedFunction.self)
     }
 
     @inline(__always)
     borrowing func callAsFunction(_ parameters: Parameters) { unsafe call(parameters) }
+}
+
+/// A callee that is an entry, in the same way.
+@unsafe struct BorrowedEntry<Parameters>: ~Copyable {
+    private let code: UInt
+    private let entry: Entry<Parameters>
+
+    @inline(__always)
+    static func at(_ slot: UnsafeMutablePointer<Slot>) -> UnsafeMutablePointer<BorrowedEntry> {
+        unsafe UnsafeMutableRawPointer(slot).assumingMemoryBound(to: BorrowedEntry.self)
+    }
+
+    /// Calls the observer, or enqueues the call; false if its owner is dead.
+    @inline(__always)
+    borrowing func deliver(_ parameters: Parameters, from here: UInt) -> Bool {
+        unsafe entry.deliver(parameters, from: here)
+    }
+
+    /// Calls the observer if it is a closure that belongs to the notifier's actor, and nothing waits for it; false otherwise.
+    ///
+    /// Without a look at a table of methods.
+    @inline(__always)
+    borrowing func callClosure(_ parameters: Parameters, from here: UInt) -> Bool where Parameters: Sendable {
+        guard unsafe code == Callee.isIsolatedClosure else { return false }
+        return unsafe unsafeDowncast(entry, to: IsolatedClosure<Parameters>.self).callInPlace(parameters, from: here)
+    }
 }
 
 /// The place of one observer in a set.

@@ -5,8 +5,8 @@
 // it some functions would lose their isolation on the way into the set, and could be called from elsewhere together with
 // it: an unapplied method (`View.show`), a generic function, a parameter of type `@MainActor () -> Void`.
 //
-// The forms for methods are `@inlinable`: a method's adapter, formed in the client, folds into a direct call; formed here it
-// would allocate at each call.
+// The forms with an owner are `@inlinable`: the client knows the types, which the runtime would look up for each observer. And
+// a method's adapter, formed in the client, folds into a direct call; formed here it would allocate at each call.
 
 extension LocalObserverSet {
     /// Adds an observer without an owner.
@@ -53,12 +53,12 @@ extension LocalObserverSet {
     /// - Returns: A token that ends the registration before its owner does.
     /// - Complexity: Amortised O(1).
     @discardableResult
+    @inlinable
     public func add<Owner: AnyObject>(
         _ owner: Owner, _ observer: @escaping (Owner, Parameters) -> Void,
         isolation: isolated (any Actor)? = #isolation, fileID: StaticString = #fileID, line: UInt = #line
     ) -> Token {
-        append(
-            Callee(retaining: OwnedEntry(owner, observer)), site: Site(fileID: fileID, line: line))
+        append(OwnedEntry(owner, observer), site: Site(fileID: fileID, line: line))
     }
 
     /// Adds a method of an owner as an observer, which lives as long as the owner.
@@ -150,12 +150,13 @@ extension LocalObserverSet {
     /// - Returns: A token that ends the registration before it has been called.
     /// - Complexity: Amortised O(1).
     @discardableResult
+    @inlinable
     public func addOnce<Owner: AnyObject>(
         _ owner: Owner, _ observer: @escaping (Owner, Parameters) -> Void,
         isolation: isolated (any Actor)? = #isolation, fileID: StaticString = #fileID, line: UInt = #line
     ) -> Token {
         append(
-            Callee(retaining: OwnedEntry(owner, observer)), site: Site(fileID: fileID, line: line),
+            OwnedEntry(owner, observer), site: Site(fileID: fileID, line: line),
             isOnce: true)
     }
 

@@ -40,8 +40,14 @@
     public init() {}
 
     deinit {
-        // No notification is under way: whoever notifies holds the set.
-        registry?.removeAll()
+        // No notification is under way: whoever notifies holds the set. Without a token in anybody's hand the registry dies here,
+        // and all of it is released at once.
+        if !isKnownUniquelyReferenced(&registry) { registry?.removeAll() }
+    }
+
+    @usableFromInline
+    func append(_ entry: AnyEntry, site: Site, isOnce: Bool = false) -> Token {
+        append(Callee(retaining: entry), site: site, isOnce: isOnce)
     }
 
     func append(_ callee: Callee, site: Site, isOnce: Bool = false) -> Token {

@@ -26,17 +26,25 @@ import Synchronization
         var metDeadOwner = false
         var cursor = unsafe begin()
         while let slot = unsafe cursor.next() {
-            if unsafe cursor.isPlain {
-                unsafe BorrowedCallee<Parameters>.at(slot).pointee(parameters)
-                continue
+            if unsafe _fastPath(cursor.isPlain) {
+                unsafe BorrowedFunction.at(slot).pointee(parameters)
+            } else if unsafe !callSpecial(slot, parameters) {
+                metDeadOwner = true
             }
-            let callee = unsafe slot.pointee.callee
-            // As it is called, so that a nested notification does not reach it.
-            if unsafe slot.pointee.isOnce { unsafe retire(slot) }
-            if !callee.call(parameters) { metDeadOwner = true }
         }
         end()
         if metDeadOwner { removeDead() }
+    }
+
+    /// Calls an observer that has an owner, or is called once; false if its owner is dead.
+    private func callSpecial<Parameters>(_ slot: UnsafeMutablePointer<Slot>, _ parameters: Parameters) -> Bool {
+        // As it is called, so that a nested notification does not reach it.
+        if unsafe slot.pointee.isOnce { unsafe retire(slot) }
+        if unsafe slot.pointee.callee.hasEntry {
+            return unsafe BorrowedEntry.at(slot).pointee.deliver(parameters, from: 0)
+        }
+        unsafe BorrowedFunction.at(slot).pointee(parameters)
+        return true
     }
 
     // MARK: Changing
@@ -53,13 +61,25 @@ import Synchronization
 
     /// Ends a registration; false if it has ended, or its owner is dead.
     func end(_ id: UInt64) -> Bool {
-        unsafe begin()
-        defer { end() }
-        guard let slot = unsafe slots.living(id, among: counts.taken) else { return false }
-        let isAlive = unsafe slot.pointee.isAlive
-        // Letting go of the owner may have ended it, and its `deinit` the registration.
-        guard unsafe slot.pointee.isLiving else { return false }
-        unsafe retire(slot)
+        guard var slot = unsafe slots.living(id, among: counts.taken) else { return false }
+        var isAlive = true
+        if unsafe slot.pointee.callee.hasEntry {
+            _ = unsafe begin()
+            isAlive = unsafe slot.pointee.isAlive
+            end()
+            // Letting go of the owner may have ended it, and its `deinit` the registration or the block.
+            guard let again = unsafe slots.living(id, among: counts.taken) else { return false }
+            unsafe slot = unsafe again
+        }
+        guard traversals == 0 else {
+            unsafe retire(slot)
+            return isAlive
+        }
+        let callee = unsafe slot.pointee.callee
+        unsafe slot.pointee.markRemoved()
+        counts.living -= 1
+        tidyUp()
+        callee.release()
         return isAlive
     }
 
@@ -84,7 +104,7 @@ import Synchronization
 
     private func removeAll(where isToGo: (borrowing Slot) -> Bool) -> Int {
         var removed = 0
-        forEachLiving { slot in
+        unsafe forEachLiving { slot in
             // Letting go of the owner may have ended it, and its `deinit` the registration.
             if unsafe isToGo(slot.pointee) && slot.pointee.isLiving {
                 unsafe retire(slot)
@@ -99,20 +119,20 @@ import Synchronization
     /// The number of observers whose owner, if they have one, is alive.
     var count: Int {
         var count = 0
-        forEachLiving { if unsafe $0.pointee.isAlive { count += 1 } }
+        unsafe forEachLiving { if unsafe $0.pointee.isAlive { count += 1 } }
         return count
     }
 
     /// A line for each observer whose owner, if it has one, is alive.
     var descriptions: [String] {
         var lines: [String] = []
-        forEachLiving { if unsafe $0.pointee.isAlive { unsafe lines.append($0.pointee.description) } }
+        unsafe forEachLiving { if unsafe $0.pointee.isAlive { unsafe lines.append($0.pointee.description) } }
         return lines
     }
 
     /// The line for that registration; nil if it has ended, or its owner is dead.
     func description(of id: UInt64) -> String? {
-        unsafe begin()
+        _ = unsafe begin()
         defer { end() }
         guard let slot = unsafe slots.living(id, among: counts.taken), unsafe slot.pointee.isAlive else { return nil }
         return unsafe slot.pointee.description
@@ -120,7 +140,7 @@ import Synchronization
 
     /// Whether that registration still stands, and its owner, if it has one, is alive.
     func isActive(_ id: UInt64) -> Bool {
-        unsafe begin()
+        _ = unsafe begin()
         defer { end() }
         return unsafe slots.living(id, among: counts.taken)?.pointee.isAlive ?? false
     }
@@ -135,7 +155,7 @@ import Synchronization
     }
 
     /// Begins a traversal, of those who are there now.
-    @inline(__always) @discardableResult
+    @inline(__always)
     private func begin() -> Cursor {
         traversals += 1
         return unsafe Cursor(slots, upTo: lastID)
@@ -152,8 +172,7 @@ import Synchronization
     private func releaseWaiting() {
         var released = Retired()
         swap(&released, &waiting)
-        if counts.areHalfBlank { moveToFreshBlock() }
-        slots.trim(&counts)
+        tidyUp()
         // From here on nobody reaches it, whatever the captures' ends do.
         released.release()
     }
@@ -168,6 +187,12 @@ import Synchronization
         unsafe waiting.blocks.forEach { _ = unsafe $0.markRemoved(id) }
         counts.living -= 1
         unsafe waiting.append(slot.pointee.callee)
+    }
+
+    /// When observers were removed, and there is no traversal.
+    private func tidyUp() {
+        if counts.areHalfBlank { moveToFreshBlock() }
+        slots.trim(&counts)
     }
 
     private func moveToFreshBlock() {
