@@ -7,12 +7,11 @@
 /// standard library's `MainActor.assumeIsolated` rests on the same cast.
 ///
 /// Why it is sound: isolation is no part of how a synchronous function is called, only of who may call it. The results
-/// are called at the end of two ways. `BorrowedPayload.deliver` goes there if the function has no isolation, or if it
-/// is the notifier's own, which the notifier proves by an `isolated` parameter. `HopEntry.deliver` goes there under the
-/// same condition, or from a drain, which runs on the function's actor. Where the actor is the owner it may have died,
-/// its address may even have been used again, and the drain run anywhere; then `OwnedEntry` finds no owner and calls
-/// nothing. Where a function says nothing of an isolation, it runs on the actor that added it, and may be called anywhere
-/// when that is gone. A third way would have to show the same.
+/// are called in two ways: at once, if the function has no isolation, or if it is the notifier's own, which the notifier
+/// proves by an `isolated` parameter (`Place.mayCall`); and from a drain, which runs on the function's actor. Where the
+/// actor is the owner it may have died, its address may even have been used again, and the drain run anywhere; then there
+/// is no owner, and nothing is called. Where a function says nothing of an isolation, it runs on the actor that added it,
+/// and may be called anywhere when that is gone. A third way would have to show the same.
 @usableFromInline
 enum Isolation {
     /// A function of one argument, without the actor that it is isolated to.

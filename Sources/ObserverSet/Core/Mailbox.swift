@@ -50,7 +50,7 @@ final class Mailbox: Sendable {
     /// Relaxed is enough to keep promise 7: a thread sees its own posts, and what it learned of another thread's
     /// through any synchronisation; a notification that knows of no earlier one may go first. The other way, a drain
     /// that has ended did so on the observer's actor, on which the caller that relies on it now is. A removed
-    /// observer's mailbox is asked when no pass can post any more, and those that posted have been seen to leave.
+    /// observer's mailbox is asked when no notification can post any more, and those that posted have been seen to leave.
     var isIdle: Bool {
         @inline(__always) get { !isBusy.load(ordering: .relaxed) }
     }

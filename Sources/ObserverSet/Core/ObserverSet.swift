@@ -36,7 +36,7 @@ import Synchronization
 /// 2. **Registration order.** Observers of one notification are called (or enqueued) in the order in which they were
 ///    added.
 /// 3. **Added during a notification**: first called by the next one.
-/// 4. **Removed is removed.** After `remove` returns, no pass that reaches that observer later calls it, on any thread;
+/// 4. **Removed is removed.** After `remove` returns, no notification that reaches that observer later calls it, on any thread;
 ///    a call on which another thread has already decided may still run. Removed in the observer's own isolation, it is
 ///    never called again, queued values included.
 /// 5. **Owners are weak**, held strongly only for their own call. An owner that is being deallocated is never called.
@@ -47,7 +47,7 @@ import Synchronization
 ///    never for ever. Dead owners' entries do not pile up even if nobody ever notifies again.
 /// 9. **Removal is idempotent**: exactly one caller gets `true`; foreign, stale and repeated tokens get `false` and
 ///    harm nothing.
-/// 10. **The set may die any time**, its own notification included: the pass finishes, sequences end, tokens go inert.
+/// 10. **The set may die any time**, its own notification included: that finishes, sequences end, tokens go inert.
 /// 11. **Notifying takes no lock, allocates nothing and never waits** for an observer being added or removed
 ///     (synchronous observers).
 /// 12. **Complexity**: `add` and `remove` amortised O(1) plus at most O(log *n*) to find the entry; `notify` O(*n*).
@@ -62,7 +62,7 @@ import Synchronization
 ///   so that promise 6 gives way to promise 7.
 /// - That nonisolated code runs on the main actor is noticed where `Task.immediate` is available, and the mailbox is
 ///   idle. That it runs on another actor is not noticed: the call is then made asynchronously, in order.
-/// - After the last observer, a pass may take the lock for a moment if it is free, to release what was removed
+/// - After the last observer, a notification may take the lock for a moment if it is free, to release what was removed
 ///   meanwhile or to remove the entries of owners it found dead; and the first time two threads are seen to notify a
 ///   set at once, it allocates reader counts (promise 11).
 /// - A *method* as the observer is applied to its owner anew for each call, for which Swift allocates; a closure that calls

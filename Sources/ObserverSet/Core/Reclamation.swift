@@ -286,7 +286,7 @@ final class Backlog: @unchecked Sendable {
 // waits for two flips: `newer` → `older` → detached.
 //
 // With acquire and release alone, A and H could change places (a store and a later load of another location may): the
-// pass would load the old head, the change see no pass, and release what the pass is about to walk. A locked
+// traversal would load the old head, the change see nobody, and release what is about to be walked. A locked
 // instruction on x86 hides that. On arm64 the single-instruction atomics hide it for A and H (`ldapr` after an exclusive
 // pair does not), and nothing hides it for U and Z: `stlr` may change places with a later `ldapr`. So a test on a machine
 // that hides it proves nothing.
