@@ -1,6 +1,8 @@
 import Synchronization
 
-/// What a registration has beyond a function: an owner, a place to run, a mailbox. This part knows no parameters.
+/// What a registration has beyond a function: an owner, a place to run, a mailbox.
+///
+/// This part knows no parameters.
 @usableFromInline
 class AnyEntry: @unchecked Sendable {
     /// The owner, loaded, if there is one and it lives.

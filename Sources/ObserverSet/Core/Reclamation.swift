@@ -181,7 +181,8 @@ import Synchronization
     ///
     /// Stacks are at least half a mebibyte apart, usually eight; both distances give neighbouring threads different
     /// stripes. Any value would be correct.
-    @inline(never)  // what takes a local's address gets a stack protector, which an uncontended traversal need not pay for
+    // What takes a local's address gets a stack protector, which an uncontended traversal need not pay for.
+    @inline(never)
     private static func stripe() -> Int {
         var here: UInt8 = 0
         let address = unsafe withUnsafeMutablePointer(to: &here) { UInt(bitPattern: $0) } >> 19

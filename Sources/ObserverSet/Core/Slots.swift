@@ -99,7 +99,9 @@ struct SlotCounts {
     let head = unsafe Atomic<UnsafeMutableRawPointer?>(nil)
     private let room = Slot()
 
-    /// Changed in place, like the slots of a block. It is atomic in part, so that it has one address for life.
+    /// Changed in place, like the slots of a block.
+    ///
+    /// It is atomic in part, so that it has one address for life.
     var first: UnsafeMutablePointer<Slot> {
         @inline(__always) get { unsafe withUnsafePointer(to: room) { unsafe UnsafeMutablePointer(mutating: $0) } }
     }
