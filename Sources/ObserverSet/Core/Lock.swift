@@ -14,7 +14,7 @@ package struct Lock<State: ~Copyable & Sendable>: ~Copyable, Sendable {
     /// On Linux, a try at a mutex that is taken is a system call, many times as dear as a critical section. So one looks here
     /// first.
     ///
-    /// Relaxed: see "Why nothing is forgotten" in `Registry+Reclaim.swift`.
+    /// Relaxed: see "Why nothing is forgotten" in `Reclamation.swift`.
     private let isTaken = Atomic<Bool>(false)
 
     private let witness = Witness()

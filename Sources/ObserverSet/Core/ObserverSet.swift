@@ -64,7 +64,7 @@ import Synchronization
 ///   idle. That it runs on another actor is not noticed: the call is then made asynchronously, in order.
 /// - After the last observer, a notification may take the lock for a moment if it is free, to release what was removed
 ///   meanwhile or to remove the entries of owners it found dead; and the first time two threads are seen to notify a
-///   set at once, it allocates reader counts (promise 11).
+///   set at once, it allocates more counts (promise 11).
 /// - A *method* as the observer is applied to its owner anew for each call, for which Swift allocates; a closure that calls
 ///   the method does not (promise 11).
 /// - An observer is an ordinary call: deep recursion ends where the stack does.

@@ -22,8 +22,9 @@
 /// ```
 ///
 /// Every observer is called in place, by whoever notifies, and may do anything: add, remove, notify, let go of the set.
-/// Of the contract of ``ObserverSet`` the promises 2 to 6, 8 to 10 and 12 hold, read for one thread; there is no lock and
-/// nothing atomic. Where observers belong to several actors, or a model to several threads, use ``ObserverSet``.
+/// Of the contract of ``ObserverSet`` the promises 2 to 6, 8 to 10 and 12 hold, read for one thread; there is no lock, and
+/// nothing is atomic but loads and stores. Where observers belong to several actors, or a model to several threads, use
+/// ``ObserverSet``.
 ///
 /// ## Its isolation domain
 ///

@@ -1,7 +1,7 @@
 /// Every state that a scenario can come to, in every interleaving of its threads.
 ///
 /// What must hold:
-///  - no pass may be walking what has been released (safety);
+///  - no traversal may be walking what has been released (safety);
 ///  - where no thread can go on, all have come to their end, everything unlinked has been released, the counts are zero
 ///    and the flag is down (nothing is forgotten);
 ///  - there is no way round in circles, with all threads that have not ended taking part, while something is retired

@@ -55,7 +55,7 @@ struct ModelMove {
             guard mayLoad(isOrdered: fault != .headLoadIsRelaxed) else { return false }
             ticket.reach = ~view.unlinked
             next()
-        // `Readers.leave`
+        // `Reclamation.leave`
         case .countOut:
             if fault == .leavesOpenSide { ticket.parity = view.open }
             let after = view.counts[place] &- 1
@@ -64,13 +64,14 @@ struct ModelMove {
             thread.hasMetAnother = scenario.seats > 0 && !ticket.isStriped && after != ticket.before
             if fault == .countsOutBeforeWalking { thread.step = .walkLate } else { hasCountedOut() }
         case .walkLate: hasCountedOut()
+        // `Reclamation.addStripes`
         case .installStripes:
             guard mayLoad(), view.hasStripes || store(.installStripes) else { return false }
             hasLeft()
         case .installStripesAlone:
             guard mayLoad(), view.hasStripes || store(.installStripes) else { return false }
             next()
-        // `Reclamation.leave`
+        // `Reclamation.leave`: the look at the flag
         case .lookAtFlag:
             guard mayLoad(isOrdered: fault != .flagLoadIsRelaxed) else { return false }
             if view.hasRetired { thread.step = .tryAfterLeaving } else { next() }
@@ -86,7 +87,7 @@ struct ModelMove {
         case .unlink:
             guard store(.unlink, items) else { return false }
             if memory.newer | memory.older == 0 { look(at: 0, .lookAtBothCounts) } else { keep() }
-        // `Registry.retire`
+        // `Reclamation.retire`
         case .lookAtBothCounts:
             guard mayLookAtCount() else { return false }
             switch lookAtCount() {
@@ -100,7 +101,7 @@ struct ModelMove {
         case .raiseFlag:
             guard store(.flag, 1) else { return false }
             reclaim()
-        // `Registry.reclaim`
+        // `Reclamation.collect`
         case .lookAtIdleCount:
             guard mayLookAtCount() else { return false }
             guard let isEmpty = lookAtCount() else { return true }
@@ -124,7 +125,7 @@ struct ModelMove {
             let isWaiting = thread.isWaiting && fault != .noLookAfterUnlocking
             thread.isWaiting = false
             if isWaiting { thread.step = .lookAgain } else { release() }
-        // `Registry.reclaimAfterUnlocking`
+        // `Registry.collectAfterUnlocking`
         case .lookAgain:
             guard fault == .noFenceAfterUnlocking || mayPassFence() else { return false }
             look(at: 1 ^ view.open, .lookAtIdleCountAgain)
@@ -134,7 +135,7 @@ struct ModelMove {
             if isEmpty || fault == .triesWhileRetired { thread.step = .tryAgain } else { release() }
         case .tryAgain:
             if takeLock(missesUnlocking) { reclaim() } else { release() }
-        // `Displaced.release`
+        // `Retired.release`
         case .release:
             memory.released |= thread.displaced
             next()
@@ -205,7 +206,7 @@ struct ModelMove {
         set { if isNested { thread.inner = newValue } else { thread.outer = newValue } }
     }
 
-    /// Where the pass is counted.
+    /// Where the traversal is counted.
     private var place: UInt8 {
         ticket.parity + (ticket.isStriped ? 2 + 2 * UInt8(index % scenario.seats) : 0)
     }
@@ -255,7 +256,7 @@ struct ModelMove {
         return true
     }
 
-    /// Changes the pass's count, unless another thread is about to change it.
+    /// Changes the traversal's count, unless another thread is about to change it.
     private mutating func change(_ kind: ModelStore.Kind, isOrdered: Bool) -> Bool {
         let place = place
         let isFree = scenario.programs.indices.allSatisfy { other in

@@ -83,12 +83,12 @@ struct ModelBytes {
     }
 }
 
-/// How a pass came in.
+/// How a traversal came in.
 struct ModelTicket {
     var parity: UInt8 = 0
     var isStriped = false
     var before: UInt8 = 0
-    /// The items that the pass may be walking.
+    /// The items that the traversal may be walking.
     var reach: UInt8 = 0
 }
 
@@ -144,7 +144,7 @@ struct ModelStore {
 }
 
 enum ModelStep: UInt8, Sendable {
-    // A pass.
+    // A traversal.
     case readParity, loadStripes, countIn, loadHead, installStripesAlone
     case countOut, walkLate, installStripes, lookAtFlag, tryAfterLeaving
     // A change.

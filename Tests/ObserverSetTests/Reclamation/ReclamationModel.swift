@@ -4,8 +4,8 @@
 /// the lock's holder touches (the lists of what is retired) changes together with the step beside it.
 ///
 /// What the model covers: the parity read as a hint and used late, the count on the first pair or on a stripe, the
-/// installation of stripes, the load of the head, nested passes, removals inside an observer; the look at the flag, the
-/// try at the lock; unlinking, the quick way of `retire`, the two lists, the flips, the flag, the unlocking and the look
+/// installation of stripes, the load of the head, nested traversals, removals inside an observer; the look at the flag,
+/// the try at the lock; unlinking, the quick way of `retire`, the two lists, the flips, the flag, the unlocking and the look
 /// after it. An *item* is whatever a store to the head unlinks, a removed observer or a displaced block; a traversal
 /// reaches every item that was not unlinked when it loaded the head, from then until it counts itself out. (A slot becomes
 /// vacant when nothing waits, that is, when all that was unlinked has been released: that no traversal reaches it then is
@@ -56,7 +56,7 @@ struct Scenario: Sendable {
 
 /// What a thread does next, as a character of its program.
 enum Instruction: Sendable, Equatable {
-    /// `(` begins a pass, and `)` ends it; passes may be nested twice.
+    /// `(` begins a traversal, and `)` ends it; traversals may be nested twice.
     case enter(depth: Int)
     case leave(depth: Int)
     /// `0` to `7`: ends a registration, that is, unlinks that item.
@@ -101,13 +101,13 @@ enum Instruction: Sendable, Equatable {
 enum ReclamationFault: String, CaseIterable, Sendable {
     /// What is retired is detached when only one parity was seen empty after the unlinking.
     case flipsTwiceAtOnce, detachesAfterOneFlip, quickWayLooksAtOneCount
-    /// Passes that came in on a stripe are not looked for.
+    /// Traversals that came in on a stripe are not looked for.
     case stripesAreIgnored
-    /// A pass leaves before its walk, or another side than it came in on.
+    /// A traversal leaves before its walk, or another side than it came in on.
     case countsOutBeforeWalking, leavesOpenSide
     /// Who makes the last obstacle vanish does not look whether something waits.
     case flagIsIgnored, noLookAfterUnlocking
-    /// The parity changes on an occupied idle side; newcomers take the idle side; an unlocker waits for readers.
+    /// The parity changes on an occupied idle side; newcomers take the idle side; an unlocker waits for traversals.
     case flipsWhileOccupied, countsInOnIdleSide, triesWhileRetired
     /// One of the four accesses of "Why nothing is released too early" is not sequentially consistent.
     case headLoadIsRelaxed, countInIsReleasing, headStoreIsReleasing, countLoadsAreAcquiring
