@@ -21,8 +21,7 @@ class AnyEntry: @unchecked Sendable {
     func deliverEnqueued(_ value: any Sendable) { fatalError("nothing is enqueued for it") }
     /// The registration has been removed: what is still enqueued is to be dropped.
     func end() {}
-    /// The entry for a registration of its own: this one, or if it serves another already, one of the same type with the
-    /// same mailbox.
+    /// The entry for a registration of its own: this one, or another of the same type with the same mailbox.
     func claimed() -> AnyEntry { self }
 
     /// Whether the observer may still be called: it has no owner, or a living one.

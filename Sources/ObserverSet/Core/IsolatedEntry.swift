@@ -7,7 +7,7 @@ import Synchronization
     private let destination: Destination
     /// What identifies the actor or queue; here as well, for the sake of notifying.
     private let identity: UInt
-    /// Retained; made when the first value has to wait.
+    /// Retained; made when the first value has to wait, or when the observer is registered once more.
     private let lazyMailbox: Atomic<Unmanaged<Mailbox>?>
     private let status: Atomic<Status>
 

@@ -7,8 +7,9 @@ import Synchronization
 /// change places. Traversals that overlap without end therefore cannot postpone a release for ever: after the change every
 /// newcomer counts itself on the other side.
 ///
-/// The counts are spread over stripes. The first is inline; after two threads were seen inside at the same time, there
-/// are more, and each thread counts itself on its own cache line instead of passing one back and forth.
+/// The counts are spread over stripes. The first is inline; after two threads were seen to notify at the same time, or one to
+/// change the set while another one notified it, there are more, and each thread counts itself on its own cache line instead
+/// of passing one back and forth.
 ///
 /// The argument for correctness stands below.
 @safe struct Reclamation: ~Copyable {
@@ -32,10 +33,6 @@ import Synchronization
     /// Eight stripes, each alone on two cache lines, since processors fetch lines in pairs.
     private static let stripeCount = 8
     private static let stripeSize = 128
-
-    /// After so many changes that found somebody inside, they are taken for another thread's, which then counts itself
-    /// away from what changes write to. (One's own traversals are inside as well where observers remove others.)
-    private static let manyMeetings = 64
 
     /// What a traversal needs to leave where it came in.
     @safe struct Ticket {
@@ -103,8 +100,7 @@ import Synchronization
     /// Where something is put that has to wait.
     private func backlog(_ contents: inout Contents) -> Backlog {
         let backlog = contents.madeBacklog()
-        backlog.meetings += 1
-        if backlog.meetings == Self.manyMeetings { addStripes() }
+        backlog.thread = Self.thread()
         isWaiting.store(true, ordering: .relaxed)
         return backlog
     }
@@ -151,7 +147,7 @@ import Synchronization
 
     /// Once in the life of a set, when two threads have been seen to meet.
     @inline(never)
-    private func addStripes() {
+    func addStripes() {
         guard unsafe stripes.load(ordering: .relaxed) == nil else { return }
         let size = Self.stripeCount * Self.stripeSize
         let fresh = UnsafeMutableRawPointer.allocate(byteCount: size, alignment: Self.stripeSize)
@@ -177,16 +173,22 @@ import Synchronization
         }
     }
 
-    /// Where the calling thread counts itself: a hash of where its stack lies.
+    /// Where the calling thread counts itself: a hash of what tells threads apart.
     ///
-    /// Stacks are at least half a mebibyte apart, usually eight; both distances give neighbouring threads different
-    /// stripes. Any value would be correct.
+    /// Neighbouring threads, whose stacks are usually half a mebibyte or eight apart, get different stripes. Any value would
+    /// be correct.
+    @inline(__always)
+    private static func stripe() -> Int {
+        let thread = thread()
+        return Int((thread ^ (thread >> 4)) % UInt(stripeCount))
+    }
+
+    /// Tells threads apart, but for the sake of speed alone: where the calling thread's stack lies, to half a mebibyte.
     // What takes a local's address gets a stack protector, which an uncontended traversal need not pay for.
     @inline(never)
-    private static func stripe() -> Int {
+    static func thread() -> UInt {
         var here: UInt8 = 0
-        let address = unsafe withUnsafeMutablePointer(to: &here) { UInt(bitPattern: $0) } >> 19
-        return Int((address ^ (address >> 4)) % UInt(stripeCount))
+        return unsafe withUnsafeMutablePointer(to: &here) { UInt(bitPattern: $0) } >> 19
     }
 
     deinit {
@@ -234,8 +236,8 @@ final class Backlog: @unchecked Sendable {
     var newer = Retired()
     /// Before the last flip.
     var older = Retired()
-    /// How many changes have found a traversal under way.
-    var meetings = 0
+    /// Who put something here last: see `Reclamation.thread()`.
+    var thread: UInt = 0
     /// Mailboxes that were not idle when their observer could be reached no more, until they are: `settled()` waits for
     /// them too.
     var departing: [ObjectIdentifier: Mailbox] = [:]
@@ -388,6 +390,10 @@ extension Registry {
     @inline(never)
     func collectAfterLeaving() {
         atomicMemoryFence(ordering: .sequentiallyConsistent)
-        writeIfAvailable { _, _ in }
+        var hasMetAnother = false
+        writeIfAvailable { contents, _ in
+            hasMetAnother = contents.backlog.map { !$0.isEmpty && $0.thread != Reclamation.thread() } ?? false
+        }
+        if hasMetAnother { reclamation.addStripes() }
     }
 }

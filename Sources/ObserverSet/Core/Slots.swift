@@ -39,11 +39,26 @@ import Synchronization
 
     /// The slot with that id among the first so many, living or removed; vacant ones may follow.
     func slot(of id: UInt64, among count: Int) -> UnsafeMutablePointer<Slot>? {
-        let index = unsafe RisingIDs.place(of: id, among: min(count, capacity)) { index in
-            let id = unsafe slots[index].id
-            return id == 0 ? .max : id
+        let count = unsafe min(count, capacity)
+        guard count > 0 else { return nil }
+        let (first, last) = unsafe (idAt(0), idAt(count - 1))
+        guard id >= first, id <= last else { return nil }
+        // Ids rise from slot to slot, so that a slot lies no further from either end than its id does. Where none is missing
+        // this names the place at once; otherwise it narrows a binary search.
+        var low = max(0, count - 1 - Int(clamping: last - id))
+        var high = min(count - 1, Int(clamping: id - first))
+        while low < high {
+            let middle = (low + high) / 2
+            if unsafe idAt(middle) < id { low = middle + 1 } else { high = middle }
         }
-        return unsafe index.map { unsafe slots + $0 }
+        return unsafe idAt(low) == id ? slots + low : nil
+    }
+
+    /// The id in that slot; of a vacant one more than all others.
+    @inline(__always)
+    private func idAt(_ index: Int) -> UInt64 {
+        let id = unsafe slots[index].id
+        return id == 0 ? .max : id
     }
 
     /// Marks a slot of a displaced block removed; false if that observer is not there.
