@@ -221,6 +221,18 @@ import Synchronization
         others.forEach(body)
     }
 
+    /// Marks an observer removed in the blocks that have it; false if one had it not.
+    ///
+    /// From the latest. A living observer that is in one of them is in all later ones: where it is missing, we are done.
+    func markRemoved(_ id: UInt64) -> Bool {
+        unsafe blocks.reversed().allSatisfy { unsafe $0.markRemoved(id) }
+    }
+
+    /// The same for all observers, up to a block that has been dealt with so.
+    func markAllRemoved() -> Bool {
+        unsafe blocks.reversed().allSatisfy { unsafe $0.markAllRemoved() }
+    }
+
     /// Releases it all; the `deinit` of closures' captures runs here.
     @inline(__always)
     func release() {
@@ -246,15 +258,12 @@ final class Backlog: @unchecked Sendable {
 
     /// Marks an observer removed for the traversals of displaced blocks.
     func markRemoved(_ id: UInt64) {
-        // From the latest. A living observer that is in one of them is in all later ones: where it is missing, we are done.
-        _ =
-            unsafe newer.blocks.reversed().allSatisfy { unsafe $0.markRemoved(id) }
-            && older.blocks.reversed().allSatisfy { unsafe $0.markRemoved(id) }
+        _ = newer.markRemoved(id) && older.markRemoved(id)
     }
 
     /// The same for all observers.
     func markAllRemoved() {
-        unsafe (newer.blocks + older.blocks).forEach { unsafe $0.markAllRemoved() }
+        _ = newer.markAllRemoved() && older.markAllRemoved()
     }
 
     deinit {
@@ -371,7 +380,7 @@ extension Registry {
     @inline(__always)
     private func collect(_ contents: inout Contents, _ displaced: inout Retired) -> Bool {
         if contents.isAnythingWaiting, let backlog = contents.backlog { reclamation.collect(backlog, &displaced) }
-        finish(&contents, displaced)
+        finish(&contents, &displaced)
         return contents.isAnythingWaiting
     }
 
@@ -381,7 +390,9 @@ extension Registry {
         while true {
             atomicMemoryFence(ordering: .sequentiallyConsistent)
             guard reclamation.idleIsEmpty() else { return }
-            let isWaiting = lock.withLockIfAvailable { contents in collect(&contents, &displaced) }
+            var more = Retired()
+            let isWaiting = lock.withLockIfAvailable { contents in collect(&contents, &more) }
+            displaced.append(contentsOf: more)
             guard isWaiting == true else { return }
         }
     }

@@ -98,12 +98,13 @@ extension Registry {
         // consistent: this is the unlinking in "Why nothing is released too early".
         unsafe slots.head.store(slots.head.load(ordering: .relaxed), ordering: .sequentiallyConsistent)
         reclamation.retire(callee, &contents, &displaced)
-        if contents.counts.areHalfBlank { moveToFreshBlock(&contents, &displaced) }
         return .some(entry)
     }
 
     private func moveToFreshBlock(_ contents: inout Contents, _ displaced: inout Retired) {
-        unsafe replaceBlock(by: slots.freshBlock(&contents.counts), &contents, &displaced)
+        // With the first slot alone there is nothing to move, unless that one is not enough.
+        let isNeeded = contents.counts.taken > 1 || slots.isFull(contents.counts)
+        unsafe replaceBlock(by: isNeeded ? slots.freshBlock(&contents.counts) : nil, &contents, &displaced)
     }
 
     private func replaceBlock(by fresh: Block?, _ contents: inout Contents, _ displaced: inout Retired) {
@@ -114,10 +115,11 @@ extension Registry {
     }
 
     /// The last step of each change.
-    func finish(_ contents: inout Contents, _ displaced: Retired) {
+    func finish(_ contents: inout Contents, _ displaced: inout Retired) {
         // See "Why nothing is released too early".
         // fault: slot-vacant-too-early
         if !contents.isAnythingWaiting { slots.trim(&contents.counts) }
+        if slots.areWasteful(contents.counts) { moveToFreshBlock(&contents, &displaced) }
         displaced.forEachCallee { callee in
             // What is still enqueued for a removed observer, when no traversal can enqueue more.
             guard let mailbox = callee.entry?.mailbox, mailbox.isBusy(telling: self) else { return }
@@ -132,7 +134,8 @@ extension Registry: MailboxKeeper {
     func hasSettled(_ mailbox: Mailbox) {
         write { contents, _ in
             guard let backlog = contents.backlog else { return }
-            backlog.departing[ObjectIdentifier(mailbox)] = nil
+            // It may have got busy again, and departed a second time.
+            if mailbox.isIdle { backlog.departing[ObjectIdentifier(mailbox)] = nil }
             // Where thousands departed, the room goes with the last of them.
             if backlog.departing.isEmpty { backlog.departing = [:] }
         }

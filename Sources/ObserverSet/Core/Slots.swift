@@ -7,6 +7,8 @@ import Synchronization
 @unsafe struct Block: @unchecked Sendable {
     private struct Header {
         let capacity: Int
+        /// Whether it is displaced, and all of its slots have been marked removed.
+        var isBlank = false
     }
 
     let memory: UnsafeMutableRawPointer
@@ -68,9 +70,12 @@ import Synchronization
         return true
     }
 
-    /// Marks all slots of a displaced block removed.
-    func markAllRemoved() {
+    /// Marks all slots of a displaced block removed; false if they were.
+    func markAllRemoved() -> Bool {
+        guard unsafe !header.pointee.isBlank else { return false }
         for index in 0..<(unsafe capacity) { unsafe slots[index].markRemoved() }
+        unsafe header.pointee.isBlank = true
+        return true
     }
 
     func deallocate() {
@@ -101,8 +106,6 @@ struct SlotCounts {
         return true
     }
 
-    /// Half of many are blank: notifications should not walk the blanks.
-    var areHalfBlank: Bool { taken >= 32 && living * 2 < taken }
 }
 
 /// The slots of a set, in the order of registration.
@@ -112,13 +115,13 @@ struct SlotCounts {
 @safe struct Slots: ~Copyable {
     /// The memory of the block that follows the first slot.
     let head = unsafe Atomic<UnsafeMutableRawPointer?>(nil)
-    private let room = Slot()
+    private let inlineSlot = Slot()
 
     /// Changed in place, like the slots of a block.
     ///
     /// It is atomic in part, so that it has one address for life.
     var first: UnsafeMutablePointer<Slot> {
-        @inline(__always) get { unsafe withUnsafePointer(to: room) { unsafe UnsafeMutablePointer(mutating: $0) } }
+        @inline(__always) get { unsafe withUnsafePointer(to: inlineSlot) { unsafe UnsafeMutablePointer(mutating: $0) } }
     }
 
     /// Acquiring, for traversals: it must be seen initialised.
@@ -137,14 +140,21 @@ struct SlotCounts {
         return unsafe slot
     }
 
-    func isFull(_ counts: SlotCounts) -> Bool { unsafe Int(counts.taken) == 1 + (block?.capacity ?? 0) }
+    func isFull(_ counts: SlotCounts) -> Bool { Int(counts.taken) == 1 + room }
+
+    /// Whether half of many slots are blank, which notifications should not walk, or three quarters of much room are left over.
+    func areWasteful(_ counts: SlotCounts) -> Bool {
+        counts.taken >= 32 && counts.living * 2 < counts.taken || room >= 32 && Int(counts.taken) * 4 < room
+    }
+
+    private var room: Int { unsafe block?.capacity ?? 0 }
 
     /// A block for the living ones behind the first, with room for as many again, or for a quarter as many where they are many.
     ///
     /// It is to take the place of this one; whoever puts it there sees to it that the old one is released.
     func freshBlock(_ counts: inout SlotCounts) -> Block {
         let kept = unsafe Int(counts.living) - (first.pointee.isLiving ? 1 : 0)
-        let least = unsafe block == nil ? 3 : 7
+        let least = room == 0 ? 3 : 7
         let fresh = unsafe Block(capacity: max(least, kept < 64 ? 2 * kept : kept + kept / 4))
         var place = unsafe fresh.slots
         for index in 1..<Int(counts.taken) {

@@ -184,20 +184,23 @@ import Synchronization
         unsafe slot.pointee.markRemoved()
         // In the block that has replaced the slot's, or the other way round.
         unsafe slots.living(id, among: counts.taken)?.pointee.markRemoved()
-        unsafe waiting.blocks.forEach { _ = unsafe $0.markRemoved(id) }
+        _ = waiting.markRemoved(id)
         counts.living -= 1
         unsafe waiting.append(slot.pointee.callee)
+        if slots.areWasteful(counts) { moveToFreshBlock() }
     }
 
     /// When observers were removed, and there is no traversal.
     private func tidyUp() {
-        if counts.areHalfBlank { moveToFreshBlock() }
         slots.trim(&counts)
+        if slots.areWasteful(counts) { moveToFreshBlock() }
     }
 
     private func moveToFreshBlock() {
         let old = unsafe slots.block
-        unsafe slots.head.store(slots.freshBlock(&counts).memory, ordering: .relaxed)
+        // With the first slot alone there is nothing to move, unless that one is not enough.
+        let isNeeded = counts.taken > 1 || slots.isFull(counts)
+        unsafe slots.head.store(isNeeded ? slots.freshBlock(&counts).memory : nil, ordering: .relaxed)
         guard let old = unsafe old else { return }
         if traversals == 0 { unsafe old.deallocate() } else { unsafe waiting.blocks.append(old) }
     }

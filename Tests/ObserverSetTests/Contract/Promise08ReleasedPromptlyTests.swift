@@ -434,7 +434,51 @@ struct Promise08ReleasedPromptlyTests {
         #expect(storedObservers <= 1_000 + 64)
     }
 
+    @Test("A place at the end is used again, as soon as nobody can be looking at it")
+    func placesAtTheEnd() {
+        set.add { _ in }
+        for _ in 0..<1_000 { set.add { _ in }.remove() }
+        #expect(storedSlots == 1)
+        #expect(room == 3)
+
+        set.addOnce { [set] _ in
+            let token = set.add { _ in }
+            token.remove()
+        }
+        set.notify(1)
+        #expect(storedSlots == 1, "the notification that kept them has ended")
+    }
+
+    @Test("A set that once was large keeps no room for those who were removed", arguments: [false, true], [0, 1, 20])
+    func room(lastFirst: Bool, rest: Int) {
+        let tokens = (0..<10_000).map { _ in set.add { _ in } }
+
+        for token in lastFirst ? tokens.dropFirst(rest).reversed() : Array(tokens.dropLast(rest)) { token.remove() }
+
+        #expect(set.count == rest)
+        #expect(room < 100)
+    }
+
+    @Test("Where many are removed at once, inside a notification, no room is kept either")
+    func roomInsideANotification() {
+        for _ in 0..<1_000 { set.add { _ in } }
+        set.add { [set] _ in
+            set.removeAll()
+            for _ in 0..<100 { set.add { _ in } }
+            set.removeAll()
+            set.add { _ in }
+        }
+
+        set.notify(1)
+
+        #expect(set.count == 1)
+        #expect(room <= 7)
+    }
+
     // MARK: -
+
+    /// For how many observers there is room behind the first.
+    private var room: Int { unsafe self.set.registry?.slots.block?.capacity ?? 0 }
 
     /// How many observers the set holds, dead owners' included.
     private var storedObservers: Int { self.set.registry?.living ?? 0 }

@@ -236,7 +236,11 @@ struct SequenceEndTests {
     func leavingALoopOverATemporary() async {
         let set = ObserverSet<Int>()
         let notifier = set.addOnce { _ in }
-        let task = Task { set.notify(1) }
+        // When the sequence is there: the loop is all that has it.
+        let task = Task {
+            while set.count == 1 { await Task.yield() }
+            set.notify(1)
+        }
         for await _ in set.values() {
             break
         }

