@@ -227,7 +227,9 @@ enum EverydayRows {
                     MainActor.assumeIsolated { NotifyRows.notifyOnMain(set, repetitions) }
                 }
                 let baseline = loop(plan) { repetitions in notify(line, repetitions) }
-                return ({ withExtendedLifetime(owners) { measured() } }, { withExtendedLifetime(owners) { baseline() } })
+                return (
+                    { withExtendedLifetime(owners) { measured() } }, { withExtendedLifetime(owners) { baseline() } }
+                )
             }
         }
     }
