@@ -1,15 +1,18 @@
 import Foundation
 
-/// A picture of a report: what a notification costs against the number of observers, and what more threads bring.
+/// A picture of a report: what a set takes that has few observers, what a notification costs against their number, and what more
+/// threads bring.
 ///
 /// It paints its own ground, light or dark as the reader's system is.
 struct Chart {
     private let conditions: Conditions
+    private let sizes: Section.Result?
     private let costs: Section.Result?
     private let throughputs: Section.Result?
 
     init(_ report: Report) {
         conditions = report.conditions
+        sizes = report.tables.first { $0.unit == "bytes" }
         costs = report.tables.first { $0.name == Scaling.notify.name }
         throughputs = report.tables.first { $0.name == Scaling.contention.name }
     }
@@ -23,18 +26,21 @@ struct Chart {
     ]
 
     private static let width = 960.0
-    private static let height = 870.0
+    private static let height = 1300.0
 
     var svg: String {
         """
         <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 \(Int(Self.width)) \(Int(Self.height))" role="img" \
         aria-labelledby="title">
-        <title id="title">What a notification costs, against the number of observers and on several threads</title>
+        <title id="title">What a set with few observers takes, and what a notification costs, against their number and on several threads</title>
         <style>
         \(Self.style)
         </style>
         <rect class="ground" width="100%" height="100%" rx="8"/>
+        \(everyday.joined(separator: "\n"))
+        <g transform="translate(0 \(Int(Everyday.height)))">
         \((lines + bars).joined(separator: "\n"))
+        </g>
         \(text(24, Self.height - 20, "\(conditions)", "faint small"))
         </svg>
 
@@ -59,6 +65,38 @@ struct Chart {
           .loop { --c: #9198a1 } .array { --c: #e3b341 } .queue { --c: #ff7bb5 } .center { --c: #ff9b50 }
         }
         """
+
+    // MARK: Sizes, as bars
+
+    private enum Everyday {
+        static let (top, left, right, height) = (36.0, 350.0, 820.0, 430.0)
+        static let (bar, gap) = (17.0, 12.0)
+        /// In the order of the series.
+        static let styles = ["ours plain", "ours nonisolated", "ours plain", "ours local", "queue", "center"]
+    }
+
+    private var everyday: [String] {
+        guard let sizes else { return [] }
+        let most = sizes.series.flatMap { $0.figures.compactMap { $0?.median } }.max() ?? 1
+        var parts = [text(24, Everyday.top, "Bytes of a set with few observers", "heading")]
+        var y = Everyday.top + 18
+        for (series, style) in zip(sizes.series, Everyday.styles) {
+            parts.append(text(24, y + 1.5 * Everyday.bar + 5, series.name, "label bold \(style)"))
+            for (column, figure) in zip(sizes.columns, series.figures) {
+                let bytes = figure?.median ?? 0
+                let length = (Everyday.right - Everyday.left) * bytes / most
+                let middle = y + Everyday.bar / 2 + 4
+                parts.append(text(Everyday.left - 8, middle, column, "faint small end"))
+                parts.append(
+                    "<rect class=\"bar \(style)\" x=\"\(Everyday.left)\" y=\"\(round(y + 1))\" "
+                        + "width=\"\(round(length))\" height=\"\(Everyday.bar - 2)\"/>")
+                parts.append(text(Everyday.left + length + 8, middle, "\(Int(bytes.rounded()))", "small"))
+                y += Everyday.bar
+            }
+            y += Everyday.gap
+        }
+        return parts
+    }
 
     // MARK: Costs, as lines on logarithmic axes
 

@@ -8,7 +8,7 @@ enum ChangeRows {
         [1, 100, 10_000].map { others in
             .comparing(
                 "add + remove, \(others) \(others == 1 ? "other" : "others")", to: "NotificationCenter, the same",
-                reach: .time(atMost: 0.3)
+                reach: .time(atMost: 0.27)
             ) { plan in
                 (changing(.ours, others, plan), changing(.center, others, plan))
             }
@@ -16,7 +16,7 @@ enum ChangeRows {
     }
 
     private static var againstOne: Row {
-        .comparing("add + remove, 10000 others", to: "the same, 1 other", reach: .time(atMost: 1.2)) { plan in
+        .comparing("add + remove, 10000 others", to: "the same, 1 other", reach: .time(atMost: 1.1)) { plan in
             (changing(.ours, 10_000, plan), changing(.ours, 1, plan))
         }
     }
@@ -103,7 +103,7 @@ enum ChangeRows {
             pairs.map { order, other in
                 Row.comparing(
                     "\(count) removals, \(order.rawValue)", to: "the same, \(other.rawValue)",
-                    reach: count > 1000 && order == .random ? .told(unit: "ns") : .within(1.5)
+                    reach: count > 1000 && order == .random ? .told(unit: "ns") : .within(1.4)
                 ) { _ in (removing(count, order), removing(count, other)) }
             }
         }
@@ -113,7 +113,7 @@ enum ChangeRows {
                 (dropping(10_000, .random), dropping(10_000, .firstIn))
             },
             Row.comparing(
-                "10000 removals, random", to: "limit: 10000 closures dropped, random", reach: .time(atMost: 2.5)
+                "10000 removals, random", to: "limit: 10000 closures dropped, random", reach: .time(atMost: 2.4)
             ) { _ in (removing(10_000, .random), dropping(10_000, .random)) },
         ]
         return removals + limits

@@ -7,10 +7,10 @@ enum EverydayRows {
 
     /// How an observer is added to a set; all of them to one that lives, so that its first weak reference is not counted.
     enum Form: String, CaseIterable, Sendable {
-        case closure = "a closure"
-        case nonisolated = "an owner, nonisolated"
-        case mainActor = "an owner on the main actor"
-        case local = "local, an owner"
+        case closure = "ObserverSet, a closure"
+        case nonisolated = "ObserverSet, an owner, nonisolated"
+        case mainActor = "ObserverSet, an owner on the main actor"
+        case local = "LocalObserverSet, an owner"
         case article = "serial queue, an owner"
         case center = "NotificationCenter, a block"
 
@@ -75,15 +75,21 @@ enum EverydayRows {
                 .figure("bytes, each of its next three: \(form.rawValue)", reach: form.reaches.further) { _ in
                     (bytes(form, 4) - bytes(form, 1)) / 3
                 },
-                .figure("bytes, a set with 2 observers: \(form.rawValue)", reach: .told(unit: "bytes")) { _ in
-                    bytes(form, 2)
-                },
-                .figure("bytes, a set with 4 observers: \(form.rawValue)", reach: .told(unit: "bytes")) { _ in
-                    bytes(form, 4)
-                },
             ]
         }
     }
+
+    /// The same sizes side by side, for the chart.
+    static let section = Section(
+        name: "everyday: bytes of a set with few observers", unit: "bytes",
+        columns: { _ in counts.map { "\($0) observer\($0 == 1 ? "" : "s")" } },
+        measure: { _ in
+            Form.allCases.map { form in
+                Section.Series(name: form.rawValue, figures: counts.map { Quartiles([bytes(form, $0)]) })
+            }
+        }, isCharted: true)
+
+    private static let counts = [1, 2, 4]
 
     private static func bytes(_ form: Form, _ count: Int) -> Double {
         Heap.checkThatItCounts()
@@ -141,6 +147,7 @@ enum EverydayRows {
         set.add(owner) { owner, value in owner.value &-= value }.remove()
     }
     #else
+    // There is no count of allocations for this platform.
     private static var sizes: [Row] { [] }
     private static var allocations: [Row] { [] }
     #endif

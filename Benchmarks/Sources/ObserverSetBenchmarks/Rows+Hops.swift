@@ -6,7 +6,7 @@ enum HopRows {
     static var all: [Row] {
         [
             .comparing(
-                "notify to another actor, 1 producer", to: "a Task { } for each value", reach: .time(atMost: 0.2)
+                "notify to another actor, 1 producer", to: "a Task { } for each value", reach: .time(atMost: 0.15)
             ) { plan in
                 // Long against the time that a busy machine takes to wake the receiver.
                 let count = Int(plan.sampleTime / 10)

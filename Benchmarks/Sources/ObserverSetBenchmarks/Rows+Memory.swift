@@ -73,17 +73,17 @@ extension MemoryRows {
 
     private static var sizes: [Row] {
         [
-            .figure("bytes per observer, addNonisolated", reach: .figure(atMost: 96, unit: "bytes")) { _ in
+            .figure("bytes per observer, addNonisolated", reach: .figure(atMost: 72, unit: "bytes")) { _ in
                 perObserver { NotifyRows.nonisolatedSet(observers) }
             },
-            .figure("bytes per observer, add", reach: .figure(atMost: 128, unit: "bytes")) { _ in
+            .figure("bytes per observer, add", reach: .figure(atMost: 104, unit: "bytes")) { _ in
                 perObserver { NotifyRows.plainSet(observers) }
             },
-            .figure("bytes per observer, weak owner, closure", reach: .figure(atMost: 176, unit: "bytes")) { _ in
+            .figure("bytes per observer, weak owner, closure", reach: .figure(atMost: 144, unit: "bytes")) { _ in
                 let owners = knownOwners()
                 return perObserver { closures(owners) }
             },
-            .figure("bytes per observer, weak owner, method", reach: .figure(atMost: 176, unit: "bytes")) { _ in
+            .figure("bytes per observer, weak owner, method", reach: .figure(atMost: 144, unit: "bytes")) { _ in
                 let owners = knownOwners()
                 return perObserver { methods(owners) }
             },
@@ -93,7 +93,7 @@ extension MemoryRows {
                 let owners = (0..<observers).map { _ in Owner() }
                 return perObserver { closures(owners) }
             },
-            .figure("bytes per set, never observed", reach: .figure(atMost: 96, unit: "bytes")) { _ in
+            .figure("bytes per set, never observed", reach: .figure(atMost: 32, unit: "bytes")) { _ in
                 perSet { ObserverSet<Int>() }
             },
             .figure("bytes per set, 1 observer", reach: .told(unit: "bytes")) { _ in

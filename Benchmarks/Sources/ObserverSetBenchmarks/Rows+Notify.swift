@@ -12,10 +12,10 @@ enum NotifyRows {
 
     private static var empty: [Row] {
         [
-            .comparing("empty notify, never observed", to: twoAtomics, reach: .time(atMost: 1.5)) { plan in
+            .comparing("empty notify, never observed", to: twoAtomics, reach: .time(atMost: 0.25)) { plan in
                 (notifying(ObserverSet<Int>(), plan), passing(plan))
             },
-            .comparing("empty notify, all removed", to: twoAtomics, reach: .time(atMost: 1.5)) { plan in
+            .comparing("empty notify, all removed", to: twoAtomics, reach: .time(atMost: 0.25)) { plan in
                 let set = nonisolatedSet(10)
                 set.removeAll()
                 return (notifying(set, plan), passing(plan))
@@ -25,10 +25,10 @@ enum NotifyRows {
 
     private static var one: [Row] {
         [
-            .comparing("notify, N = 1, add", to: twoAtomics, reach: .time(atMost: 1.6)) { plan in
+            .comparing("notify, N = 1, add", to: twoAtomics, reach: .time(atMost: 1.5)) { plan in
                 (notifying(plainSet(1), plan), passing(plan))
             },
-            .comparing("notify, N = 1, addNonisolated", to: twoAtomics, reach: .time(atMost: 1.6)) { plan in
+            .comparing("notify, N = 1, addNonisolated", to: twoAtomics, reach: .time(atMost: 1.5)) { plan in
                 (notifying(nonisolatedSet(1), plan), passing(plan))
             },
         ]
@@ -38,7 +38,7 @@ enum NotifyRows {
 
     private static var few: [Row] {
         [
-            .comparing("notify, N = 10, add", to: closureArray, reach: .time(atMost: 0.35)) { plan in
+            .comparing("notify, N = 10, add", to: closureArray, reach: .time(atMost: 0.2)) { plan in
                 (notifying(plainSet(10), plan), notifying(array(10), plan))
             },
             .comparing("notify, N = 10, addNonisolated", to: closureArray, reach: .time(atMost: 0.2)) { plan in
@@ -50,11 +50,11 @@ enum NotifyRows {
     private static var many: [Row] {
         [100, 1000].flatMap { count -> [Row] in
             [
-                .comparing("notify, N = \(count), add", to: closureLoop, reach: .time(atMost: 1.15)) { plan in
+                .comparing("notify, N = \(count), add", to: closureLoop, reach: .time(atMost: 1.1)) { plan in
                     (notifying(plainSet(count), plan), notifying(plainLoop(count), plan))
                 },
                 .comparing(
-                    "notify, N = \(count), addNonisolated", to: closureLoop, reach: .time(atMost: 1.15)
+                    "notify, N = \(count), addNonisolated", to: closureLoop, reach: .time(atMost: 1.1)
                 ) { plan in
                     (notifying(nonisolatedSet(count), plan), notifying(nonisolatedLoop(count), plan))
                 },
@@ -64,7 +64,7 @@ enum NotifyRows {
 
     private static var ownActor: Row {
         .comparing(
-            "notify, N = 100, on the observers' actor", to: "same, @Sendable observers", reach: .time(atMost: 1.3)
+            "notify, N = 100, on the observers' actor", to: "same, @Sendable observers", reach: .time(atMost: 1.2)
         ) { plan in
             // The rows are measured on the main thread.
             let sides = MainActor.assumeIsolated {

@@ -7,7 +7,7 @@ enum SequenceRows {
         [
             .comparing(
                 "`values()`: notify to one waiting consumer, per element", to: "`AsyncStream` yield",
-                reach: .time(atMost: 1.2)
+                reach: .time(atMost: 1.15)
             ) { plan in
                 // Long against the time that a busy machine takes to wake the receiver.
                 let count = Int(plan.sampleTime / 10)

@@ -28,7 +28,13 @@ struct Section: Sendable {
         Result(name: name, unit: unit, columns: columns(plan), series: measure(plan))
     }
 
-    static let all = Scaling.sections + [Scaling.contention, Spikes.section]
+    static var all: [Section] {
+        #if canImport(Glibc)
+        [EverydayRows.section] + Scaling.sections + [Scaling.contention, Spikes.section]
+        #else
+        Scaling.sections + [Scaling.contention, Spikes.section]
+        #endif
+    }
 }
 
 extension Section {

@@ -403,7 +403,7 @@ extension Registry {
         atomicMemoryFence(ordering: .sequentiallyConsistent)
         var hasMetAnother = false
         writeIfAvailable { contents, _ in
-            hasMetAnother = contents.backlog.map { !$0.isEmpty && $0.thread != Reclamation.thread() } ?? false
+            hasMetAnother = contents.isAnythingWaiting && contents.backlog?.thread != Reclamation.thread()
         }
         if hasMetAnother { reclamation.addStripes() }
     }

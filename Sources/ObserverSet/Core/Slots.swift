@@ -105,13 +105,12 @@ struct SlotCounts {
         unexamined = 0
         return true
     }
-
 }
 
 /// The slots of a set, in the order of registration.
 ///
 /// The first slot is a part of whatever has the slots, since most sets have one observer; the others stand in a block, which
-/// is replaced when it is full or half of it blank.
+/// is replaced when it is full, half of it blank, or far too large.
 @safe struct Slots: ~Copyable {
     /// The memory of the block that follows the first slot.
     let head = unsafe Atomic<UnsafeMutableRawPointer?>(nil)
