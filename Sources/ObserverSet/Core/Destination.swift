@@ -79,9 +79,8 @@ final class Destination: Sendable {
     private func drain(_ mailbox: Mailbox, on actor: isolated any Actor) { mailbox.drain() }
 }
 
-extension Destination: CustomStringConvertible {
+extension Destination {
     /// The actor's type or the queue's label, as descriptions of a set show them.
-    @usableFromInline
     var description: String {
         switch kind {
         case .actor(let actor): "\(type(of: actor))"

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// What a registration has beyond a function: an owner, a place to run, a mailbox.
 ///
 /// This part knows no parameters.
@@ -66,36 +64,4 @@ final class OwnedEntry<Owner: AnyObject, Parameters>: Entry<Parameters>, @unchec
 
     override var owner: AnyObject? { weakOwner }
     override var ownerType: Any.Type? { Owner.self }
-}
-
-/// An observer of something else, reached through a function.
-final class AdaptedEntry<Input: Sendable, Parameters: Sendable>: Entry<Input>, @unchecked Sendable {
-    private let base: Observer<Parameters>
-    private let transform: @Sendable (Input) -> Parameters?
-    /// False when the registration has been removed, which `transform` may do.
-    ///
-    /// Relaxed: only this thread's own removal is sure to be seen, and no other need be.
-    private let isActive = Atomic<Bool>(true)
-
-    init(base: Observer<Parameters>, transform: @escaping @Sendable (Input) -> Parameters?) {
-        self.base = base
-        self.transform = transform
-    }
-
-    override func deliver(_ input: Input, from here: UInt) -> Bool {
-        guard let parameters = transform(input), isActive.load(ordering: .relaxed) else { return true }
-        return base.deliver(parameters, from: here)
-    }
-
-    override var owner: AnyObject? { base.entry?.owner }
-    override var ownerType: Any.Type? { base.entry?.ownerType }
-    override var placeDescription: String? { base.entry?.placeDescription }
-    override var mailbox: Mailbox? { base.entry?.mailbox }
-
-    override func claimed() -> AnyEntry { AdaptedEntry(base: base.claimed(), transform: transform) }
-
-    override func end() {
-        isActive.store(false, ordering: .relaxed)
-        base.entry?.end()
-    }
 }
