@@ -217,7 +217,7 @@ struct SlotCounts {
                 let state = unsafe slot.pointee.state
                 // Less one, so that zero, which tells of a vacant slot, becomes the highest of numbers.
                 unsafe isPlain = unsafe state &- 1 < limit
-                if unsafe isPlain { return unsafe slot }
+                if unsafe _fastPath(isPlain) { return unsafe slot }
                 // fault: liveness-unchecked
                 if state >= Slot.removed { continue }
                 return unsafe (state & Slot.noLimit) &- 1 < limit ? slot : end()
