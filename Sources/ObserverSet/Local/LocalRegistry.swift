@@ -37,6 +37,7 @@ import Synchronization
     }
 
     /// Calls an observer that has an owner, or is called once; false if its owner is dead.
+    @inline(never)
     private func callSpecial<Parameters>(_ slot: UnsafeMutablePointer<Slot>, _ parameters: Parameters) -> Bool {
         // As it is called, so that a nested notification does not reach it.
         if unsafe slot.pointee.isOnce { unsafe retire(slot) }
