@@ -20,7 +20,7 @@ import Synchronization
     /// A hint: a traversal may take either parity at any time and be counted correctly.
     private let open = Atomic<UInt8>(0)
     /// Whether something waits to be released; stored under the lock.
-    private let isWaiting = Atomic<Bool>(false)
+    let isWaiting = Atomic<Bool>(false)
 
     /// How many traversals are inside that came in on one stripe, with one parity.
     fileprivate typealias Count = Atomic<UInt32>

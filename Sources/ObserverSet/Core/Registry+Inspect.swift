@@ -83,6 +83,7 @@ extension Registry {
     func checkInvariants(_ contents: borrowing Contents) {
         guard CallOut.isChecked else { return }
         let counts = contents.counts
+        precondition(reclamation.isWaiting.load(ordering: .relaxed) == contents.isAnythingWaiting)
         precondition(counts.living <= counts.taken)
         precondition((lastID.load(ordering: .relaxed) == 0) == (counts.living == 0))
         guard counts.taken <= 16 else { return }

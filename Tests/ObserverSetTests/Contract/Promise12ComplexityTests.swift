@@ -1,5 +1,5 @@
-import ObserverSet
 import Testing
+@testable import ObserverSet
 
 /// Promise 12: `add` and `remove` take amortised constant time plus at most a logarithmic search; `notify` is linear.
 ///
@@ -141,5 +141,26 @@ struct Promise12ComplexityTests {
 
         #expect(calls.value == many(100_000))
         registration.end()
+    }
+
+    @Test("All are removed again and again inside a notification: earlier blocks are not walked again")
+    func removedAllAgainAndAgain() throws {
+        let set = ObserverSet<Int>()
+        set.add { [set] _ in
+            for _ in 0..<3 {
+                for _ in 0..<2 { set.add { _ in } }
+                set.removeAll()
+            }
+            let isToBeMarked = set.registry?.lock.withLock { contents in
+                let blocks = unsafe contents.backlog.map { unsafe $0.older.blocks + $0.newer.blocks } ?? []
+                return unsafe blocks.map { unsafe $0.markAllRemoved() }
+            }
+            // But for the last, which was replaced after the others had been marked.
+            #expect(isToBeMarked == [false, false, true])
+        }
+
+        set.notify(1)
+
+        #expect(set.isEmpty)
     }
 }
