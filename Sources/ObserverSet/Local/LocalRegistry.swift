@@ -17,12 +17,13 @@ import Synchronization
     private var lastID: UInt64 = 0
     /// What was removed or replaced during a traversal.
     private var waiting = Retired()
+    /// Whether there is any, by itself, so that a notification need not ask the runtime whether others are at `waiting`.
+    private var isAnythingWaiting = false
 
     // MARK: Calling
 
     /// Calls every observer that is there now, in order, unless it is removed before its turn.
     func notify<Parameters>(_ parameters: Parameters) {
-        guard counts.living > 0 else { return }
         var metDeadOwner = false
         var cursor = unsafe begin()
         while let slot = unsafe cursor.next() {
@@ -165,7 +166,7 @@ import Synchronization
     @inline(__always)
     private func end() {
         traversals -= 1
-        if traversals == 0, !waiting.isEmpty { releaseWaiting() }
+        if traversals == 0, isAnythingWaiting { releaseWaiting() }
     }
 
     /// After the outermost traversal.
@@ -173,6 +174,7 @@ import Synchronization
     private func releaseWaiting() {
         var released = Retired()
         swap(&released, &waiting)
+        isAnythingWaiting = false
         tidyUp()
         // From here on nobody reaches it, whatever the captures' ends do.
         released.release()
@@ -188,6 +190,7 @@ import Synchronization
         _ = waiting.markRemoved(id)
         counts.living -= 1
         unsafe waiting.append(slot.pointee.callee)
+        isAnythingWaiting = true
         if slots.areWasteful(counts) { moveToFreshBlock() }
     }
 
@@ -203,7 +206,9 @@ import Synchronization
         let isNeeded = counts.taken > 1 || slots.isFull(counts)
         unsafe slots.head.store(isNeeded ? slots.freshBlock(&counts).memory : nil, ordering: .relaxed)
         guard let old = unsafe old else { return }
-        if traversals == 0 { unsafe old.deallocate() } else { unsafe waiting.blocks.append(old) }
+        guard traversals > 0 else { return unsafe old.deallocate() }
+        unsafe waiting.blocks.append(old)
+        isAnythingWaiting = true
     }
 }
 
