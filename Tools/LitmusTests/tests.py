@@ -1,0 +1,636 @@
+"""The litmus tests: the accesses of the sources that they stand for, what the threads do, and what would be wrong.
+
+A *step* is one access of the library to what threads share, and its memory order is the one that stands in the sources.
+A *test* has a few threads, in a notation of its own, one access in each line:
+
+    count += 1 @enter       adds to it; also -=
+    h = head @head          loads it into `h`
+    head = 2 @unlink        stores a number
+    o = lazy ? 0 -> 1 @make compares and exchanges; `o` is what was there
+    fence @fence            a fence
+    v = item, item = 0      without a step: an access that is not atomic
+    if h == 1:              what follows it, indented; a value that was not loaded is 9
+
+The condition is the bad outcome; in C, a data race is one too. A *variant* gives steps another order, leaves one out
+(`without`), or changes the program. Its name begins with `fault:` where the same fault stands in Tools/broken-variants.
+"""
+
+RECLAMATION = "Core/Reclamation.swift"
+WRITE = "Core/Registry+Write.swift"
+SLOTS = "Core/Slots.swift"
+SLOT = "Core/Slot.swift"
+LOCK = "Core/Lock.swift"
+SET = "Core/ObserverSet.swift"
+PLACE = "Core/IsolatedEntry.swift"
+TRAVERSAL_FILE = "Core/Traversal.swift"
+TABLE = "Events/EventTable.swift"
+CLASSES = "Events/ClassChannels.swift"
+
+HOLDING = "mutex.withLock { state in beginHolding() defer { endHolding() }"
+
+# Where a step is: the file, the beginning of the declaration, and what stands in it once. The last order that is named
+# there is the step's; where none is, it is given.
+STEPS = {
+    # A traversal.
+    "parity": (RECLAMATION, "func enter()", "open.load(ordering: .relaxed)"),
+    "stripes": (RECLAMATION, "func enter()", "stripes.load(ordering: .sequentiallyConsistent)"),
+    "enter": (RECLAMATION, "func enter()", "count[parity].wrappingAdd(1, ordering: .sequentiallyConsistent)"),
+    "head": (SLOTS, "init(_ slots: borrowing Slots, upTo", "slots.head.load(ordering: .sequentiallyConsistent)"),
+    "block": (SLOTS, "var block: Block?", "head.load(ordering: .acquiring)"),
+    "state": (SLOT, "var state: UInt64", "word.load(ordering: .acquiring)"),
+    "leave": (RECLAMATION, "func leave(", "count.pointee.wrappingSubtract(1, ordering: .sequentiallyConsistent)"),
+    "waiting": (RECLAMATION, "func leave(", "isWaiting.load(ordering: .sequentiallyConsistent)"),
+    "fence-after-leaving": (
+        RECLAMATION, "func collectAfterLeaving()",
+        "atomicMemoryFence(ordering: .sequentiallyConsistent) var hasMetAnother = false writeIfAvailable"),
+    "last-id": (SET, "package func notify(_ parameters: Parameters,", "lastID.load(ordering: .relaxed)"),
+    # A change.
+    "publish": (
+        SLOT, "mutating func publish(",
+        "self.callee = callee self.site = site word.store(id | (isOnce ? Self.special | Self.once "
+        ": callee.hasEntry ? Self.special : 0), ordering: .releasing)"),
+    "mark": (
+        SLOT, "func markRemoved()",
+        "word.store(word.load(ordering: .relaxed) | Self.removed, ordering: .relaxed)"),
+    "vacate": (SLOT, "func vacate()", "word.store(0, ordering: .relaxed)"),
+    "copy": (SLOTS, "func freshBlock(", "copyMemory(from: slot", "relaxed"),
+    "raise-last-id": (WRITE, "func insert(", "lastID.store(id, ordering: .relaxed) unsafe slot.pointee.publish("),
+    "clear-last-id": (
+        WRITE, "func remove(_ id: UInt64, _ contents", "if contents.counts.living == 0 { lastID.store(0, ordering: .relaxed)"),
+    "unlink": (
+        WRITE, "private func replaceBlock(",
+        "slots.head.store(fresh?.memory, ordering: .sequentiallyConsistent) "
+        "if let old = unsafe old { unsafe reclamation.retire("),
+    "republish": (
+        WRITE, "func remove(_ id: UInt64, _ contents",
+        "slots.head.store(slots.head.load(ordering: .relaxed), ordering: .sequentiallyConsistent) reclamation.retire("),
+    "look": (RECLAMATION, "private static func isZero(", "count.load(ordering: .sequentiallyConsistent)"),
+    "look-for-stripes": (
+        RECLAMATION, "private func isEmpty(_ parity",
+        "stripes.load(ordering: .sequentiallyConsistent)"),
+    "install": (RECLAMATION, "func addStripes()", "expected: nil, desired: fresh, ordering: .sequentiallyConsistent"),
+    "flip": (
+        RECLAMATION, "func collect(_ backlog",
+        "open.store(1 ^ open.load(ordering: .relaxed), ordering: .relaxed)"),
+    "raise": (RECLAMATION, "func retire(", "isWaiting.store(true, ordering: .relaxed)"),
+    "fence-after-unlocking": (
+        RECLAMATION, "private func collectAfterUnlocking(",
+        "atomicMemoryFence(ordering: .sequentiallyConsistent) guard reclamation.idleIsEmpty()"),
+    # The lock: what a mutex promises, and the flag beside it. A try that fails is a load.
+    "lock": (LOCK, "package func withLock<", HOLDING, "acquiring"),
+    "unlock": (LOCK, "package func withLock<", HOLDING, "releasing"),
+    "try": (LOCK, "func withLockIfAvailable<", "mutex.withLockIfAvailable {", "relaxed"),
+    "is-taken": (
+        LOCK, "func withLockIfAvailable<",
+        "guard !isTaken.load(ordering: .relaxed) else { return nil } return mutex.withLockIfAvailable"),
+    "begin-holding": (LOCK, "private func beginHolding()", "isTaken.store(true, ordering: .relaxed)"),
+    "end-holding": (LOCK, "private func endHolding()", "isTaken.store(false, ordering: .relaxed)"),
+    # What is made when it is needed first.
+    "registry": (SET, "private var unmanagedRegistry", "lazyRegistry.load(ordering: .acquiring)"),
+    "make-registry": (
+        SET, "private func madeRegistry(", "expected: nil, desired: fresh, ordering: .acquiringAndReleasing"),
+    "mailbox": (PLACE, "var mailbox: Mailbox?", "lazyMailbox.load(ordering: .acquiring)"),
+    "mailbox-in-place": (PLACE, "func mayCall(", "lazyMailbox.load(ordering: .acquiring)"),
+    "make-mailbox": (
+        PLACE, "private func madeMailbox()", "expected: nil, desired: fresh, ordering: .acquiringAndReleasing"),
+    # Events.
+    "table": (TABLE, "func set<Told", "current.load(ordering: .acquiring)"),
+    "key": (TABLE, "func set<Told", "keys(table)[place].load(ordering: .acquiring)"),
+    "enter-key": (
+        TABLE, "private static func enter(_ key",
+        "sets(table)[place] = set unsafe keys(table)[place].store(key, ordering: .releasing)"),
+    "replace-table": (
+        TABLE, "func enter<Told",
+        "in: table) if unsafe table != before { unsafe current.store(table, ordering: .releasing)"),
+    "link": (CLASSES, "var following: Link?", "next.load(ordering: .acquiring)"),
+    "insert-link": (CLASSES, "func insert(", "link.next.store(.passRetained(fresh), ordering: .releasing)"),
+    # Decisions, and what comes before what, that the tests take for granted.
+    "enter-before-head": (
+        TRAVERSAL_FILE, "init(_ registry: Unmanaged<Registry>",
+        "$0.reclamation.enter() } unsafe cursor = unsafe registry._withUnsafeGuaranteedRef { unsafe Cursor(", "none"),
+    "flag-after-leaving": (
+        RECLAMATION, "func leave(", "guard after == 0 else { return false } return isWaiting.load", "none"),
+    "mark-first": (
+        WRITE, "func remove(_ id: UInt64, _ contents", "slot.pointee.markRemoved() contents.backlog?.markRemoved(id)", "none"),
+    "last-id-first": (SET, "package func notify(_ parameters: Parameters,", "guard last != 0 else { return }", "none"),
+    "quick-way": (RECLAMATION, "func retire(", "if !contents.isAnythingWaiting && isEmpty()", "none"),
+    "both-counts": (RECLAMATION, "func isEmpty() -> Bool", "isEmpty(0) && isEmpty(1)", "none"),
+    "older": (RECLAMATION, "func collect(_ backlog", "backlog.older = backlog.newer", "none"),
+    "trim": (WRITE, "func finish(", "if !contents.isAnythingWaiting { slots.trim(&contents.counts) }", "none"),
+    "depart": (WRITE, "func finish(", "callee.entry?.mailbox, mailbox.isBusy(telling: self)", "none"),
+}
+
+
+class Test:
+    """`also` names steps that are in none of the threads.
+
+    Each has a variant `all-relaxed`, without fences: where that is bad, the condition is one that can be met.
+    """
+
+    def __init__(self, name, what, start, threads, bad, variants, also=()):
+        self.name, self.what, self.start, self.threads, self.bad = name, what, start, threads, bad
+        self.variants = {"code": [], **variants, "all-relaxed": ["all relaxed"]}
+        self.also = also
+
+
+def weaker(*variants):
+    """Variants that give steps another order, or leave one out."""
+    return {variant.replace(",", "").replace(" ", "-"): [variant] for variant in variants}
+
+
+TRAVERSAL = """
+    count += 1 @enter
+    h = head @head
+    if h == 1:
+        v = item
+    count -= 1 @leave
+"""
+CHANGE = """
+    head = 2 @unlink
+    z = count @look
+    if z == 0:
+        item = 0
+"""
+FLIPS = [
+    """
+        head = 2 @unlink
+        z = odd @look
+        if z == 0:
+            mutex = 0 @unlock
+    """, """
+        m = mutex @lock
+        if m == 0:
+            y = even @look
+            if y == 0:
+                item = 0
+    """,
+]
+TESTS = [
+    # "Why nothing is released too early"
+    Test(
+        "enter-unlink",
+        "A traversal counts itself in and loads the head; a change unlinks, sees the count zero, and releases. "
+        "Weakened, the traversal would walk what is released.",
+        "head=1 item=1", [TRAVERSAL, CHANGE], "0:v=0",
+        {
+            **weaker(
+                "enter acquiringAndReleasing", "head acquiring", "head relaxed", "unlink releasing", "look acquiring",
+                "leave releasing", "leave relaxed"),
+            "acquire-and-release-alone": [
+                "enter acquiringAndReleasing, head acquiring, unlink releasing, look acquiring"],
+            "fault:counted-out-before-the-walk": [
+                ("count -= 1 @leave", ""), ("h = head @head", "count -= 1 @leave\nh = head @head")],
+        },
+        also=["quick-way", "enter-before-head"]),
+    Test(
+        "leave-between",
+        "A traversal leaves, and another one comes and goes on the same count: the change that sees it zero has seen "
+        "the first one's last access.",
+        "count=1 item=1",
+        ["v = item\ncount -= 1 @leave", "count += 1 @enter\ncount -= 1 @leave", """
+            z = count @look
+            if z == 0:
+                item = 0
+        """],
+        "0:v=0",
+        weaker("leave releasing", "leave relaxed", "look acquiring", "look relaxed", "enter relaxed")),
+    Test(
+        "remove-marked",
+        "`remove` marks the slot, relaxed, and stores the same head once more: a traversal that finds the slot living "
+        "is one that the count tells of. Weakened, it would call what is released.",
+        "head=1 word=1 item=1",
+        ["""
+            count += 1 @enter
+            h = head @head
+            w = word @state
+            if w == 1:
+                v = item
+            count -= 1 @leave
+        """, """
+            word = 2 @mark
+            head = 1 @republish
+            z = count @look
+            if z == 0:
+                item = 0
+        """],
+        "0:v=0",
+        weaker(
+            "enter acquiringAndReleasing", "head acquiring", "head relaxed", "republish releasing", "without republish",
+            "look acquiring", "state relaxed"),
+        also=["mark-first"]),
+    Test(
+        "quick-way",
+        "`retire` looks at both counts, one after the other: a traversal may have taken either parity at any time.",
+        "head=1 item=1",
+        [TRAVERSAL.replace("count", "odd"), """
+            head = 2 @unlink
+            y = even @look
+            if y == 0:
+                z = odd @look
+                if z == 0:
+                    item = 0
+        """],
+        "0:v=0",
+        {
+            **weaker("look acquiring", "enter acquiringAndReleasing"),
+            "fault:quick-way-looks-at-one-count": [("z = odd @look", ""), ("if z == 0:", "if y == 0:")],
+        },
+        also=["quick-way", "both-counts", "parity"]),
+    Test(
+        "two-flips",
+        "One change unlinks, sees the idle count zero, and flips; the next one to hold the lock sees the other count "
+        "zero, and releases. Here the traversal is on the side that is looked at last.",
+        "head=1 item=1 mutex=1",
+        [TRAVERSAL.replace("count", "even"), *FLIPS], "0:v=0",
+        {
+            **weaker("look acquiring", "head acquiring", "unlink releasing", "enter acquiringAndReleasing"),
+            "fault:epoch-skipped": [("y = even @look", ""), ("if y == 0:", "if m == 0:")],
+        },
+        also=["older", "flip", "parity"]),
+    Test(
+        "two-flips-latecomer",
+        "The same with a traversal on the side that was idle at first: the parity that it takes is a hint, however "
+        "old.",
+        "head=1 item=1 mutex=1",
+        [TRAVERSAL.replace("count", "odd"), *FLIPS], "0:v=0",
+        {
+            **weaker("look acquiring", "head acquiring", "unlink releasing", "enter acquiringAndReleasing"),
+            "flipped-on-an-occupied-side": [("if z == 0:", "if z != 9:")],
+        }),
+    Test(
+        "stripes",
+        "Stripes are installed without the lock; a traversal counts itself in there, and a change looks at them, or "
+        "misses the installation.",
+        "head=1 item=1",
+        ["""
+            made = 1
+            i = stripes ? 0 -> 1 @install
+        """, """
+            s = stripes @stripes
+            if s == 1:
+                m = made
+                stripe += 1 @enter
+                h = head @head
+        """, """
+            head = 2 @unlink
+            p = stripes @look-for-stripes
+            if p == 1:
+                n = made
+                y = stripe @look
+        """],
+        "(1:h=1 and (2:p=0 or 2:y=0)) or 1:m=0 or 2:n=0",
+        {
+            **weaker(
+                "install acquiringAndReleasing", "stripes acquiring", "stripes relaxed", "look-for-stripes acquiring",
+                "enter acquiringAndReleasing", "look acquiring"),
+            "fault:stripes-unseen": [("y = stripe @look", "y = other @look")],
+        }),
+    Test(
+        "trim",
+        "A removed slot becomes vacant when nothing waits any more, and the next one to hold the lock puts another "
+        "observer there. Weakened, a traversal would call half of each.",
+        "head=1 word=1 callee=1 mutex=1",
+        ["""
+            count += 1 @enter
+            h = head @head
+            w = word @state
+            if w == 1:
+                v = callee
+            if w == 3:
+                u = callee
+            count -= 1 @leave
+        """, """
+            word = 2 @mark
+            head = 1 @republish
+            z = count @look
+            if z == 0:
+                word = 0 @vacate
+                mutex = 0 @unlock
+        """, """
+            m = mutex @lock
+            if m == 0:
+                callee = 2
+                word = 3 @publish
+        """],
+        "0:v=2 or 0:u=1",
+        {
+            **weaker(
+                "head acquiring", "republish releasing", "look acquiring", "publish relaxed", "state relaxed",
+                "without republish"),
+            "fault:slot-vacant-too-early": [("if z == 0:", "if z != 9:")],
+        },
+        also=["trim"]),
+    Test(
+        "departure",
+        "While it is counted, a traversal makes a mailbox and posts into it; the change that sees the count zero "
+        "finds it there. Weakened, `settled()` would not wait for what is enqueued.",
+        "head=1",
+        ["""
+            count += 1 @enter
+            h = head @head
+            if h == 1:
+                made = 1
+                o = lazy ? 0 -> 1 @make-mailbox
+            count -= 1 @leave
+        """, """
+            head = 2 @unlink
+            z = count @look
+            if z == 0:
+                b = lazy @mailbox
+                if b == 1:
+                    n = made
+        """],
+        "(0:h=1 and 1:z=0 and 1:b=0) or 1:n=0",
+        weaker("leave relaxed", "head acquiring", "look acquiring", "mailbox relaxed", "make-mailbox relaxed"),
+        also=["depart"]),
+    # "Why nothing is forgotten"
+    Test(
+        "leave-flag",
+        "A traversal empties its count and loads `isWaiting`; a change raises it, unlocks, fences and looks at the "
+        "count. Weakened, each would rely on the other, and what waits would wait for ever.",
+        "count=1 mutex=1",
+        ["""
+            count -= 1 @leave
+            f = flag @waiting
+        """, """
+            flag = 1 @raise
+            mutex = 0 @unlock
+            fence @fence-after-unlocking
+            z = count @look
+        """],
+        "0:f=0 and 1:z=1",
+        weaker(
+            "leave acquiringAndReleasing", "waiting acquiring", "waiting relaxed", "without fence-after-unlocking",
+            "look acquiring", "look relaxed"),
+        also=["flag-after-leaving"]),
+    Test(
+        "leave-flag-later",
+        "The same where an earlier holder of the lock has raised the flag.",
+        "count=1 mutex=1",
+        ["""
+            count -= 1 @leave
+            f = flag @waiting
+        """, """
+            flag = 1 @raise
+            mutex = 0 @unlock
+        """, """
+            m = mutex @lock
+            if m == 0:
+                mutex = 2 @unlock
+                fence @fence-after-unlocking
+                z = count @look
+        """],
+        "0:f=0 and 2:m=0 and 2:z=1",
+        weaker("leave acquiringAndReleasing", "waiting acquiring", "without fence-after-unlocking", "look relaxed")),
+    Test(
+        "leave-try",
+        "A traversal that has left fences, and goes where it finds the lock taken, by the flag or by the mutex; who "
+        "unlocks then sees the count zero.",
+        "count=1 mutex=1 taken=1",
+        ["""
+            count -= 1 @leave
+            fence @fence-after-leaving
+            t = taken @is-taken
+            if t == 0:
+                c = mutex @try
+        """, """
+            taken = 0 @end-holding
+            mutex = 0 @unlock
+            fence @fence-after-unlocking
+            z = count @look
+        """],
+        "(0:t=1 or 0:c=1) and 1:z=1",
+        weaker(
+            "fence-after-leaving acquiringAndReleasing", "without fence-after-leaving",
+            "fence-after-unlocking acquiringAndReleasing", "without fence-after-unlocking",
+            "leave acquiringAndReleasing", "leave relaxed", "look relaxed")),
+    Test(
+        "hand-on",
+        "The traversal goes, since the first or the second holds the lock; the first goes, since the second holds it: "
+        "the last of them sees the count zero.",
+        "count=1 mutex=1 taken=1",
+        ["""
+            count -= 1 @leave
+            fence @fence-after-leaving
+            t = taken @is-taken
+        """, """
+            taken = 0 @end-holding
+            mutex = 0 @unlock
+            fence @fence-after-unlocking
+            z = count @look
+            if z == 0:
+                t = taken @is-taken
+        """, """
+            m = mutex @lock
+            if m == 0:
+                mutex = 1 @lock
+                taken = 2 @begin-holding
+                taken = 0 @end-holding
+                mutex = 2 @unlock
+                fence @fence-after-unlocking
+                y = count @look
+        """],
+        "not 0:t=0 and (1:z=1 or 1:t=2) and (2:m=1 or 2:y=1)",
+        weaker(
+            "without fence-after-leaving", "without fence-after-unlocking", "leave acquiringAndReleasing",
+            "look relaxed")),
+    # "What publishes what"
+    Test(
+        "publish",
+        "`append` writes the callee, then the id; a traversal that sees the id reads the callee.",
+        "",
+        ["callee = 1\nword = 1 @publish", """
+            w = word @state
+            if w == 1:
+                v = callee
+        """],
+        "1:v=0",
+        {"fault:slot-published-relaxed": ["publish relaxed"], "fault:slot-read-relaxed": ["state relaxed"]}),
+    Test(
+        "fresh-block",
+        "Slots are taken over into a fresh block, then the head is stored; a traversal loads the head and walks them.",
+        "head=1",
+        ["""
+            callee = 1
+            word = 1 @copy
+            head = 2 @unlink
+        """, """
+            h = head @head
+            if h == 2:
+                w = word @state
+                v = callee
+        """],
+        "1:w=0 or 1:v=0",
+        weaker("unlink relaxed", "unlink releasing", "head relaxed", "head acquiring", "state relaxed")),
+    Test(
+        "found-in-fresh-block",
+        "The same for who looks for one observer, with a second load of the head, which may be younger than the "
+        "first.",
+        "head=1",
+        ["""
+            callee = 1
+            word = 1 @copy
+            head = 2 @unlink
+        """, """
+            h = head @head
+            g = head @block
+            if g == 2:
+                w = word @state
+                v = callee
+        """],
+        "1:w=0 or 1:v=0 or (1:h=2 and 1:g=1)",
+        weaker("unlink relaxed", "block relaxed")),
+    Test(
+        "seen-then-notified",
+        "`append` raises `lastID`, then publishes the slot; who sees it living (`isEmpty`, `count`) and notifies "
+        "then, loads at least its id. Weakened, the notification would be lost.",
+        "",
+        ["""
+            last = 1 @raise-last-id
+            word = 1 @publish
+        """, """
+            w = word @state
+            if w == 1:
+                l = last @last-id
+        """],
+        "1:l=0",
+        {
+            **weaker("publish relaxed", "state relaxed"),
+            "raised-after-publishing": [("last = 1 @raise-last-id", ""), (
+                "word = 1 @publish", "word = 1 @publish\nlast = 1 @raise-last-id")],
+        },
+        also=["last-id-first"]),
+    Test(
+        "seen-then-notified-all-gone",
+        "The same where the last observer is removed before, and its removal clears `lastID`.",
+        "last=7 mutex=1",
+        ["""
+            last = 0 @clear-last-id
+            mutex = 0 @unlock
+        """, """
+            m = mutex @lock
+            if m == 0:
+                last = 9 @raise-last-id
+                word = 9 @publish
+        """, """
+            w = word @state
+            if w == 9:
+                l = last @last-id
+        """],
+        "2:w=9 and (2:l=0 or 2:l=7)",
+        weaker("publish relaxed", "state relaxed")),
+    Test(
+        "seen-then-notified-moved",
+        "The same where another thread takes the slot over into a fresh block, and it is seen there.",
+        "mutex=1 head=1",
+        ["""
+            last = 1 @raise-last-id
+            word = 1 @publish
+            mutex = 0 @unlock
+        """, """
+            m = mutex @lock
+            if m == 0:
+                moved = 1 @copy
+                head = 2 @unlink
+        """, """
+            h = head @head
+            if h == 2:
+                w = moved @state
+                l = last @last-id
+        """],
+        "2:w=0 or 2:l=0",
+        weaker("unlink relaxed", "head relaxed", "state relaxed")),
+    Test(
+        "told-then-notified",
+        "The same where one who added an observer tells another thread, which notifies: if the telling orders "
+        "nothing, neither does the library.",
+        "",
+        ["""
+            last = 1 @raise-last-id
+            word = 1 @publish
+            told = 1 @unlock
+        """, """
+            t = told @lock
+            if t == 1:
+                l = last @last-id
+                w = word @state
+        """],
+        "1:l=0 or 1:w=0",
+        weaker("lock relaxed, unlock relaxed")),
+]
+
+
+def lazily(name, what, load, make):
+    """What the first to need it makes: two threads at once, and a third that finds it."""
+    loser = """
+        {mine} = 1
+        o = lazy ? 0 -> {number} @{make}
+        if o == {other}:
+            v = {theirs}
+    """
+    return Test(
+        name, what, "",
+        [
+            loser.format(mine="one", number=1, other=2, theirs="two", make=make),
+            loser.format(mine="two", number=2, other=1, theirs="one", make=make),
+            f"""
+                r = lazy @{load}
+                if r == 1:
+                    v = one
+                if r == 2:
+                    v = two
+            """,
+        ],
+        "0:v=0 or 1:v=0 or 2:v=0",
+        weaker(f"{make} acquiring", f"{make} releasing", f"{load} relaxed"))
+
+
+TESTS += [
+    lazily(
+        "lazy-registry",
+        "Two threads make the registry, one of the two is kept, and a third loads it: all see it made.",
+        "registry", "make-registry"),
+    lazily("lazy-mailbox", "The same for a mailbox.", "mailbox", "make-mailbox"),
+    Test(
+        "lazy-mailbox-in-place",
+        "The same where a call in place looks for one.",
+        "",
+        ["made = 1\no = lazy ? 0 -> 1 @make-mailbox", """
+            r = lazy @mailbox-in-place
+            if r == 1:
+                v = made
+        """],
+        "1:v=0",
+        weaker("make-mailbox acquiring", "mailbox-in-place relaxed")),
+    Test(
+        "event-table",
+        "A writer stores the set, then the key; it fills a larger table, then publishes that. Readers see a set "
+        "behind each key, and a filled table.",
+        "",
+        ["""
+            set = 1
+            key = 1 @enter-key
+            moved = 1
+            table = 1 @replace-table
+        """, """
+            t = table @table
+            if t == 1:
+                v = moved
+            k = key @key
+            if k == 1:
+                w = set
+        """],
+        "1:v=0 or 1:w=0",
+        weaker("enter-key relaxed", "replace-table relaxed", "table relaxed", "key relaxed")),
+    Test(
+        "class-link",
+        "A link is made with what follows it, then stored in the one before; a walk that loads it reads it.",
+        "",
+        ["link = 1\nnext = 1 @insert-link", """
+            n = next @link
+            if n == 1:
+                v = link
+        """],
+        "1:v=0",
+        weaker("insert-link relaxed", "link relaxed")),
+]
