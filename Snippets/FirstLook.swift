@@ -1,4 +1,4 @@
-// The README's first example.
+// The first example of the documentation, and forms of its article "All forms".
 
 import ObserverSet
 
@@ -21,7 +21,7 @@ let view = PlaylistView(playlist)
 playlist.itemAdded.notify((name: "So What", index: 0))
 playlist.cleared.notify()
 
-// The table of the README, row by row.
+// Forms of the article "All forms".
 
 final class Logger: Sendable {
     func log(_ text: String) { print("log: \(text)") }

@@ -11,6 +11,9 @@ import ObserverSet
 
     /// Anything that makes a saved copy out of date.
     var changed: ObserverGroup { ObserverGroup(titleChanged, ingredientAdded, stepsReordered) }
+
+    /// Every word that is new in it.
+    var worded: some NotificationSource<String> { titleChanged.merge(with: ingredientAdded.map(\.name)) }
 }
 
 /// Belongs to another actor: what it has been told is saved there, in order, while the cook goes on.
@@ -31,6 +34,9 @@ await store.observe(recipe.changed)
 // One call in all, whichever notification comes first.
 recipe.changed.addOnce { print("the recipe is edited") }
 
+// What the members tell is passed on where it is the same.
+recipe.worded.filter { $0.count > 8 }.add { word in print("new: \(word)") }
+
 // One token ends all three registrations.
 let marker = recipe.changed.add { print("unsaved changes") }
 
@@ -39,6 +45,5 @@ recipe.ingredientAdded.notify((name: "tomatoes", grams: 800))
 marker.remove()
 recipe.stepsReordered.notify(2, 1)
 
-// The three sets share the store's mailbox: to wait for one is to wait for what all have told it.
-await recipe.titleChanged.settled()
+await recipe.changed.settled()
 await store.save()

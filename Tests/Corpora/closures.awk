@@ -134,9 +134,11 @@ function isRareTurn(b, style) {
     return (b + s + form + style) % bodies == 0 && (s + form + style + place) % 3 == 0
 }
 
-# One closure: what is called, up to the brace; what stands before the body; the body; what stands after the brace.
+# One closure: what is called, up to the brace; what stands before the body; the body; what stands after the brace. Every other
+# one that may await does.
 function closure(call, head, text, tail,   lines, count, i) {
     closures++
+    if (call ~ /addAsync/ && closures % 2) text = "await Task.yield();" text
     print "        " call " {" (head == "" ? "" : " " head " in") >file
     count = split(text, lines, ";")
     for (i = 1; i <= count; i++) print "            " lines[i] >file
@@ -247,6 +249,11 @@ function inPlace(type, number,   call, isLocal, heard, owner) {
         form += 2
     }
     if (!isLocal) {
+        withoutOwner(call ".addAsync", "self")
+        observer(call ".addAsync", methodOf[kind])
+        withOwner(call ".addAsync(", "self", type == "History" ? "isolated History" : type)
+        withOwner(call ".addAsync(", "history", "isolated History")
+        withoutOwner(call ".addAsync(buffering: .newest(1))", "log")
         owner = type == "Log" ? "self" : "log"
         withoutOwner(call ".addNonisolated", owner)
         withoutOwner(call ".add(on: queue)", owner)

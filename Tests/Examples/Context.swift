@@ -31,6 +31,11 @@ protocol DownloadDelegate: AnyObject {
     func downloadWillWrite(to file: URL) throws
 }
 
+final class Sensor: Sendable {
+    func start() {}
+    func stop() {}
+}
+
 final class Download {
     let progressed = ObserverSet<Double>()
     let delegates = MulticastDelegate<any DownloadDelegate>()
@@ -92,6 +97,7 @@ final class Log: Sendable {
 
 actor History {
     var names: [String] = []
+    func append(_ name: String) { names.append(name) }
 }
 
 final class ProgressBar: DownloadDelegate {

@@ -40,7 +40,7 @@ enum EventRows {
                 plan in
                 (publishing(publisher(), plan) { Unobserved(value: $0) }, NotifyRows.notifying(set(), plan))
             },
-            .comparing("publish, 1 observer of all events", to: "notify of a set, 1 observer", reach: .time(atMost: 16))
+            .comparing("publish, 1 observer of all events", to: "notify of a set, 1 observer", reach: .time(atMost: 4))
             {
                 plan in
                 let publisher = EventPublisher()
@@ -50,7 +50,7 @@ enum EventRows {
             },
             .comparing(
                 "publish an object, 1 observer of its superclass", to: "notify of a set, 1 observer",
-                reach: .time(atMost: 32)
+                reach: .time(atMost: 24)
             ) { plan in
                 let publisher = EventPublisher()
                 let counter = Counter()

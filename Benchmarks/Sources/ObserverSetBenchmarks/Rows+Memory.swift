@@ -28,6 +28,7 @@ extension MemoryRows {
             allocating("on the observers' actor") { count in
                 MainActor.assumeIsolated { allocatedOnMain(by: NotifyRows.mainActorSet(count)) }
             },
+            allocating("delegates") { allocated(byDelegates: owners($0)) },
         ]
     }
 
@@ -57,6 +58,15 @@ extension MemoryRows {
         set.notify(0)
         return Heap.change {
             for value in 0..<notifications { set.notify(value) }
+        }.allocations
+    }
+
+    private static func allocated(byDelegates delegates: [Owner]) -> Int {
+        let multicast = MulticastDelegate<Owner>()
+        for delegate in delegates { multicast.add(delegate) }
+        multicast.notify { $0.value &+= 1 }
+        return Heap.change {
+            for value in 0..<notifications { multicast.notify { $0.value &+= value } }
         }.allocations
     }
 
@@ -138,8 +148,36 @@ extension MemoryRows {
                 send(10)
                 return Double(Heap.change { send(1_000_000) }.bytes)
             },
+            .figure(
+                "bytes left by 1000000 values for an observer that awaits",
+                reach: .figure(atMost: 65_536, unit: "bytes")
+            ) { _ in
+                Heap.checkThatItCounts()
+                let set = ObserverSet<Int>()
+                let mayGoOn = DispatchSemaphore(value: 0)
+                let isLast = DispatchSemaphore(value: 0)
+                set.addAsync { value in
+                    // The first holds up all others.
+                    if value == 1 { hold(until: mayGoOn) }
+                    if value == 0 { isLast.signal() }
+                }
+                let send: (Int) -> Void = { count in
+                    set.notify(1)
+                    for value in (0..<count).reversed() where value != 1 { set.notify(value) }
+                    mayGoOn.signal()
+                    isLast.wait()
+                    // What the burst took has been released before this is delivered.
+                    set.notify(0)
+                    isLast.wait()
+                }
+                send(10)
+                return Double(Heap.change { send(1_000_000) }.bytes)
+            },
         ]
     }
+
+    /// Blocks, which a function that may suspend must not do itself.
+    private static func hold(until semaphore: DispatchSemaphore) { semaphore.wait() }
 
     private static func perObserver(_ make: () -> ObserverSet<Int>) -> Double {
         Heap.checkThatItCounts()

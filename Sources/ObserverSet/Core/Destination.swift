@@ -1,5 +1,3 @@
-import Dispatch
-
 /// What an observer is isolated to: an actor or a queue.
 @usableFromInline
 final class Destination: Sendable {
@@ -7,7 +5,7 @@ final class Destination: Sendable {
         case actor(any Actor)
         /// An actor that is held weakly, or the set would keep it alive: the observer's owner, or the one that added it.
         case weakActor(@Sendable () -> (any Actor)?)
-        case queue(DispatchQueue)
+        case queue(async: @Sendable (@escaping @Sendable () -> Void) -> Void, label: @Sendable () -> String)
     }
 
     private let kind: Kind
@@ -24,8 +22,12 @@ final class Destination: Sendable {
         identity = UInt(bitPattern: ObjectIdentifier(object))
     }
 
-    convenience init(_ queue: DispatchQueue) {
-        self.init(.queue(queue), queue)
+    /// A queue of Dispatch's, which is not known here: not every system has it.
+    convenience init(
+        queue: AnyObject, async: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void,
+        label: @escaping @Sendable () -> String
+    ) {
+        self.init(.queue(async: async, label: label), queue)
     }
 
     /// Where a function of that isolation runs if it was added on `home`; nil if on the notifying thread.
@@ -51,8 +53,8 @@ final class Destination: Sendable {
     /// values of whoever asks for it, as a task made by hand would; values that come meanwhile are delivered under them.
     func schedule(_ mailbox: Mailbox, again: Bool = false) {
         switch kind {
-        case .queue(let queue):
-            queue.async { mailbox.drain() }
+        case .queue(let async, _):
+            async { mailbox.drain() }
         case .actor(let actor) where actor !== MainActor.shared:
             Task { await drain(mailbox, on: actor) }
         case .actor:
@@ -85,7 +87,7 @@ extension Destination {
         switch kind {
         case .actor(let actor): "\(type(of: actor))"
         case .weakActor(let load): load().map { "\(type(of: $0))" } ?? "an actor that is gone"
-        case .queue(let queue): "queue \(queue.label)"
+        case .queue(_, let label): "queue \(label())"
         }
     }
 }

@@ -12,13 +12,27 @@ class AnyEntry: @unchecked Sendable {
     /// Where the observer runs, for descriptions; nil if on the notifying thread.
     var placeDescription: String? { nil }
     /// Where values wait that were notified from elsewhere; nil if there never were any.
-    var mailbox: Mailbox? { nil }
+    var mailbox: AnyMailbox? { nil }
+    /// How many values were dropped for want of room.
+    var droppedCount: Int { 0 }
     /// Whether it is an `IsolatedClosure`.
     var isIsolatedClosure: Bool { false }
+    /// Where its object is or was, if it is a `WeakEntry`.
+    var address: ObjectIdentifier? { nil }
+    /// Whether it is that object's.
+    ///
+    /// Never under the lock.
+    func isOf(_ object: AnyObject) -> Bool { false }
     /// Calls the observer, where it runs, with a value that has waited in its mailbox.
     func deliverEnqueued(_ value: any Sendable) { fatalError("nothing is enqueued for it") }
     /// The registration has been removed: what is still enqueued is to be dropped.
+    ///
+    /// Under the lock.
     func end() {}
+    /// Whether the observer is one that awaits, and `cancel()` has to follow when the lock is free.
+    var isAwaited: Bool { false }
+    /// Drops what is enqueued, and cancels the call that is under way.
+    func cancel() {}
     /// The entry for a registration of its own: this one, or another of the same type with the same mailbox.
     func claimed() -> AnyEntry { self }
 
@@ -29,6 +43,13 @@ class AnyEntry: @unchecked Sendable {
         CallOut.assertNoLockIsHeld()
         return ownerType == nil || owner != nil
     }
+
+    /// Whether that can change.
+    var mayDie: Bool { ownerType != nil }
+    /// Whether it is to be removed by who looks for such.
+    ///
+    /// Never under the lock.
+    var isDead: Bool { !isAlive }
 }
 
 /// The part that knows the parameters.

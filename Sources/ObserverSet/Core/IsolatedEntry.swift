@@ -9,24 +9,13 @@ import Synchronization
     private let identity: UInt
     /// Retained; made when the first value has to wait, or when the observer is registered once more.
     private let lazyMailbox: Atomic<Unmanaged<Mailbox>?>
-    private let status: Atomic<Status>
-
-    /// What has become of the observer.
-    ///
-    /// Relaxed throughout: a removal in the observer's own isolation is ordered before any later delivery by that isolation,
-    /// and no other removal promises more than "soon".
-    private enum Status: UInt8, AtomicRepresentable {
-        case unregistered, registered
-        /// Noticed where the observer runs: a notifier does not load an owner from elsewhere, lest the owner die there.
-        case ownerIsDead
-        case removed
-    }
+    private let status: RegistrationStatus
 
     init(_ destination: Destination) {
         self.destination = destination
         identity = destination.identity
         unsafe lazyMailbox = unsafe Atomic(nil)
-        status = Atomic(.unregistered)
+        status = RegistrationStatus()
     }
 
     /// For a further registration of the same observer, which has the same mailbox.
@@ -34,7 +23,7 @@ import Synchronization
         destination = other.destination
         identity = other.identity
         unsafe lazyMailbox = unsafe Atomic(.passRetained(other.madeMailbox()))
-        status = Atomic(.registered)
+        status = RegistrationStatus(isClaimed: true)
     }
 
     deinit {
@@ -42,9 +31,7 @@ import Synchronization
     }
 
     /// Whether it becomes the place of a registration by this call.
-    func claim() -> Bool {
-        status.compareExchange(expected: .unregistered, desired: .registered, ordering: .relaxed).exchanged
-    }
+    func claim() -> Bool { status.claim() }
 
     /// Whether the notifier is there, and a call in place would overtake nothing.
     @inline(__always)
@@ -56,22 +43,18 @@ import Synchronization
 
     /// Puts a value into the mailbox; false if the owner is dead.
     func enqueue(_ value: any Sendable, for observer: AnyEntry, from here: UInt) -> Bool {
-        switch status.load(ordering: .relaxed) {
-        case .ownerIsDead: return false
-        case .removed: return true
-        case .unregistered, .registered: break
-        }
+        guard status.isOpen else { return status.isRemoved }
         // Where the notifier is there already, all in place: earlier values first, then this one.
         madeMailbox().post(value, to: observer, drainingInPlace: here == identity)
         return true
     }
 
     /// Whether what has waited may be delivered.
-    var isActive: Bool { status.load(ordering: .relaxed) == .registered }
+    var isActive: Bool { status.isActive }
 
-    func noteDeadOwner() { status.store(.ownerIsDead, ordering: .relaxed) }
+    func noteDeadOwner() { status.noteDeadOwner() }
 
-    func end() { status.store(.removed, ordering: .relaxed) }
+    func end() { status.end() }
 
     var mailbox: Mailbox? {
         // Acquiring: it must be seen initialised.
@@ -116,7 +99,7 @@ class IsolatedEntry<Parameters: Sendable>: Entry<Parameters>, @unchecked Sendabl
         if place.isActive, !call(value as! Parameters) { place.noteDeadOwner() }
     }
 
-    override final var mailbox: Mailbox? { place.mailbox }
+    override final var mailbox: AnyMailbox? { place.mailbox }
     override final var placeDescription: String? { place.description }
     override final func end() { place.end() }
 }

@@ -1,10 +1,19 @@
 import Synchronization
 
+/// Where values wait for an observer.
+class AnyMailbox: @unchecked Sendable {
+    /// Waits until what has been enqueued so far has been delivered or dropped.
+    func settled() async { fatalError("abstract") }
+
+    /// Whether there is something to wait for after its observer has been removed; then the keeper will be told of the end.
+    func isBusy(telling keeper: any MailboxKeeper) -> Bool { false }
+}
+
 /// What has been notified to one observer and not yet delivered: first in, first out, one delivery at a time.
 ///
 /// Only the observer's own actor or queue takes from it (or, if the owner that was the actor is dead, whoever finds
 /// that). Idle, it holds nothing of the user's but where it is drained.
-final class Mailbox: Sendable {
+final class Mailbox: AnyMailbox, @unchecked Sendable {
     private struct State: Sendable {
         /// What a drain left when its turn was over, last first; then what came after it, first first.
         var rest: [Job] = []
@@ -58,7 +67,7 @@ final class Mailbox: Sendable {
     /// Whether it is not idle; then whoever keeps it until it is will be told.
     ///
     /// Called when the observer's registration can post no more.
-    func isBusy(telling keeper: any MailboxKeeper) -> Bool {
+    override func isBusy(telling keeper: any MailboxKeeper) -> Bool {
         guard !isIdle else { return false }
         return state.withLock { state in
             guard state.phase != .idle else { return false }
@@ -88,7 +97,7 @@ final class Mailbox: Sendable {
     }
 
     /// Returns when everything that was posted before the call has been delivered or dropped.
-    func settled() async {
+    override func settled() async {
         await withCheckedContinuation { continuation in
             // A job of its own, behind what is there: it is resumed where that is delivered, and under no lock.
             let isWaiting = state.withLock { state in

@@ -21,6 +21,9 @@ extension NotificationSource {
     /// let token = playlist.cleared.add { print("cleared") }
     /// ```
     ///
+    /// For an observer that has something to await there is ``addAsync(buffering:_:isolation:fileID:line:)``. A `Task { }` in the
+    /// closure would lose the order: the tasks of two notifications overlap, and either may be first.
+    ///
     /// May be called on any thread. An observer added during a notification is first called by the next one (promise
     /// 3).
     ///
@@ -153,7 +156,8 @@ extension NotificationSource {
     /// }
     /// ```
     ///
-    /// The actor is held weakly; while values are on their way to it, the job that delivers them holds it.
+    /// The actor is held weakly; while values are on their way to it, the job that delivers them holds it. For an observer
+    /// that has something to await there is ``addAsync(buffering:_:isolation:fileID:line:)``, with the same forms.
     ///
     /// - Parameters:
     ///   - owner: The actor on which the observer runs.

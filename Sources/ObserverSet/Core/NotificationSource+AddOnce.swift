@@ -1,5 +1,3 @@
-import Synchronization
-
 extension NotificationSource {
     /// Adds an observer that is called at most once, whatever the threads do, and then removed.
     ///
@@ -24,9 +22,9 @@ extension NotificationSource {
         isolation: isolated (any Actor)? = #isolation, fileID: StaticString = #fileID, line: UInt = #line
     ) -> ObserverToken {
         let call = Isolation.removed(from: observer)
-        return registerOnce { once in
+        return registerOnce { registration in
             Observer(
-                { if once.fire() { call($0) } }, at: .of(observer.isolation, addedOn: isolation),
+                { if registration.end() { call($0) } }, at: .of(observer.isolation, addedOn: isolation),
                 site: Site(fileID: fileID, line: line))
         }
     }
@@ -50,9 +48,9 @@ extension NotificationSource {
         isolation: isolated (any Actor)? = #isolation, fileID: StaticString = #fileID, line: UInt = #line
     ) -> ObserverToken {
         let call = Isolation.removed(from: observer)
-        return registerOnce { once in
+        return registerOnce { registration in
             Observer(
-                owner, { if once.fire() { call($0, $1) } },
+                owner, { if registration.end() { call($0, $1) } },
                 at: .of(observer.isolation, addedOn: isolation, owner: owner), site: Site(fileID: fileID, line: line))
         }
     }
@@ -75,9 +73,9 @@ extension NotificationSource {
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> ObserverToken {
         let call = Isolation.removed(from: observer)
-        return registerOnce { once in
+        return registerOnce { registration in
             Observer(
-                owner, { if once.fire() { call($0, $1) } }, at: .of(owner, owner: owner),
+                owner, { if registration.end() { call($0, $1) } }, at: .of(owner, owner: owner),
                 site: Site(fileID: fileID, line: line))
         }
     }
@@ -103,9 +101,9 @@ extension NotificationSource {
         of owner: Owner,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> ObserverToken {
-        registerOnce { once in
+        registerOnce { registration in
             Observer(
-                owner, { if once.fire() { Isolation.removed(from: method($0))($1) } },
+                owner, { if registration.end() { Isolation.removed(from: method($0))($1) } },
                 at: .of(method(owner).isolation, owner: owner), site: Site(fileID: fileID, line: line))
         }
     }
@@ -129,89 +127,16 @@ extension NotificationSource {
         of owner: Owner,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> ObserverToken where Parameters == (repeat each P) {
-        registerOnce { once in
+        registerOnce { registration in
             Observer(
-                owner, { if once.fire() { Isolation.removed(fromMethod: method($0))(repeat each $1) } },
+                owner, { if registration.end() { Isolation.removed(fromMethod: method($0))(repeat each $1) } },
                 at: .of(method(owner).isolation, owner: owner), site: Site(fileID: fileID, line: line))
         }
     }
 
-    /// Registers an observer whose every call asks `Once` for leave.
-    func registerOnce(_ observer: (Once) -> Observer<Parameters>) -> ObserverToken {
-        let once = Once()
-        return once.arm(with: register(observer(once)))
-    }
-}
-
-/// Lets one of all calls through, and ends the registration with it.
-///
-/// It stands between the token that is handed out and the registration's own, so that one state decides between a call
-/// and `remove()`; and so that a value that was enqueued is delivered even if the set has died meanwhile.
-final class Once: TokenIssuer, @unchecked Sendable {
-    private enum State: Sendable {
-        /// `register` has not returned yet.
-        case registering
-        case armed(ObserverToken)
-        /// Called, or removed.
-        case over
-    }
-
-    // The token keeps the registry, which keeps the observer, which keeps this: until it is over, or the set dies.
-    private let state = Lock(State.registering)
-
-    /// Stores the registration's token, and returns the one to hand out; ends the registration if it has been called
-    /// already.
-    func arm(with token: ObserverToken) -> ObserverToken {
-        let isArmed = state.withLock { state in
-            guard case .registering = state else { return false }
-            state = .armed(token)
-            return true
-        }
-        if !isArmed { token.remove() }
-        return ObserverToken(issuer: self, id: token.id)
-    }
-
-    /// Returns true for the one caller that is to make the call.
-    func fire() -> Bool {
-        switch finish() {
-        case .registering:
-            return true
-        case .armed(let token):
-            token.remove()
-            return true
-        case .over:
-            return false
-        }
-    }
-
-    override func remove(_ id: UInt64) -> Bool {
-        guard case .armed(let token) = finish() else { return false }
-        return token.remove()
-    }
-
-    override func isActive(_ id: UInt64) -> Bool {
-        armedToken?.isActive ?? false
-    }
-
-    override func describe(_ id: UInt64) -> String? {
-        armedToken.flatMap { token in token.issuer.describe(token.id) }
-    }
-
-    override func isOrStands(for issuer: TokenIssuer) -> Bool {
-        self === issuer || armedToken?.issuer.isOrStands(for: issuer) ?? false
-    }
-
-    private var armedToken: ObserverToken? {
-        state.withLock { state in
-            if case .armed(let token) = state { token } else { nil }
-        }
-    }
-
-    private func finish() -> State {
-        state.withLock { state in
-            let before = state
-            state = .over
-            return before
-        }
+    /// Registers an observer of whose calls only the one that ends the registration goes through.
+    func registerOnce(_ observer: (EndingRegistration) -> Observer<Parameters>) -> ObserverToken {
+        let registration = EndingRegistration()
+        return registration.begin(register(observer(registration)))
     }
 }

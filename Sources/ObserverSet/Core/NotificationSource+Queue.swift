@@ -1,3 +1,4 @@
+#if canImport(Dispatch)
 public import Dispatch
 
 extension NotificationSource {
@@ -74,3 +75,10 @@ extension NotificationSource where Parameters == Void {
         add(on: queue, owner, { owner, _ in observer(owner) }, fileID: fileID, line: line)
     }
 }
+
+extension Destination {
+    fileprivate convenience init(_ queue: DispatchQueue) {
+        self.init(queue: queue, async: { queue.async(execute: $0) }, label: { queue.label })
+    }
+}
+#endif

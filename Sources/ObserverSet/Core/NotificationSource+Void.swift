@@ -75,9 +75,9 @@ extension NotificationSource where Parameters == Void {
         isolation: isolated (any Actor)? = #isolation, fileID: StaticString = #fileID, line: UInt = #line
     ) -> ObserverToken {
         let call = Isolation.removed(from: observer)
-        return registerOnce { once in
+        return registerOnce { registration in
             Observer(
-                owner, { owner, _ in if once.fire() { call(owner) } },
+                owner, { owner, _ in if registration.end() { call(owner) } },
                 at: .of(observer.isolation, addedOn: isolation, owner: owner), site: Site(fileID: fileID, line: line))
         }
     }

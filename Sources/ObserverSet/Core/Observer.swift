@@ -41,8 +41,13 @@ public struct Observer<Parameters: Sendable>: Sendable {
     ///     func register(_ observer: Observer<Int>) -> ObserverToken {
     ///         lines.register(observer.adapted { line in line.count })
     ///     }
+    ///
+    ///     func settled() async { await lines.settled() }
     /// }
     /// ```
+    ///
+    /// ``NotificationSource/map(_:)``, ``NotificationSource/compactMap(_:)`` and ``NotificationSource/filter(_:)`` make such
+    /// sources.
     ///
     /// - Parameter transform: Called on the notifying thread, before any hop. Returns what the observer is to be told,
     ///   or nil if it is not to be called.
@@ -127,9 +132,13 @@ private final class AdaptedEntry<Input: Sendable, Parameters: Sendable>: Entry<I
     override var owner: AnyObject? { base.entry?.owner }
     override var ownerType: Any.Type? { base.entry?.ownerType }
     override var placeDescription: String? { base.entry?.placeDescription }
-    override var mailbox: Mailbox? { base.entry?.mailbox }
+    override var mailbox: AnyMailbox? { base.entry?.mailbox }
+    override var droppedCount: Int { base.entry?.droppedCount ?? 0 }
 
     override func claimed() -> AnyEntry { AdaptedEntry(base: base.claimed(), transform: transform) }
+
+    override var isAwaited: Bool { base.entry?.isAwaited ?? false }
+    override func cancel() { base.entry?.cancel() }
 
     override func end() {
         isActive.store(false, ordering: .relaxed)

@@ -25,7 +25,8 @@ import Synchronization
 ///
 /// An observer runs where it belongs: the type system says to which actor that is. Where the notifier is already there,
 /// and for observers that belong to no actor, the call is synchronous; otherwise it is made on the actor, in the order
-/// of the notifications.
+/// of the notifications. An observer that awaits, added with `addAsync`, is never called in place: its calls are made one
+/// at a time, in the order of the notifications, each when the one before has returned.
 ///
 /// The idea is that of Mike Ash's article "Let's Build Swift Notifications".
 ///
@@ -63,11 +64,16 @@ import Synchronization
 /// - That nonisolated code runs on the main actor is noticed where `Task.immediate` is available, and the mailbox is
 ///   idle. That it runs on another actor is not noticed: the call is then made asynchronously, in order.
 /// - After the last observer, a notification may take the lock for a moment if it is free, to release what was removed
-///   meanwhile or to remove the entries of owners it found dead; and the first time two threads are seen to notify a
-///   set at once, it allocates more counts (promise 11).
+///   meanwhile or to remove the entries of owners it found dead; and the first time two threads are seen to meet
+///   at a set, it allocates more counts (promise 11).
 /// - A *method* as the observer is applied to its owner anew for each call, for which Swift allocates; a closure that calls
 ///   the method does not (promise 11).
 /// - An observer is an ordinary call: deep recursion ends where the stack does.
+/// - For an *observer that awaits*, "called" means enqueued in promises 2, 3, 6 and 11. Its owner is held across the
+///   suspensions of its call (promise 5). Its ``Buffering`` may lose values; those that are delivered are in order
+///   (promise 7). Removal cancels the call that is under way and does not wait for its end; until then the call keeps the
+///   closure and its captures (promise 8). A call on which another thread has already decided may begin after the
+///   removal, and is then cancelled from the start (promise 4).
 @safe public final class ObserverSet<Parameters: Sendable>: Sendable {
     /// The registry, retained; made when the first observer is added, since most sets of a model are never observed.
     private let lazyRegistry = unsafe Atomic<Unmanaged<Registry>?>(nil)
@@ -76,6 +82,33 @@ import Synchronization
     ///
     /// It is one small object; the rest is allocated when the first observer is added.
     public init() {}
+
+    /// Makes a set that says whether it is observed: to start what produces its notifications, and to stop it.
+    ///
+    /// ```swift
+    /// final class Thermometer: Sendable {
+    ///     private let sensor = Sensor()
+    ///     let measured: ObserverSet<Double>
+    ///
+    ///     init() {
+    ///         measured = ObserverSet { [sensor] isObserved in isObserved ? sensor.start() : sensor.stop() }
+    ///     }
+    /// }
+    /// ```
+    ///
+    /// The function is called with true when the set gets its first observer, and with false when it has none any more,
+    /// its death included. Its calls never overlap, and the last one says what is true; a change that is taken back while
+    /// a call is under way may go untold. Where nobody else changes the set meanwhile it has been called before `add` or
+    /// `remove` returns. The death of an owner counts when it is noticed, which is by the next notification at the latest.
+    ///
+    /// It runs on the thread that made the change, under no lock: it may add, remove and notify. What it captures lives as
+    /// long as the set; do not capture the set's own model strongly.
+    ///
+    /// - Parameter whenObserved: Called with whether the set has an observer, whenever that has changed.
+    public convenience init(whenObserved: @escaping @Sendable (Bool) -> Void) {
+        self.init()
+        _ = madeRegistry(Demand(whenObserved))
+    }
 
     deinit {
         // No notification is under way: whoever notifies holds the set. What is enqueued is still delivered.
@@ -92,9 +125,9 @@ import Synchronization
 
     var registry: Registry? { unsafe unmanagedRegistry?.takeUnretainedValue() }
 
-    private func madeRegistry() -> Registry {
+    private func madeRegistry(_ demand: Demand? = nil) -> Registry {
         if let registry { return registry }
-        let fresh = unsafe Unmanaged.passRetained(Registry())
+        let fresh = unsafe Unmanaged.passRetained(Registry(telling: demand))
         // Releasing, for those who will load it; acquiring, in case another thread has made one.
         let (isOurs, theirs) = unsafe lazyRegistry.compareExchange(
             expected: nil, desired: fresh, ordering: .acquiringAndReleasing)
@@ -117,6 +150,16 @@ extension ObserverSet {
     ///   - isolation: The caller's own, filled in by the compiler.
     /// - Complexity: O(*n*). No lock and no allocation, but for values that have to be enqueued.
     public func notify(_ parameters: Parameters, isolation: isolated (any Actor)? = #isolation) {
+        notify(parameters, upTo: .max, isolation: isolation)
+    }
+
+    /// Tells the observers whose ids are not above a limit.
+    ///
+    /// For what several sets are told as one notification, which no observer hears that was added since it began: see
+    /// `ObserverToken.lastID`. Transparent, since in a debug build the frame of a function that is merely inlined would
+    /// stand on the stack for each nested notification (promise 6).
+    @_transparent
+    package func notify(_ parameters: Parameters, upTo limit: UInt64, isolation: isolated (any Actor)?) {
         // The registry is not retained: the set holds it, and is held until this has returned.
         defer { extendLifetime(self) }
         guard let registry = unsafe unmanagedRegistry else { return }
@@ -125,10 +168,11 @@ extension ObserverSet {
         let here = Isolation.identity(of: isolation)
         var metDeadOwner = false
         do {
-            var traversal = unsafe Traversal(registry, upTo: last)
-            while let slot = unsafe traversal.next() {
+            var traversal = unsafe Traversal(registry, upTo: min(last, limit))
+            var isPlain = false
+            while let slot = unsafe traversal.next(&isPlain) {
                 CallOut.assertNoLockIsHeld()
-                if _fastPath(traversal.isPlain) {
+                if _fastPath(isPlain) {
                     unsafe BorrowedFunction.at(slot).pointee(parameters)
                 } else if unsafe !BorrowedEntry.at(slot).pointee.callClosure(parameters, from: here) {
                     if unsafe !BorrowedEntry.at(slot).pointee.deliver(parameters, from: here) { metDeadOwner = true }
@@ -165,8 +209,15 @@ extension ObserverSet {
     /// await playlist.cleared.settled()
     /// ```
     ///
-    /// Started from inside an observer, in a task, it waits for that call to return like for any other. It waits for
-    /// ever if a queue with an observer's values in it stays suspended.
+    /// The calls of observers that await (``NotificationSource/addAsync(buffering:_:isolation:fileID:line:)``) are waited for until
+    /// they have returned, unless the observer has been removed.
+    ///
+    /// Started from inside a synchronous observer, in a task, it waits for that call to return like for any other. In the
+    /// call of an observer that awaits, and in tasks which that starts with `Task { }`, it does not wait for that call nor
+    /// for what is behind it in the mailbox: the call would wait for itself.
+    ///
+    /// It waits for ever if a queue with an observer's values in it stays suspended, or if the call of an observer that
+    /// awaits never returns. Two observers that wait, each in its call, for the other's set, or for one that both observe, wait for ever.
     public func settled() async {
         for mailbox in registry?.mailboxes() ?? [] { await mailbox.settled() }
     }
@@ -196,8 +247,7 @@ extension ObserverSet: NotificationSource {
     /// - Complexity: Amortised O(1), plus at most O(log *n*) to find the entry.
     @discardableResult
     public func remove(_ token: ObserverToken) -> Bool {
-        guard let registry, token.issuer.isOrStands(for: registry) else { return false }
-        return token.remove()
+        registry?.remove(token) ?? false
     }
 
     /// Ends all registrations of an owner.
@@ -219,6 +269,12 @@ extension ObserverSet: NotificationSource {
     /// - Complexity: O(*n*).
     public func removeAll() {
         registry?.removeAll(dropping: true)
+    }
+
+    /// Whether no observer was ever added, or all have been removed; dead owners may still have theirs.
+    @inline(__always)
+    package var isVacant: Bool {
+        registry.map { $0.lastID.load(ordering: .relaxed) == 0 } ?? true
     }
 
     /// The number of observers whose owner, if they have one, is alive.

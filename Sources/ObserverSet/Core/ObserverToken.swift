@@ -15,7 +15,7 @@ public struct ObserverToken: Sendable {
     let issuer: TokenIssuer
     let id: UInt64
 
-    private static let lastID = Atomic<UInt64>(0)
+    private static let issued = Atomic<UInt64>(0)
 
     init(issuer: TokenIssuer, id: UInt64) {
         self.issuer = issuer
@@ -53,12 +53,35 @@ public struct ObserverToken: Sendable {
         issuer.isActive(id)
     }
 
+    /// How many values an observer that awaits has lost because its ``Buffering`` had no room for them.
+    ///
+    /// ```swift
+    /// let token = document.wordAdded.addAsync(buffering: .newest(100)) { word in await history.append(word) }
+    /// print("\(token.droppedCount) words were dropped")
+    /// ```
+    ///
+    /// It is 0 for all other observers, and when the registration has ended. The token of several registrations has their
+    /// sum. What a removal drops does not count. The descriptions of the set show it, too.
+    ///
+    /// - Complexity: O(log *n*).
+    public var droppedCount: Int {
+        issuer.droppedCount(id)
+    }
+
     /// An id that no token in this process had before.
     ///
     /// Rises from call to call.
     static func nextID() -> UInt64 {
         // Relaxed: only the number matters. Within a set it is drawn under the set's lock.
-        lastID.wrappingAdd(1, ordering: .relaxed).newValue
+        issued.wrappingAdd(1, ordering: .relaxed).newValue
+    }
+
+    /// The last id that was issued in this process.
+    ///
+    /// Relaxed: a registration that was made before, on this thread or as far as this thread can know, has no higher one; of
+    /// a registration that is made meanwhile either answer is right.
+    package static var lastID: UInt64 {
+        @inline(__always) get { issued.load(ordering: .relaxed) }
     }
 }
 
@@ -80,13 +103,18 @@ extension ObserverToken: CustomStringConvertible {
 /// What a token asks.
 ///
 /// A class of its own, so that tokens do not depend on the parameters' type.
-class TokenIssuer: @unchecked Sendable {
+///
+/// `package`, not internal, since a registry is one.
+package class TokenIssuer: @unchecked Sendable {
+    init() {}
+
     func remove(_ id: UInt64) -> Bool { fatalError("abstract") }
     func isActive(_ id: UInt64) -> Bool { fatalError("abstract") }
     /// The registration as the set's description shows it; nil if it is no longer active.
     func describe(_ id: UInt64) -> String? { fatalError("abstract") }
+    func droppedCount(_ id: UInt64) -> Int { fatalError("abstract") }
     /// Whether tokens of this issuer name registrations of that one.
-    func isOrStands(for issuer: TokenIssuer) -> Bool { self === issuer }
+    func issuesTokens(for issuer: TokenIssuer) -> Bool { self === issuer }
 }
 
 /// Stands for several tokens.
@@ -106,6 +134,10 @@ private final class CombinedIssuer: TokenIssuer, @unchecked Sendable {
 
     override func isActive(_ id: UInt64) -> Bool {
         tokens.contains(where: \.isActive)
+    }
+
+    override func droppedCount(_ id: UInt64) -> Int {
+        tokens.reduce(0) { $0 + $1.droppedCount }
     }
 
     override func describe(_ id: UInt64) -> String? {

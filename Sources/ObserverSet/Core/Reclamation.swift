@@ -70,39 +70,19 @@ import Synchronization
 
     // MARK: Changes, under the lock
 
-    /// Keeps a removed observer until no traversal can reach it; not at all, if there is none.
+    /// Keeps what was unlinked until no traversal can reach it; not at all, if none is under way.
     @inline(__always)
-    func retire(_ callee: Callee, _ contents: inout Contents, _ displaced: inout Retired) {
-        if mayReleaseAtOnce(contents) {
-            displaced.append(callee)
+    func retire(_ unlinked: Retired, _ contents: inout Contents, _ displaced: inout Retired) {
+        // Where something waits already, a traversal probably is under way, and a look at the counts would take them away
+        // from it.
+        if !contents.isAnythingWaiting && isEmpty() {
+            displaced.append(contentsOf: unlinked)
         } else {
-            backlog(&contents).newer.append(callee)
+            let backlog = contents.madeBacklog()
+            backlog.thread = Self.thread()
+            backlog.newer.append(contentsOf: unlinked)
+            isWaiting.store(true, ordering: .relaxed)
         }
-    }
-
-    /// The same for a block that another one has replaced.
-    func retire(_ block: Block, _ contents: inout Contents, _ displaced: inout Retired) {
-        if mayReleaseAtOnce(contents) {
-            unsafe displaced.blocks.append(block)
-        } else {
-            unsafe backlog(&contents).newer.blocks.append(block)
-        }
-    }
-
-    /// Whether no traversal is under way.
-    ///
-    /// Where something waits already, one probably is, and a look at the counts would take them away from it.
-    @inline(__always)
-    private func mayReleaseAtOnce(_ contents: borrowing Contents) -> Bool {
-        !contents.isAnythingWaiting && isEmpty()
-    }
-
-    /// Where something is put that has to wait.
-    private func backlog(_ contents: inout Contents) -> Backlog {
-        let backlog = contents.madeBacklog()
-        backlog.thread = Self.thread()
-        isWaiting.store(true, ordering: .relaxed)
-        return backlog
     }
 
     /// Detaches what no traversal can reach any more.
@@ -204,6 +184,12 @@ import Synchronization
     /// Blocks that others have replaced, whose slots own nothing any more, in the order in which they were current.
     var blocks = unsafe [Block]()
 
+    init() {}
+
+    init(_ callee: Callee) { first = callee }
+
+    init(_ block: Block) { unsafe blocks = unsafe [block] }
+
     var isEmpty: Bool { unsafe first == nil && blocks.isEmpty }
 
     @inline(__always)
@@ -211,7 +197,9 @@ import Synchronization
         if first == nil { first = callee } else { others.append(callee) }
     }
 
+    @inline(__always)
     mutating func append(contentsOf other: Retired) {
+        guard !isEmpty else { return self = other }
         other.forEachCallee { append($0) }
         unsafe blocks += other.blocks
     }
@@ -242,6 +230,34 @@ import Synchronization
     }
 }
 
+/// What a change leaves to be done when the lock is free: it runs code of the user's.
+struct Aftermath {
+    /// To be released.
+    var displaced = Retired()
+    /// Made by the few changes that remove observers which are awaited: those.
+    private var ended: Ended?
+
+    private final class Ended {
+        var entries: [AnyEntry] = []
+    }
+
+    /// The registration of that observer has been removed.
+    @inline(__always)
+    mutating func end(_ entry: AnyEntry) {
+        entry.end()
+        guard entry.isAwaited else { return }
+        let made = ended ?? Ended()
+        ended = made
+        made.entries.append(entry)
+    }
+
+    @inline(__always)
+    func make() {
+        if let ended { ended.entries.forEach { $0.cancel() } }
+        displaced.release()
+    }
+}
+
 /// What waits until no traversal can reach it; guarded by the registry's lock.
 final class Backlog: @unchecked Sendable {
     /// Since the last flip.
@@ -252,7 +268,13 @@ final class Backlog: @unchecked Sendable {
     var thread: UInt = 0
     /// Mailboxes that were not idle when their observer could be reached no more, until they are: `settled()` waits for
     /// them too.
-    var departing: [ObjectIdentifier: Mailbox] = [:]
+    var departing: [ObjectIdentifier: AnyMailbox] = [:]
+    /// Whom to tell whether the set is observed; here, since few sets have it.
+    var demand: Demand?
+    /// The ids of living `WeakEntry`s, by the addresses of their objects.
+    ///
+    /// They wait for nothing. They stand here since most registries have none, and need not pay for the room.
+    var ids: [ObjectIdentifier: UInt64] = [:]
 
     var isEmpty: Bool { newer.isEmpty && older.isEmpty }
 
@@ -266,10 +288,18 @@ final class Backlog: @unchecked Sendable {
         _ = newer.markAllRemoved() && older.markAllRemoved()
     }
 
+    /// Forgets the id of a `WeakEntry` that was removed.
+    func forget(_ address: ObjectIdentifier) {
+        ids[address] = nil
+        // Where thousands were, the room goes with most of them.
+        if ids.capacity > 64, ids.count < ids.capacity / 8 { ids = ids.filter { _ in true } }
+    }
+
     deinit {
         // The registry is dead.
         newer.release()
         older.release()
+        if let demand, demand.note(false) { demand.tell() }
     }
 }
 
@@ -277,6 +307,10 @@ final class Backlog: @unchecked Sendable {
 //
 // Traversals hold no lock, so that a change may find some of them walking what it displaces. *Unlinking* is the store to
 // `head` after which no newcomer reaches the item: a fresh block, or the same one again after a slot was marked removed.
+//
+// `Tools/litmus` shows under the C11, arm64 and RISC-V models that these orders forbid what is argued away here, and, under
+// C11, that each weaker one would allow it; processors hide a part of that, and the table there says which. Change both
+// together.
 //
 // The parts, by who writes them:
 //  - a traversal: the count of (parity, stripe);
@@ -312,7 +346,7 @@ final class Backlog: @unchecked Sendable {
 //
 // Slots at the end become vacant when nothing waits any more: then no traversal is left that saw one of them living. One
 // that comes later finds a slot removed, or vacant, or taken by another observer, whose id it acquires with all that
-// belongs to it, and which is above its limit unless it began after that observer was added.
+// belongs to it, and which is above its limit unless the notification began after `lastID` was raised to it.
 //
 // ## Why nothing is kept for ever
 // Traversals that overlap without end never let a single count fall to zero. But the idle parity takes no newcomers, except
@@ -336,7 +370,7 @@ final class Backlog: @unchecked Sendable {
 // observer that is added inside another is above the limit of those that are under way.
 
 extension Registry {
-    typealias Change<Result> = (inout Contents, inout Retired) -> Result
+    typealias Change<Result> = (inout Contents, inout Aftermath) -> Result
 
     /// Makes a change, sees to what became free meanwhile, and releases what was displaced.
     @inline(__always)
@@ -347,52 +381,54 @@ extension Registry {
     /// The same, and makes an answer of the change's result when the lock is free, before anything is released.
     @inline(__always)
     func write<Result: Sendable, Answer>(_ change: Change<Result>, answering answer: (Result) -> Answer) -> Answer {
-        var displaced = Retired()
+        var after = Aftermath()
         var isWaiting = false
         let result = lock.withLock { contents in
-            let result = change(&contents, &displaced)
+            let result = change(&contents, &after)
             // fault: released-under-the-lock
-            isWaiting = collect(&contents, &displaced)
+            isWaiting = collect(&contents, &after)
             return result
         }
         // fault: no-look-after-unlocking
-        if isWaiting { collectAfterUnlocking(&displaced) }
+        if isWaiting { collectAfterUnlocking(&after) }
         let answer = answer(result)
-        displaced.release()
+        after.make()
+        if hasDemand { tellDemand() }
         return answer
     }
 
     /// The same, unless another thread holds the lock.
     func writeIfAvailable(_ change: Change<Void>) {
-        var displaced = Retired()
+        var after = Aftermath()
         let isWaiting = lock.withLockIfAvailable { contents in
-            change(&contents, &displaced)
-            return collect(&contents, &displaced)
+            change(&contents, &after)
+            return collect(&contents, &after)
         }
         // fault: no-look-after-unlocking
-        if isWaiting == true { collectAfterUnlocking(&displaced) }
-        displaced.release()
+        if isWaiting == true { collectAfterUnlocking(&after) }
+        after.make()
+        if hasDemand { tellDemand() }
     }
 
     /// Detaches what no traversal can reach any more, and says whether something still waits.
     ///
     /// Under the lock, as the last step of each change.
     @inline(__always)
-    private func collect(_ contents: inout Contents, _ displaced: inout Retired) -> Bool {
-        if contents.isAnythingWaiting, let backlog = contents.backlog { reclamation.collect(backlog, &displaced) }
-        finish(&contents, &displaced)
+    private func collect(_ contents: inout Contents, _ after: inout Aftermath) -> Bool {
+        if contents.isAnythingWaiting, let backlog = contents.backlog { reclamation.collect(backlog, &after.displaced) }
+        finish(&contents, &after)
         return contents.isAnythingWaiting
     }
 
     /// After an unlocking that left something waiting.
     @inline(never)
-    private func collectAfterUnlocking(_ displaced: inout Retired) {
+    private func collectAfterUnlocking(_ after: inout Aftermath) {
         while true {
             atomicMemoryFence(ordering: .sequentiallyConsistent)
             guard reclamation.idleIsEmpty() else { return }
-            var more = Retired()
+            var more = Aftermath()
             let isWaiting = lock.withLockIfAvailable { contents in collect(&contents, &more) }
-            displaced.append(contentsOf: more)
+            after.displaced.append(contentsOf: more.displaced)
             guard isWaiting == true else { return }
         }
     }

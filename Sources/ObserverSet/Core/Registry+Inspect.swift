@@ -21,6 +21,8 @@ extension Registry {
 
     func isRegistered(_ id: UInt64) -> Bool { registration(id) != nil }
 
+    func droppedCount(of id: UInt64) -> Int { registration(id)?.entry?.droppedCount ?? 0 }
+
     func description(of id: UInt64) -> String? { registration(id).map { Self.describe($0.entry, $0.site) } }
 
     /// One line for each living observer, in order.
@@ -38,8 +40,8 @@ extension Registry {
     }
 
     /// Where values may be waiting: those of the observers, and of removed ones that were being called.
-    func mailboxes() -> [Mailbox] {
-        var mailboxes: [Mailbox] = []
+    func mailboxes() -> [AnyMailbox] {
+        var mailboxes: [AnyMailbox] = []
         forEachLiving { if let mailbox = $0.callee.entry?.mailbox { mailboxes.append(mailbox) } }
         // After the walk: an observer that is removed meanwhile is found in the one or the other.
         return write { contents, _ in
@@ -68,10 +70,6 @@ extension Registry {
     }
 }
 
-extension Slot {
-    fileprivate var isAlive: Bool { callee.entry?.isAlive ?? true }
-}
-
 // MARK: - Invariants
 
 extension Registry {
@@ -85,6 +83,7 @@ extension Registry {
         let counts = contents.counts
         precondition(reclamation.isWaiting.load(ordering: .relaxed) == contents.isAnythingWaiting)
         precondition(counts.living <= counts.taken)
+        precondition(contents.backlog?.ids.count ?? 0 <= counts.living)
         precondition((lastID.load(ordering: .relaxed) == 0) == (counts.living == 0))
         guard counts.taken <= 16 else { return }
         var last: UInt64 = 0

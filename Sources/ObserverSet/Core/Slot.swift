@@ -115,7 +115,7 @@ import Synchronization
     private(set) var site = Site()
 
     static let removed: UInt64 = 1 << 63
-    static let special: UInt64 = 1 << 62
+    private static let special: UInt64 = 1 << 62
     /// It is called once, in a local set.
     private static let once: UInt64 = 1 << 61
     /// Above every id.
@@ -145,6 +145,16 @@ import Synchronization
     }
 
     var isOnce: Bool { word.load(ordering: .relaxed) & Self.once != 0 }
+
+    /// Whether what it holds has no owner, or a living one.
+    ///
+    /// Never under the lock.
+    var isAlive: Bool { callee.entry?.isAlive ?? true }
+
+    /// Whether it is to be removed by who looks for such.
+    ///
+    /// Never under the lock.
+    var isDead: Bool { callee.entry?.isDead ?? false }
 
     var isRemoved: Bool { word.load(ordering: .relaxed) >= Self.removed }
 

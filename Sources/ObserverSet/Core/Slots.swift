@@ -91,14 +91,14 @@ struct SlotCounts {
     var taken: UInt32 = 0
     /// How many of them are living.
     var living: UInt32 = 0
-    /// How many observers with an owner were added since dead owners were last looked for.
+    /// How many observers that may die were added since dead ones were last looked for.
     var unexamined: UInt32 = 0
 
-    /// Counts one more, and says whether dead owners are to be looked for.
-    mutating func add(hasOwner: Bool) -> Bool {
+    /// Counts one more, and says whether dead ones are to be looked for.
+    mutating func add(mayDie: Bool) -> Bool {
         taken += 1
         living += 1
-        guard hasOwner else { return false }
+        guard mayDie else { return false }
         unexamined += 1
         // As many as the walk over all slots costs, so that it costs each of them O(1).
         guard unexamined >= max(32, living / 2) else { return false }
@@ -150,8 +150,10 @@ struct SlotCounts {
 
     /// A block for the living ones behind the first, with room for as many again, or for a quarter as many where they are many.
     ///
-    /// It is to take the place of this one; whoever puts it there sees to it that the old one is released.
-    func freshBlock(_ counts: inout SlotCounts) -> Block {
+    /// It is to take the place of this one; whoever puts it there sees to it that the old one is released. None, if the first
+    /// slot alone is taken, and there is room behind it.
+    func freshBlock(_ counts: inout SlotCounts) -> Block? {
+        guard counts.taken > 1 || isFull(counts) else { return nil }
         let kept = unsafe Int(counts.living) - (first.pointee.isLiving ? 1 : 0)
         let least = room == 0 ? 3 : 7
         let fresh = unsafe Block(capacity: max(least, kept < 64 ? 2 * kept : kept + kept / 4))
@@ -194,8 +196,9 @@ struct SlotCounts {
     private var stop: UnsafeMutablePointer<Slot>
     /// The block that follows the first slot, until the cursor comes to it.
     private var block: UnsafeMutableRawPointer?
-    /// Whether the slot that `next` returned holds a function alone.
-    private(set) var isPlain = false
+
+    /// Who registered the observer in the slot that `next` returned.
+    var site: Site { unsafe (place - 1).pointee.site }
 
     /// Before the first of the observers up to that id.
     @inline(__always)
@@ -210,14 +213,21 @@ struct SlotCounts {
     /// The next living slot; nil if there is none, and from then on.
     @inline(__always)
     mutating func next() -> UnsafeMutablePointer<Slot>? {
+        var isPlain = false
+        return unsafe next(&isPlain)
+    }
+
+    /// The same, and whether that slot holds a function alone.
+    @inline(__always)
+    mutating func next(_ isPlain: inout Bool) -> UnsafeMutablePointer<Slot>? {
         while true {
             while unsafe place != stop {
                 let slot = unsafe place
                 unsafe place = unsafe slot + 1
                 let state = unsafe slot.pointee.state
                 // Less one, so that zero, which tells of a vacant slot, becomes the highest of numbers.
-                unsafe isPlain = unsafe state &- 1 < limit
-                if unsafe _fastPath(isPlain) { return unsafe slot }
+                isPlain = unsafe state &- 1 < limit
+                if _fastPath(isPlain) { return unsafe slot }
                 // fault: liveness-unchecked
                 if state >= Slot.removed { continue }
                 return unsafe (state & Slot.noLimit) &- 1 < limit ? slot : end()

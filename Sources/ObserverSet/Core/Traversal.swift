@@ -1,5 +1,3 @@
-import Synchronization
-
 /// One walk over the observers, without a lock.
 ///
 /// It is counted while it lives: what it reaches stays alive meanwhile, whatever is removed. A traversal made inside an
@@ -8,11 +6,16 @@ import Synchronization
 ///
 /// A structure that takes and gives nothing but pointers, since neither retains nor closures may stand between a
 /// notifier and its observers: the former cost time, the latter stack.
-@safe struct Traversal: ~Copyable {
+///
+/// `package`, not internal: see `WeakEntry`.
+@usableFromInline
+@safe package struct Traversal: ~Copyable {
     /// Kept alive by whoever makes the traversal.
     private let registry: Unmanaged<Registry>
     private let ticket: Reclamation.Ticket
     private var cursor: Cursor
+    /// Whether the entry of a dead object was found, which is removed when the traversal has ended.
+    var metDead = false
 
     /// A traversal of the observers up to that id.
     @inline(__always)
@@ -29,19 +32,23 @@ import Synchronization
     @inline(__always)
     mutating func next() -> UnsafeMutablePointer<Slot>? { unsafe cursor.next() }
 
-    /// Whether the slot that `next` returned holds a function alone.
-    var isPlain: Bool {
-        @inline(__always) get { unsafe cursor.isPlain }
-    }
+    /// The same, and whether that slot holds a function alone.
+    @inline(__always)
+    mutating func next(_ isPlain: inout Bool) -> UnsafeMutablePointer<Slot>? { unsafe cursor.next(&isPlain) }
+
+    /// Who registered the observer in the slot that `next` returned.
+    package var site: Site { unsafe cursor.site }
 
     /// Counts the traversal out.
     ///
     /// What waits for release may be what it was the last to hold.
     @inline(__always)
+    @usableFromInline
     deinit {
         unsafe registry._withUnsafeGuaranteedRef { registry in
             // fault: counted-out-before-the-walk
             if registry.reclamation.leave(ticket) { registry.collectAfterLeaving() }
+            if metDead { registry.removeDead() }
         }
     }
 }

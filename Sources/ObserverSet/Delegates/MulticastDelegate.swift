@@ -37,6 +37,8 @@
 ///   or counted (promise 5).
 /// - Nested notifications are depth first (promise 6). What belongs to a delegate that was removed or has died does not
 ///   pile up (promise 8). Removal is idempotent (promise 9). The multicast may die any time (promise 10).
+/// - `notify` takes no lock, allocates nothing and never waits for a delegate being added or removed (promise 11). After the
+///   last delegate it may take the lock for a moment if it is free, and forget those that it found dead.
 /// - `notify` takes time O(*n*), `add` and `remove` take amortised O(1), plus at most O(log *n*) to find the entry
 ///   (promise 12).
 ///
@@ -46,10 +48,15 @@
 ///   token is not. So the token of a dead delegate stays active until the multicast has noticed the death: in the next
 ///   `notify`, `count`, `delegates`, `add` of many, and so on.
 @safe public final class MulticastDelegate<Delegate> {
-    @usableFromInline let seats = DelegateSeats()
+    private let registry = Registry()
 
     /// Makes a multicast without delegates.
     public init() {}
+
+    deinit {
+        // Tokens may still have the registry.
+        registry.removeAll(dropping: true)
+    }
 }
 
 /// What it holds is found and changed under a lock, and handed out only as what it was added as.
@@ -76,17 +83,31 @@ extension MulticastDelegate {
     /// - Complexity: O(*n*).
     @inlinable
     public func notify<Failure: Error>(_ body: (Delegate) throws(Failure) -> Void) throws(Failure) {
-        // Inlinable, so that the client's own code is all that stands between a seat and the delegate's method.
+        // Inlinable, so that the client's own code is all that stands between an entry and the delegate's method.
         var failure: Failure?
-        seats.visit { seat, object in
+        var traversal = traversal()
+        while let (object, bits) = unsafe traversal.nextObject() {
             do throws(Failure) {
-                try seat.borrow(object, body)
+                try unsafe UnownedDelegate.lend(object, bits, body)
             } catch {
                 if failure == nil { failure = error }
             }
+            // `lend` has lent what nothing else may hold.
+            _fixLifetime(object)
         }
+        end(traversal)
         if let failure { throw failure }
     }
+
+    /// A traversal of the delegates, which the multicast has to outlive.
+    @usableFromInline
+    func traversal() -> Traversal { registry.traversal() }
+
+    /// Ends a traversal.
+    ///
+    /// A function of the multicast, so that this is held until then, and the registry with it.
+    @usableFromInline
+    func end(_ traversal: consuming Traversal) {}
 }
 
 // MARK: - Adding and removing
@@ -115,7 +136,9 @@ extension MulticastDelegate {
                 \(type(of: delegate as Any)) is none. Have the protocol inherit from AnyObject.
                 """)
         }
-        return seats.add(delegate, object: object, fileID: fileID, line: line)
+        return unsafe registry.add(object, site: Site(fileID: fileID, line: line)) {
+            unsafe UnownedDelegate.bits(of: delegate, object)
+        }
     }
 
     /// Removes a delegate.
@@ -128,7 +151,7 @@ extension MulticastDelegate {
     @discardableResult
     public func remove(_ delegate: Delegate) -> Bool {
         guard let object = object(of: delegate) else { return false }
-        return seats.remove(object)
+        return registry.remove(object)
     }
 
     /// Ends a registration, if it is one of this multicast's.
@@ -138,14 +161,14 @@ extension MulticastDelegate {
     /// - Complexity: Amortised O(1), plus at most O(log *n*) to find the entry.
     @discardableResult
     public func remove(_ token: ObserverToken) -> Bool {
-        seats.remove(token)
+        registry.remove(token)
     }
 
     /// Removes all delegates.
     ///
-    /// - Complexity: O(*n* log *n*).
+    /// - Complexity: O(*n*).
     public func removeAll() {
-        seats.removeAll()
+        registry.removeAll(dropping: true)
     }
 
     /// The object that a delegate is; nil if it is something else.
@@ -207,7 +230,11 @@ extension MulticastDelegate: CustomStringConvertible, CustomDebugStringConvertib
     /// For example `ProgressBar, registered at Player/Download.swift:12`.
     private var lines: [String] {
         var lines: [String] = []
-        seats.visit { seat, object in lines.append("\(type(of: object)), registered at \(seat.site)") }
+        var traversal = traversal()
+        while let (object, _) = unsafe traversal.nextObject() {
+            lines.append("\(type(of: object)), registered at \(traversal.site)")
+        }
+        end(traversal)
         return lines
     }
 

@@ -11,13 +11,16 @@ import Synchronization
 @safe struct ClassChannels: ~Copyable, Sendable {
     @safe private final class Link: Sendable {
         /// Nil in the link before the first.
-        let channel: (any ClassChannel)?
+        let channel: (any EventChannel)?
         let next: Atomic<Unmanaged<Link>?>
 
-        init(_ channel: (any ClassChannel)?, before next: Link?) {
+        init(_ channel: (any EventChannel)?, before next: Link?) {
             self.channel = channel
             unsafe self.next = unsafe Atomic(next.map { unsafe .passUnretained($0) })
         }
+
+        @inline(__always)
+        var isLast: Bool { unsafe next.load(ordering: .relaxed) == nil }
 
         var following: Link? { unsafe next.load(ordering: .acquiring)?.takeUnretainedValue() }
     }
@@ -25,18 +28,22 @@ import Synchronization
     private let start = Link(nil, before: nil)
 
     /// Tells each channel of the event's class and of its superclasses, the most derived first.
-    func publish(_ event: any Event, at time: UInt64, isolation: isolated (any Actor)?) {
+    func publish(_ event: any Event, upTo limit: UInt64, isolation: isolated (any Actor)?) {
         var link = start.following
         while let channel = link?.channel {
-            channel.publish(event, at: time, isolation: isolation)
+            channel.publish(event, upTo: limit, isolation: isolation)
             link = link?.following
         }
     }
 
+    /// Whether no class was ever observed.
+    @inline(__always)
+    var isEmpty: Bool { start.isLast }
+
     /// Puts a channel in its place: before the first superclass's.
     ///
     /// Its subclasses stand before that one, since they are subclasses of it too. Under the lock.
-    func insert(_ channel: any ClassChannel) {
+    func insert(_ channel: any EventChannel) {
         var link = start
         while let next = link.following, let other = next.channel, !other.isOfSuperclass(of: channel) { link = next }
         let fresh = Link(channel, before: link.following)
@@ -49,28 +56,5 @@ import Synchronization
             unsafe next = link._withUnsafeGuaranteedRef { unsafe $0.next.load(ordering: .relaxed) }
             unsafe link.release()
         }
-    }
-}
-
-/// A channel whose events are objects.
-protocol ClassChannel: Sendable {
-    var type: Any.Type { get }
-
-    /// Tells the observers, if the event is one of theirs.
-    func publish(_ event: any Event, at time: UInt64, isolation: isolated (any Actor)?)
-
-    func isOfSuperclass(of other: any ClassChannel) -> Bool
-}
-
-extension SharedChannel: ClassChannel {
-    var type: Any.Type { Observed.self }
-
-    func publish(_ event: any Event, at time: UInt64, isolation: isolated (any Actor)?) {
-        guard let event = event as? Observed else { return }
-        set.notify(TimedEvent(event: event, time: time), isolation: isolation)
-    }
-
-    func isOfSuperclass(of other: any ClassChannel) -> Bool {
-        other.type is Observed.Type
     }
 }

@@ -58,9 +58,8 @@ public final class EventPublisher: Sendable {
     private let values = EventTable()
     /// The observers of classes.
     private let classes = ClassChannels()
-    private let all: SharedChannel<any Event>
-    private let clock: EventClock
-    /// Every channel but `all`, which the above lead to; in the order in which they were made.
+    private let all = ObserverSet<any Event>()
+    /// The sets of the former, in the order in which they were made; whoever adds one holds the lock.
     let channels = Lock(Channels())
 
     struct Channels: Sendable {
@@ -69,10 +68,7 @@ public final class EventPublisher: Sendable {
     }
 
     /// Makes a publisher without observers.
-    public init() {
-        clock = EventClock()
-        all = SharedChannel(clock)
-    }
+    public init() {}
 }
 
 // MARK: - Publishing
@@ -97,24 +93,24 @@ extension EventPublisher {
     /// - Complexity: O(*n*) in the number of those who are told; for an object O(*n* + *c*), where *c* is the number of
     ///   classes that are observed.
     public func publish<Published: Event>(_ event: Published, isolation: isolated (any Actor)? = #isolation) {
-        // Before anyone is told: whoever is added from here on does not hear this event.
-        let time = clock.now
+        // Before anyone is told: whoever is added from here on has a higher id, and does not hear this event, though the turn
+        // of what it observes comes later (promise 3).
+        let limit = ObserverToken.lastID
         if let set = unsafe values.set(of: Published.self) {
-            unsafe set._withUnsafeGuaranteedRef { $0.notify(event, isolation: isolation) }
+            unsafe set._withUnsafeGuaranteedRef { $0.notify(event, upTo: limit, isolation: isolation) }
         }
-        // Otherwise neither a class nor all events have ever been observed.
-        if time != 0 { publishShared(event, at: time, isolation: isolation) }
+        if !classes.isEmpty || !all.isVacant { publishShared(event, upTo: limit, isolation: isolation) }
     }
 
     @inline(never)
     private func publishShared<Published: Event>(
-        _ event: Published, at time: UInt64, isolation: isolated (any Actor)?
+        _ event: Published, upTo limit: UInt64, isolation: isolated (any Actor)?
     ) {
-        if Published.self is AnyObject.Type { classes.publish(event, at: time, isolation: isolation) }
+        if Published.self is AnyObject.Type { classes.publish(event, upTo: limit, isolation: isolation) }
         // An event of more than three words is allocated when it becomes an `any Event`: not if it is for nobody. Otherwise
         // no question is asked, so that the notification finds the owners that have died.
-        if MemoryLayout<Published>.size <= 3 * MemoryLayout<UInt>.size || !all.set.isEmpty {
-            all.set.notify(TimedEvent(event: event, time: time), isolation: isolation)
+        if MemoryLayout<Published>.size <= 3 * MemoryLayout<UInt>.size || !all.isEmpty {
+            all.notify(event, upTo: limit, isolation: isolation)
         }
     }
 
@@ -136,9 +132,9 @@ extension EventPublisher {
 extension EventPublisher {
     /// The source to which observers of one type of events are added.
     ///
-    /// It has the whole `add` family, and can be a member of a group like any other source. For one type it is always
-    /// the same object, which may be kept; it does not keep the publisher alive, nor the observers when the publisher
-    /// has gone. To observe then adds nothing, and returns an inactive token.
+    /// It has the whole `add` family, and can be a member of a group like any other source. It may be kept; it does not
+    /// keep the publisher alive, nor the observers when the publisher has gone. To observe then adds nothing, and returns
+    /// an inactive token.
     ///
     /// ```swift
     /// publisher.observers(of: OrderPlaced.self).add(self) { badge, order in badge.show(order.number) }
@@ -151,7 +147,7 @@ extension EventPublisher {
     /// - Complexity: O(1), for a class that was not observed before O(*c*), where *c* is the number of classes that
     ///   were.
     public func observers<Observed: Event>(of type: Observed.Type) -> some NotificationSource<Observed> {
-        source(of: type)
+        EventSource(set: set(of: type))
     }
 
     /// The source to which observers of events of every type are added.
@@ -161,7 +157,7 @@ extension EventPublisher {
     /// ```swift
     /// publisher.allEvents.addNonisolated { event in log.debug("\(event)") }
     /// ```
-    public var allEvents: some NotificationSource<any Event> { all.source }
+    public var allEvents: some NotificationSource<any Event> { EventSource(set: all) }
 
     /// Ends all registrations of an owner, whatever events it observes.
     ///
@@ -177,36 +173,24 @@ extension EventPublisher {
         channels.withLock { $0.inOrder + [all] }
     }
 
-    private func source<Observed: Event>(of type: Observed.Type) -> EventSource<Observed> {
+    private func set<Observed: Event>(of type: Observed.Type) -> ObserverSet<Observed> {
         let key = ObjectIdentifier(type)
-        if let channel = channels.withLock({ $0.byType[key] }) { return Self.source(of: channel) }
-        // Of two threads, one enters its channel; the other's is released outside the lock.
-        if type is AnyObject.Type {
-            let fresh = SharedChannel<Observed>(clock)
-            return enter(fresh, key) { self.classes.insert(fresh) }
-        } else {
-            let fresh = ValueChannel<Observed>()
-            return enter(fresh, key) { self.values.enter(fresh.set, of: type) }
-        }
-    }
-
-    /// Enters the channel, unless there is one by now, and returns the source of the one that is entered.
-    private func enter<Channel: EventChannel>(
-        _ fresh: Channel, _ key: ObjectIdentifier, where publishingFindsIt: () -> Void
-    ) -> EventSource<Channel.Observed> {
+        if let channel = channels.withLock({ $0.byType[key] }) { return Self.set(channel) }
+        let fresh = ObserverSet<Observed>()
+        // Of two threads, one enters its set; the other's is released outside the lock.
         let channel = channels.withLock { channels -> any EventChannel in
             if let channel = channels.byType[key] { return channel }
             channels.byType[key] = fresh
             channels.inOrder.append(fresh)
-            publishingFindsIt()
+            if type is AnyObject.Type { classes.insert(fresh) } else { values.enter(fresh, of: type) }
             return fresh
         }
-        return Self.source(of: channel)
+        return Self.set(channel)
     }
 
     /// What is found under a type's key is the type's.
-    private static func source<Observed: Sendable>(of channel: any EventChannel) -> EventSource<Observed> {
-        channel.anySource as! EventSource<Observed>
+    private static func set<Observed: Event>(_ channel: any EventChannel) -> ObserverSet<Observed> {
+        channel as! ObserverSet<Observed>
     }
 }
 

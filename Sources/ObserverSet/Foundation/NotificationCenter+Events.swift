@@ -41,7 +41,8 @@ extension NotificationCenter {
     /// name stands one registration of Foundation's, and behind that a set. Against observers that others have
     /// registered with the center no order is promised. Foundation does not tell on which actor a notification is
     /// posted: an observer on the main actor is called in place where `Task.immediate` can notice it, one on another
-    /// actor asynchronously, in order.
+    /// actor asynchronously, in order. `settled()` waits for all observers of that name; for no call that is still under
+    /// way when the last of them has been removed.
     ///
     /// - Parameters:
     ///   - type: The type of the events.
@@ -123,6 +124,12 @@ private struct NamedSource<Parameters: Sendable>: NotificationSource {
                     sender.posted(post.notification) ? transform(post.notification) : nil
                 }
             })
+    }
+
+    func settled() async {
+        // Not the channel, which goes with its last observer.
+        let posts = center.flatMap { center in NotificationChannel.existing(name, of: center)?.posts }
+        await posts?.settled()
     }
 }
 

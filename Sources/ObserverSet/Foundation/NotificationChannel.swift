@@ -33,10 +33,17 @@ final class NotificationChannel: Sendable {
     /// Foundation's registration; set once, in `init`, and read in `deinit`.
     private nonisolated(unsafe) var registration: (any NSObjectProtocol)?
 
+    /// The channel for a name, if somebody observes it.
+    static func existing(_ name: Notification.Name, of center: NotificationCenter) -> NotificationChannel? {
+        let channel = known.withLock { $0[Key(center: ObjectIdentifier(center), name: name)]?.channel }
+        guard let channel, !channel.hasEnded else { return nil }
+        return channel
+    }
+
     /// The channel for a name; makes one if there is none.
     static func named(_ name: Notification.Name, of center: NotificationCenter) -> NotificationChannel {
+        if let channel = existing(name, of: center) { return channel }
         let key = Key(center: ObjectIdentifier(center), name: name)
-        if let channel = known.withLock({ $0[key]?.channel }), !channel.hasEnded { return channel }
         let fresh = NotificationChannel(key, center)
         // Another thread may have been faster. Whatever is found is released outside the lock.
         let found = known.withLock { known in

@@ -1,7 +1,8 @@
 /// Several sources, observed as one.
 ///
 /// For whoever wants to know that something happened, and not what: the members may tell parameters of any types, and
-/// an observer of the group is told none.
+/// an observer of the group is told none. What several sources of the same parameters tell is passed on by
+/// ``NotificationSource/merge(with:)-(NotificationSource<Parameters>...)``.
 ///
 /// ```swift
 /// let changed = ObserverGroup(playlist.itemAdded, playlist.cleared)
@@ -46,6 +47,13 @@ public struct ObserverGroup: NotificationSource {
     @discardableResult
     public func register(_ observer: Observer<Void>) -> ObserverToken {
         ObserverToken(members.map { $0.registerWithoutParameters(observer) })
+    }
+
+    /// Waits until every value that any member had enqueued before the call has been delivered or dropped.
+    ///
+    /// See ``NotificationSource/settled()``. It waits for the members' own observers as well.
+    public func settled() async {
+        for member in members { await member.settled() }
     }
 }
 

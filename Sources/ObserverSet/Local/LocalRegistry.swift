@@ -14,11 +14,12 @@ import Synchronization
     private let slots = Slots()
     private var counts = SlotCounts()
     private var traversals: UInt32 = 0
+    /// Whether there is anything `waiting`; by itself, so that a notification need not ask the runtime whether others are at
+    /// that, and here, where it takes no room.
+    private var isAnythingWaiting = false
     private var lastID: UInt64 = 0
     /// What was removed or replaced during a traversal.
     private var waiting = Retired()
-    /// Whether there is any, by itself, so that a notification need not ask the runtime whether others are at `waiting`.
-    private var isAnythingWaiting = false
 
     // MARK: Calling
 
@@ -26,8 +27,9 @@ import Synchronization
     func notify<Parameters>(_ parameters: Parameters) {
         var metDeadOwner = false
         var cursor = unsafe begin()
-        while let slot = unsafe cursor.next() {
-            if unsafe _fastPath(cursor.isPlain) {
+        var isPlain = false
+        while let slot = unsafe cursor.next(&isPlain) {
+            if _fastPath(isPlain) {
                 unsafe BorrowedFunction.at(slot).pointee(parameters)
             } else if unsafe !callSpecial(slot, parameters) {
                 metDeadOwner = true
@@ -57,7 +59,7 @@ import Synchronization
         lastID += 1
         let id = lastID
         unsafe slots[Int(counts.taken)].pointee.publish(callee, id: id, site: site, isOnce: isOnce)
-        if counts.add(hasOwner: callee.hasEntry) { removeDead() }
+        if counts.add(mayDie: callee.hasEntry) { removeDead() }
         return id
     }
 
@@ -202,9 +204,7 @@ import Synchronization
 
     private func moveToFreshBlock() {
         let old = unsafe slots.block
-        // With the first slot alone there is nothing to move, unless that one is not enough.
-        let isNeeded = counts.taken > 1 || slots.isFull(counts)
-        unsafe slots.head.store(isNeeded ? slots.freshBlock(&counts).memory : nil, ordering: .relaxed)
+        unsafe slots.head.store(slots.freshBlock(&counts)?.memory, ordering: .relaxed)
         guard let old = unsafe old else { return }
         guard traversals > 0 else { return unsafe old.deallocate() }
         unsafe waiting.blocks.append(old)
@@ -213,8 +213,6 @@ import Synchronization
 }
 
 extension Slot {
-    fileprivate var isAlive: Bool { callee.entry?.isAlive ?? true }
-
     /// For example `View, registered at Player/View.swift:12`.
     fileprivate var description: String {
         let owner = callee.entry?.ownerType.map { "\($0)" } ?? "closure"

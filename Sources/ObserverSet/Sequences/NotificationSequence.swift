@@ -21,7 +21,7 @@
 ///   allocate).
 ///
 /// A sequence does not keep its source alive if that is an object, as a set is; iterators made after its death are
-/// empty. A source that is a value is kept, with what it keeps alive: an iterator alone keeps nothing. A task that is to
+/// empty. A source that is a value, as a mapped one is, is kept, with what it keeps alive: an iterator alone keeps nothing. A task that is to
 /// end with its set must not hold the set either:
 ///
 /// ```swift
@@ -36,16 +36,6 @@ public struct NotificationSequence<Parameters: Sendable>: AsyncSequence, Sendabl
     public typealias Element = Parameters
     /// It does not throw.
     public typealias Failure = Never
-
-    /// How many elements wait for an iterator that is slower than its source, and which are dropped beyond that.
-    public enum Buffering: Hashable, Sendable {
-        /// As many as come: nothing is dropped, and memory grows with what waits.
-        case unbounded
-        /// So many of the latest, at least one: the oldest that waits makes room for a new one.
-        case newest(Int)
-        /// So many of the earliest, at least one: a new one is dropped while there is no room.
-        case oldest(Int)
-    }
 
     private let origin: Origin<Parameters>
 

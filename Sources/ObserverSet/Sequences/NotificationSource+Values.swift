@@ -18,15 +18,10 @@ extension NotificationSource {
     /// - Returns: A sequence that is live.
     /// - Complexity: Amortised O(1).
     public func values(
-        buffering: NotificationSequence<Parameters>.Buffering = .unbounded,
+        buffering: Buffering = .unbounded,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> NotificationSequence<Parameters> {
-        if let room = buffering.room, room < 1 {
-            // Not a precondition, whose message a release build leaves out.
-            fatalError(
-                "NotificationSequence needs room for at least one element; use .newest(1) instead of .\(buffering)",
-                file: fileID, line: line)
-        }
+        buffering.checkRoom(of: "NotificationSequence", file: fileID, line: line)
         return NotificationSequence(Origin(self, buffering, fileID: fileID, line: line))
     }
 
@@ -77,31 +72,14 @@ extension NotificationSource {
         isolation: isolated (any Actor)? = #isolation,
         fileID: StaticString = #fileID, line: UInt = #line
     ) async -> Parameters? {
-        let matching = Matching(source: consume self, predicate: predicate)
+        let matching = filter(predicate)
+        _ = consume self
         return await (consume matching).first(isolation: isolation, fileID: fileID, line: line)
     }
 }
 
-/// What another source tells, if something holds of it.
-private struct Matching<Source: NotificationSource>: NotificationSource {
-    let source: Source
-    let predicate: @Sendable (Source.Parameters) -> Bool
-
-    func register(_ observer: Observer<Source.Parameters>) -> ObserverToken {
-        source.register(observer.adapted { [predicate] parameters in predicate(parameters) ? parameters : nil })
-    }
-}
-
-extension NotificationSequence.Buffering {
-    /// The number of elements that may wait; nil for any.
-    var room: Int? {
-        switch self {
-        case .unbounded: nil
-        case .newest(let room), .oldest(let room): room
-        }
-    }
-
-    var policy: AsyncStream<Parameters>.Continuation.BufferingPolicy {
+extension Buffering {
+    func policy<Element>(of element: Element.Type) -> AsyncStream<Element>.Continuation.BufferingPolicy {
         switch self {
         case .unbounded: .unbounded
         case .newest(let room): .bufferingNewest(room)

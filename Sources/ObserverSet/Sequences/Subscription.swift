@@ -27,7 +27,7 @@ final class Origin<Parameters: Sendable>: Sendable {
     private let another: @Sendable () -> Outlet<Parameters>?
 
     init<Source: NotificationSource<Parameters>>(
-        _ source: Source, _ buffering: NotificationSequence<Parameters>.Buffering, fileID: StaticString, line: UInt
+        _ source: Source, _ buffering: Buffering, fileID: StaticString, line: UInt
     ) {
         let drops = Drops(total: nil)
         self.drops = drops
@@ -60,18 +60,18 @@ final class Outlet<Parameters: Sendable>: Sendable {
 
     /// Registers with the source.
     init(
-        _ source: some NotificationSource<Parameters>, _ buffering: NotificationSequence<Parameters>.Buffering,
+        _ source: some NotificationSource<Parameters>, _ buffering: Buffering,
         _ total: Drops, fileID: StaticString, line: UInt
     ) {
         let subscription = Subscription(total: total)
         let (stream, continuation) = AsyncStream.makeStream(
-            of: Parameters.self, bufferingPolicy: buffering.policy)
+            of: Parameters.self, bufferingPolicy: buffering.policy(of: Parameters.self))
         self.stream = stream
         self.subscription = subscription
         // Called once, outside the stream's lock: when the inlet finishes it, when a task that waits is cancelled, and
         // when nobody is left who could wait.
-        continuation.onTermination = { _ in subscription.end() }
-        subscription.begin(Self.observe(source, continuation, subscription, fileID: fileID, line: line))
+        continuation.onTermination = { _ in subscription.registration.end() }
+        subscription.registration.begin(Self.observe(source, continuation, subscription, fileID: fileID, line: line))
     }
 
     /// Registers an inlet, which nobody but the source holds when this returns.
@@ -92,7 +92,7 @@ final class Outlet<Parameters: Sendable>: Sendable {
 
     deinit {
         // In this order: what still comes in before the registration has ended is counted.
-        subscription.end()
+        subscription.registration.end()
         subscription.close(delivered: delivered.load(ordering: .relaxed))
     }
 }
@@ -126,14 +126,7 @@ private final class Inlet<Parameters: Sendable>: Sendable {
 
 /// What both ends of a registration share: its token, and how many elements went in.
 final class Subscription: Sendable {
-    private enum State: Sendable {
-        /// `register` has not returned yet.
-        case registering
-        case registered(ObserverToken)
-        case ended
-    }
-
-    private let state = Lock(State.registering)
+    let registration = EndingRegistration()
     /// How many elements were sent and found room; far below zero once nobody wants them.
     ///
     /// Relaxed throughout, as are the drops: only the numbers matter.
@@ -144,30 +137,6 @@ final class Subscription: Sendable {
     init(total: Drops) {
         drops = Drops(total: total)
     }
-
-    // MARK: The registration
-
-    /// Keeps the registration's token; ends the registration if the source has let go of the observer already.
-    func begin(_ token: ObserverToken) {
-        let isOver = state.withLock { state in
-            guard case .registering = state else { return true }
-            state = .registered(token)
-            return false
-        }
-        if isOver { token.remove() }
-    }
-
-    /// Ends the registration, if it has not ended.
-    func end() {
-        let before = state.withLock { state in
-            let before = state
-            state = .ended
-            return before
-        }
-        if case .registered(let token) = before { token.remove() }
-    }
-
-    // MARK: The count
 
     /// Before an element is put into the buffer; returns false if nobody wants it.
     func noteSent() -> Bool {

@@ -6,6 +6,8 @@ final class Rack: Sendable {
     let renamed = ObserverSet<String>()
     let moved = ObserverSet<(from: Int, to: Int)>()
     var changed: ObserverGroup { ObserverGroup(cleared, renamed, moved) }
+    var movedTo: some NotificationSource<Int> { moved.map(\.to) }
+    var lengths: some NotificationSource<Int> { renamed.map(\.count).filter { $0 > 0 } }
 }
 
 final class RackView: Sendable {
@@ -27,6 +29,8 @@ final class RackTally: Sendable {
     init(_ rack: Rack, _ tally: ObserverSet<String>) {
         rack.cleared.add { tally.notify("cleared") }.store(in: bag)
         rack.renamed.add { name in tally.notify(name) }.store(in: bag)
+        rack.movedTo.merge(with: rack.lengths).add { number in tally.notify("\(number)") }.store(in: bag)
+        rack.renamed.compactMap(\.first).map { _ in }.add { tally.notify("named") }.store(in: bag)
     }
 }
 
@@ -47,13 +51,19 @@ func useGroupsAndBags() async {
     var keeper: RackTally? = RackTally(rack, tally)
     let actor = RackKeeper()
     await actor.keep(rack.changed)
-    precondition(keeper != nil && rack.cleared.count == 6 && rack.moved.count == 4)
+    precondition(keeper != nil && rack.cleared.count == 6 && rack.moved.count == 5)
+    var told: [String] = []
+    let telling = tally.values()
 
     rack.renamed.notify("Jazz")
     rack.moved.notify((from: 1, to: 2))
-    await rack.moved.settled()
+    await rack.changed.settled()
+    await rack.movedTo.settled()
 
     keeper = nil
+    var iterator = telling.makeAsyncIterator()
+    for _ in 0..<4 { await iterator.next().map { told.append($0) } }
+    precondition(told == ["Jazz", "4", "named", "2"], "\(told)")
     precondition(rack.cleared.count == 4 && rack.moved.count == 3)
     let changes = await actor.changes
     precondition(changes == 2)

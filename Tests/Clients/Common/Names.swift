@@ -16,5 +16,7 @@ enum Taken {
         func register(_ observer: ObserverSet.Observer<Int>) -> ObserverToken {
             texts.register(observer.adapted { (text: String) in text.count })
         }
+
+        func settled() async { await texts.settled() }
     }
 }

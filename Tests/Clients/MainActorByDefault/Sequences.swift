@@ -9,6 +9,8 @@ nonisolated struct Doubled: NotificationSource {
     func register(_ observer: Observer<Int>) -> ObserverToken {
         numbers.register(observer.adapted { number in 2 * number })
     }
+
+    func settled() async { await numbers.settled() }
 }
 
 actor Collector {

@@ -29,6 +29,8 @@ struct Doubled: NotificationSource {
         // error at observer: cannot convert value of type 'Observer<String>' to expected argument type 'Observer<Int>'
         numbers.register(observer)
     }
+
+    func settled() async { await numbers.settled() }
 }
 
 func forgetsAwait(_ model: Model) async {
@@ -53,7 +55,7 @@ func forgetsToUnwrapNext(_ model: Model, _ log: Log) async {
 }
 
 func buffersWrongly(_ model: Model) async {
-    // error at latest: type 'NotificationSequence<String>.Buffering' has no member 'latest'
+    // error at latest: type 'Buffering' has no member 'latest'
     for await text in model.renamed.values(buffering: .latest) { print(text) }
 }
 

@@ -88,6 +88,7 @@ struct PlainSource: NotificationSource {
     //     'Draft'
     var draft: Draft
     func register(_ observer: Observer<String>) -> ObserverToken { ObserverToken([]) }
+    func settled() async {}
 }
 
 extension Draft {

@@ -211,6 +211,10 @@ private struct Everywhere: NotificationSource {
     func register(_ observer: Observer<Int>) -> ObserverToken {
         ObserverToken(sets.map { $0.register(observer) })
     }
+
+    func settled() async {
+        for set in sets { await set.settled() }
+    }
 }
 
 /// An actor that adds an observer of its own.

@@ -382,6 +382,8 @@ private struct Forwarding<Parameters: Sendable>: NotificationSource {
     func register(_ observer: Observer<Parameters>) -> ObserverToken {
         source.register(observer)
     }
+
+    func settled() async { await source.settled() }
 }
 
 /// Tells what either of two sets tells.
@@ -394,6 +396,11 @@ private struct Either: NotificationSource {
             left.register(observer.adapted { "left \($0)" }),
             right.register(observer.adapted { "right \($0)" }),
         ])
+    }
+
+    func settled() async {
+        await left.settled()
+        await right.settled()
     }
 }
 

@@ -382,6 +382,60 @@ struct MulticastDelegateTests {
         }
     }
 
+    @Test("Nor do they in a multicast that once was large")
+    func deadDoNotPileUpAfterMany() async {
+        await #expect(processExitsWith: .success) {
+            final class Small {
+                var number = 0
+            }
+            let multicast = MulticastDelegate<Small>()
+            var blockers: [Small] = []
+            do {
+                let large = (0..<100_000).map { _ in Small() }
+                for delegate in large { multicast.add(delegate) }
+                multicast.removeAll()
+            }
+            func add(_ count: Int) {
+                for _ in 0..<count {
+                    do { multicast.add(Small()) }
+                    blockers.append(Small())
+                }
+            }
+            let growth = await ResidentMemory.growth {
+                add(1_000)
+            } _: {
+                add(many(100_000))
+            }
+            precondition(growth < 100 * many(100_000) + 1 << 19, "\(growth) bytes more")
+        }
+    }
+
+    @Test("However many delegates died one behind the other, the next one is told")
+    func manyDeadInARow() {
+        let multicast = MulticastDelegate<ListeningBase>()
+        let recorder = ListeningRecorder()
+        do {
+            let short = (0..<many(200_000)).map { _ in ListeningBase() }
+            for delegate in short { multicast.add(delegate) }
+            multicast.add(recorder)
+        }
+
+        multicast.notify { $0.hear(1) }
+
+        #expect(recorder.heard == [1])
+        #expect(multicast.count == 1)
+    }
+
+    @Test("The token of a dead delegate stays active until the multicast has noticed the death")
+    func tokenOfTheDead() {
+        let token: ObserverToken
+        do { token = multicast.add(ListeningRecorder()) }
+
+        #expect(token.isActive)
+        multicast.notify { $0.hear(1) }
+        #expect(!token.isActive && !token.remove())
+    }
+
     @Test("A delegate may add and remove itself in its `deinit`, and is not told any more")
     func inDeinit() {
         let answers = Log<Bool>()

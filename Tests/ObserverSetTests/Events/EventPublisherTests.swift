@@ -62,7 +62,7 @@ struct EventPublisherTests {
         token.remove()
     }
 
-    @Test("The source of a type is one object, which may be kept")
+    @Test("The source of a type may be kept, and adds to the same observers as one made later")
     func keptSource() {
         let source = publisher.observers(of: Opened.self)
         publisher.observers(of: Opened.self).add { [log] _ in log.append("first") }
@@ -71,8 +71,6 @@ struct EventPublisherTests {
         publisher.publish(Opened(name: "a"))
 
         #expect(log.entries == ["first", "second"])
-        #expect(source as AnyObject === publisher.observers(of: Opened.self) as AnyObject)
-        #expect(publisher.allEvents as AnyObject === publisher.allEvents as AnyObject)
     }
 
     @Test("A hundred types are told apart, also by the sources that were made before the others")
@@ -326,6 +324,8 @@ struct EventPublisherTests {
             func register(_ observer: Observer<String>) -> ObserverToken {
                 events.register(observer.adapted { event in event.name.isEmpty ? nil : event.name })
             }
+
+            func settled() async { await events.settled() }
         }
         Names(events: publisher.observers(of: Opened.self)).add { [log] in log.append($0) }
 
@@ -333,6 +333,18 @@ struct EventPublisherTests {
         publisher.publish(Opened(name: "a"))
 
         #expect(log.entries == ["a"])
+    }
+
+    @Test("What the source tells may be mapped and filtered")
+    func mappedSource() {
+        publisher.observers(of: Opened.self).filter { !$0.name.isEmpty }.map(\.name).add { [log] in log.append($0) }
+        publisher.allEvents.compactMap { $0 as? Closed }.add { [log] _ in log.append("closed") }
+
+        publisher.publish(Opened(name: ""))
+        publisher.publish(Opened(name: "a"))
+        publisher.publish(Closed())
+
+        #expect(log.entries == ["a", "closed"])
     }
 
     @Test("One token ends the registrations in several sources")
@@ -410,6 +422,29 @@ struct EventPublisherTests {
         await publisher.settled()
 
         for log in [onMain, onActor, onQueue, all] { #expect(log.entries == Array(0..<1_000)) }
+    }
+
+    @Test("`settled()` of each source waits for an actor's observer")
+    func sourceSettled() async {
+        final class Shut: Event {}
+        let opened = publisher.observers(of: Opened.self)
+
+        #expect(await settledWaitsForAnActor(opened) { publisher.publish(Opened(name: "a")) })
+        #expect(await settledWaitsForAnActor(opened.map(\.name)) { publisher.publish(Opened(name: "a")) })
+        #expect(await settledWaitsForAnActor(publisher.observers(of: Shut.self)) { publisher.publish(Shut()) })
+        #expect(await settledWaitsForAnActor(publisher.allEvents) { publisher.publish(Closed()) })
+    }
+
+    @Test("The source of a publisher that is gone is settled, and does not keep it")
+    func sourceOfTheDeadSettled() async {
+        var publisher: EventPublisher? = EventPublisher()
+        weak let weakPublisher = publisher
+        let source = publisher!.observers(of: Opened.self)
+        await source.settled()
+
+        publisher = nil
+        #expect(weakPublisher == nil)
+        await source.settled()
     }
 
     @Test("A publisher without observers is settled")

@@ -15,6 +15,37 @@ struct NotificationCenterTests {
         { [log] event in log.append("\(text) \(event.isDark)") }
     }
 
+    // MARK: Settled
+
+    @Test("`settled()` of each source waits for an actor's observer")
+    func settled() async {
+        let typed = center.observers(of: ThemeChanged.self)
+        let named = center.observers(named: .themeDidChange)
+        let made = center.observers(named: .themeDidChange) { $0.userInfo?["dark"] as? Bool }
+
+        #expect(await settledWaitsForAnActor(typed) { center.post(ThemeChanged(isDark: true)) })
+        #expect(await settledWaitsForAnActor(typed.map(\.isDark)) { center.post(ThemeChanged(isDark: true)) })
+        #expect(await settledWaitsForAnActor(named) { center.post(name: .themeDidChange, object: nil) })
+        #expect(await settledWaitsForAnActor(made) { center.post(ThemeChanged(isDark: true)) })
+    }
+
+    @Test("A center without observers, and one that is gone, are settled, and no observer is needed for it")
+    func settledWithoutObservers() async {
+        var center: NotificationCenter? = NotificationCenter()
+        let source = center!.observers(of: ThemeChanged.self)
+        await source.settled()
+        #expect(NotificationChannel.existing(.themeDidChange, of: center!) == nil)
+        let token = source.add(logged("typed"))
+        await source.settled()
+        token.remove()
+        await source.settled()
+
+        center = nil
+        await source.settled()
+
+        #expect(log.entries == [])
+    }
+
     // MARK: Old and new
 
     /// Scenario 56: an observer who knows only the name, and what stands in `userInfo`.

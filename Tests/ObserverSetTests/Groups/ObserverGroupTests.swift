@@ -400,29 +400,6 @@ struct ObserverGroupTests {
 
         #expect(log.count == 200)
     }
-
-    /// Promise 7 across members: what is told is one sequence, made by one thread.
-    @Test("An observer elsewhere sees two members' notifications in the order of one thread")
-    func orderAcrossMembers() async {
-        let received = Log<Int>()
-        let sets = [ObserverSet<Int>(), ObserverSet<Int>()]
-        // Both sets tell numbers, so that the order shows; a group tells none, and is made in the same way.
-        Merged(sources: sets).add { @Elsewhere in received.append($0) }
-
-        for number in 0..<1_000 { sets[number % 3 == 0 ? 0 : 1].notify(number) }
-        for set in sets { await set.settled() }
-
-        #expect(received.entries == Array(0..<1_000))
-    }
-}
-
-/// What a group does, for sources of the same parameters, which it passes on.
-private struct Merged: NotificationSource {
-    let sources: [ObserverSet<Int>]
-
-    func register(_ observer: Observer<Int>) -> ObserverToken {
-        ObserverToken(sources.map { $0.register(observer.adapted { (value: Int) in value }) })
-    }
 }
 
 private final class Hearer: Sendable {

@@ -42,6 +42,19 @@ struct ObserverBagTests {
         #expect(Lifetimes.current.count == 0)
     }
 
+    @Test("A bag ends what was added through a mapped source")
+    func mappedSource() {
+        var bag: ObserverBag? = ObserverBag()
+        set.filter { $0 > 0 }.map { "\($0)" }.add { [log] in log.append($0) }.store(in: bag!)
+
+        set.notify(1)
+        bag = nil
+        set.notify(2)
+
+        #expect(log.entries == ["1"])
+        #expect(set.isEmpty)
+    }
+
     @Test("A bag ends registrations of every kind", arguments: ObserverKind.allCases)
     func everyKind(_ kind: ObserverKind) async {
         var bag: ObserverBag? = ObserverBag()

@@ -65,12 +65,9 @@ struct ModelMove {
             if fault == .countsOutBeforeWalking { thread.step = .walkLate } else { hasCountedOut() }
         case .walkLate: hasCountedOut()
         // `Reclamation.addStripes`
-        case .installStripes:
+        case .installStripes, .installStripesAlone:
             guard mayLoad(), view.hasStripes || store(.installStripes) else { return false }
-            hasLeft()
-        case .installStripesAlone:
-            guard mayLoad(), view.hasStripes || store(.installStripes) else { return false }
-            next()
+            if thread.step == .installStripes { hasLeft() } else { next() }
         // `Reclamation.leave`: the look at the flag
         case .lookAtFlag:
             guard mayLoad(isOrdered: fault != .flagLoadIsRelaxed) else { return false }

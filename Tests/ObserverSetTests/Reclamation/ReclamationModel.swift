@@ -63,7 +63,7 @@ enum Instruction: Sendable, Equatable {
     case remove(UInt8)
     /// `+`: takes the lock and unlinks nothing.
     case append
-    /// `^`: installs stripes, as a change does that has met many traversals.
+    /// `^`: installs stripes, as whoever has left does, if another thread has changed the set meanwhile.
     case install
     /// `*`: begins again, for ever.
     case again

@@ -19,7 +19,7 @@ struct ReclamationTests {
         Scenario("two notifiers and two removals", "()", "()", "01"),
         Scenario("a notifier comes again", "()()", "()", "0"),
         Scenario("stripes appear", seats: 1, "()()", "()", "0"),
-        Scenario("a change installs stripes", seats: 1, "()()", "^0"),
+        Scenario("stripes appear behind a change", seats: 1, "()()", "^0"),
         Scenario("a removal inside an observer", "(0)", "()", "1"),
         Scenario("a nested notification", "(())", "()", "0"),
         Scenario("two notifiers without end", "()*", "()*", "0"),

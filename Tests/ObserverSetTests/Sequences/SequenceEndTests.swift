@@ -114,6 +114,34 @@ struct SequenceEndTests {
         #expect(await second.next() == nil)
     }
 
+    @Test("A sequence of a mapped source keeps the set; an iterator, and whoever waits for the first, does not")
+    func mappedIsKept() async {
+        weak var weakSet: ObserverSet<Int>?
+        var sequence: NotificationSequence<String>?
+        var waiting: [Task<String?, Never>] = []
+        do {
+            let set = ObserverSet<Int>()
+            weakSet = set
+            sequence = set.filter { $0 > 1 }.map { "\($0)" }.values()
+            waiting.append(Task { [weak set] in await set?.map { "\($0)" }.first() })
+            waiting.append(Task { [weak set] in await set?.map { "\($0)" }.first { $0 == "0" } })
+            await eventually { set.count == 3 }
+        }
+        #expect(weakSet != nil)
+        var iterator = sequence!.makeAsyncIterator()
+        weakSet?.notify(1)
+        weakSet?.notify(2)
+
+        sequence = nil
+
+        #expect(await waiting[0].value == "1")
+        #expect(await waiting[1].value == nil)
+        await eventually { weakSet == nil }
+        #expect(weakSet == nil)
+        #expect(await iterator.next() == "2")
+        #expect(await iterator.next() == nil)
+    }
+
     @Test("A source that refuses or forgets its observer has sequences that end at once")
     func refused() async {
         let sequence = Deaf().values()
@@ -338,8 +366,8 @@ struct SequenceEndTests {
     /// Scenario 29: the `deinit` of what a buffer drops.
     @Test(
         "The `deinit` of a value that a full buffer drops may use the set",
-        arguments: [.newest(1), .oldest(1)] as [NotificationSequence<Tracked>.Buffering])
-    func droppedByAFullBuffer(buffering: NotificationSequence<Tracked>.Buffering) {
+        arguments: [.newest(1), .oldest(1)] as [Buffering])
+    func droppedByAFullBuffer(buffering: Buffering) {
         let set = ObserverSet<Tracked>()
         let ends = Log<Int>()
         let lifetimes = Lifetimes.current
@@ -429,6 +457,7 @@ private func use<Parameters>(_ set: ObserverSet<Parameters>?, _ ends: Log<Int>) 
 /// A source that registers nobody.
 private struct Deaf: NotificationSource {
     func register(_ observer: Observer<Int>) -> ObserverToken { ObserverToken([]) }
+    func settled() async {}
 }
 
 /// A source that calls its observer and removes it before it returns the token, which stands for another one too.
@@ -448,6 +477,11 @@ private final class Hasty: NotificationSource {
         token.remove()
         return ObserverToken([token, bystanders.addNonisolated { _ in }])
     }
+
+    func settled() async {
+        await set.settled()
+        await bystanders.settled()
+    }
 }
 
 /// A source whose registrations capture something.
@@ -458,6 +492,8 @@ private struct Capturing: NotificationSource {
     func register(_ observer: Observer<Int>) -> ObserverToken {
         source.register(observer.adapted { [capture = make()] (value: Int) in capture.isIntact ? value : nil })
     }
+
+    func settled() async { await source.settled() }
 }
 
 /// Cancels the task that calls it.

@@ -77,8 +77,8 @@ struct SequenceTests {
             (.newest(.max), [1, 2, 3, 4, 5], 0),
             (.oldest(2), [1, 2], 3), (.oldest(1), [1], 4), (.oldest(5), [1, 2, 3, 4, 5], 0),
             (.oldest(.max), [1, 2, 3, 4, 5], 0),
-        ] as [(NotificationSequence<Int>.Buffering, [Int], Int)])
-    func fullBuffer(buffering: NotificationSequence<Int>.Buffering, expected: [Int], dropped: Int) async {
+        ] as [(Buffering, [Int], Int)])
+    func fullBuffer(buffering: Buffering, expected: [Int], dropped: Int) async {
         var set: ObserverSet<Int>? = ObserverSet()
         let sequence = set!.values(buffering: buffering)
 
@@ -448,6 +448,8 @@ struct LineLengths: NotificationSource {
     func register(_ observer: Observer<Int>) -> ObserverToken {
         lines.register(observer.adapted { line in line.isEmpty ? nil : line.count })
     }
+
+    func settled() async { await lines.settled() }
 }
 
 /// An actor that keeps an iterator.

@@ -106,6 +106,17 @@ struct StressTests {
         #expect(mistakes.list == [])
     }
 
+    @Test(
+        "An observer that awaits is called one at a time, loses nothing uncounted and leaves nothing, whatever ends it and when",
+        arguments: [2, 3, 8])
+    func awaits(threads: Int) async {
+        let seed = UInt64.random(in: 0...UInt64.max)
+
+        await Awaits(threads: threads, races: many(10_000, long: 500_000), seed: seed, mistakes).run()
+
+        #expect(mistakes.list == [], "with seed \(seed)")
+    }
+
     @Test("An observer that is removed where it runs is not called again, whatever is enqueued", arguments: [1, 4])
     func removedWhereItRuns(threads: Int) async {
         for _ in 0..<Self.deliveries / 1_000 {
@@ -137,6 +148,8 @@ private struct LateRemoval: NotificationSource {
                 return value
             })
     }
+
+    func settled() async { await set.settled() }
 }
 
 /// Removes its own observer after so many calls.

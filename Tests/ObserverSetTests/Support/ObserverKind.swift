@@ -9,6 +9,7 @@ enum ObserverKind: CaseIterable, Sendable {
     case mainActor, mainActorOwner, mainActorMethod, mainActorOnce
     case actor, actorOwner
     case queue, queueOwner
+    case awaited, awaitedOwner, awaitedOnTheMainActor, awaitedActorOwner
 
     /// Called by the notifying thread, whatever it is.
     static let inPlace = allCases.filter(\.isInPlace)
@@ -38,10 +39,18 @@ enum ObserverKind: CaseIterable, Sendable {
         }
     }
 
+    var isAwaited: Bool {
+        switch self {
+        case .awaited, .awaitedOwner, .awaitedOnTheMainActor, .awaitedActorOwner: true
+        default: false
+        }
+    }
+
     var hasOwner: Bool {
         switch self {
         case .owner, .ownerMethod, .ownerNonisolated, .ownerOnce: true
         case .mainActorOwner, .mainActorMethod, .actorOwner, .queueOwner: true
+        case .awaitedOwner, .awaitedActorOwner: true
         default: false
         }
     }
@@ -74,6 +83,20 @@ enum ObserverKind: CaseIterable, Sendable {
         case .queueOwner:
             KeptRegistration(
                 source.add(on: DispatchQueue(label: "observer"), listener) { _, value in call(value) }, listener)
+        case .awaited:
+            KeptRegistration(
+                source.addAsync { value in
+                    await Task.yield()
+                    call(value)
+                })
+        case .awaitedOwner: KeptRegistration(source.addAsync(listener) { _, value in call(value) }, listener)
+        case .awaitedOnTheMainActor: KeptRegistration(source.addAsync { @MainActor value in call(value) })
+        case .awaitedActorOwner:
+            KeptRegistration(
+                source.addAsync(keeper) { (_: isolated Keeper, value) in
+                    await Task.yield()
+                    call(value)
+                }, keeper)
         }
     }
 }

@@ -13,6 +13,8 @@ struct Mapped<Input: Sendable, Parameters: Sendable>: NotificationSource {
     func register(_ observer: Observer<Parameters>) -> ObserverToken {
         source.register(observer.adapted(transform))
     }
+
+    func settled() async { await source.settled() }
 }
 
 /// Keeps the observer that it is asked to register.
@@ -23,4 +25,6 @@ final class KeptObserver<Parameters: Sendable>: NotificationSource {
         self.observer.value = observer
         return ObserverToken([])
     }
+
+    func settled() async {}
 }

@@ -406,7 +406,7 @@ final class TestedWorld: World, @unchecked Sendable {
     // MARK: Sequences
 
     override func makeValues(_ operation: Operation) {
-        let buffering: NotificationSequence<Int>.Buffering =
+        let buffering: Buffering =
             switch operation.form {
             case 0: .unbounded
             case 1: .newest(1)

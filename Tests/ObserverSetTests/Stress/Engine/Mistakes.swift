@@ -13,6 +13,9 @@ final class Mistakes: Sendable {
         case wrongCount
         case elementOutOfOrder
         case memoryGrew
+        case calledWhileCalled
+        case notCancelled
+        case notSettled
     }
 
     private let kinds = Atomic<Int>(0)

@@ -1,0 +1,109 @@
+import Dispatch
+import ObserverSet
+
+/// Notifying an actor's observer that awaits; from the first notification to the end of the last call.
+enum AwaitingRows {
+    static var all: [Row] {
+        [
+            .comparing(
+                "notify to an observer that awaits", to: "a Task { } for each value", reach: .time(atMost: 0.25)
+            ) { plan in
+                // Long against the time that a busy machine takes to wake the receiver.
+                let count = Int(plan.sampleTime / 10)
+                return (posting(count), launching(count))
+            },
+            .comparing(
+                "burst of 10000 to an observer that awaits once each", to: "`AsyncStream`, `for await` on the actor",
+                reach: .time(atMost: 1.2)
+            ) { _ in
+                (bursting(10_000), streaming(10_000))
+            },
+        ]
+    }
+
+    /// The actor that receives.
+    private actor Sink {
+        private let expected: Int
+        private let done = DispatchSemaphore(value: 0)
+        private var received = 0
+
+        init(expecting count: Int) {
+            expected = count
+        }
+
+        func receive(_ value: Int) {
+            received += 1
+            guard received == expected else { return }
+            received = 0
+            done.signal()
+        }
+
+        /// Suspends once.
+        func work(on value: Int) async {
+            await Self.elsewhere(value)
+            receive(value)
+        }
+
+        private nonisolated static func elsewhere(_ value: Int) async {
+            await Task.yield()
+        }
+
+        func loop(over stream: AsyncStream<Int>) async {
+            for await value in stream { await work(on: value) }
+        }
+
+        /// Returns when as many values have been received as are expected.
+        nonisolated func wait() {
+            done.wait()
+        }
+    }
+
+    private static func posting(_ count: Int) -> Sampler {
+        let sink = Sink(expecting: count)
+        let set = ObserverSet<Int>()
+        set.addAsync(sink) { sink, value in sink.receive(value) }
+        return timing(count, sink) { value in set.notify(value) }
+    }
+
+    private static func launching(_ count: Int) -> Sampler {
+        let sink = Sink(expecting: count)
+        return timing(count, sink) { value in
+            Task { await sink.receive(value) }
+        }
+    }
+
+    private static func bursting(_ count: Int) -> Sampler {
+        let sink = Sink(expecting: count)
+        let set = ObserverSet<Int>()
+        set.addAsync(sink) { sink, value in await sink.work(on: value) }
+        return timing(count, sink) { value in set.notify(value) }
+    }
+
+    private static func streaming(_ count: Int) -> Sampler {
+        let sink = Sink(expecting: count)
+        let (stream, continuation) = AsyncStream.makeStream(of: Int.self)
+        let end = EndOfStream(continuation)
+        Task.detached { await sink.loop(over: stream) }
+        return timing(count, sink) { value in end.continuation.yield(value) }
+    }
+
+    private static func timing(_ count: Int, _ sink: Sink, _ send: @escaping (Int) -> Void) -> Sampler {
+        {
+            let start = now()
+            for value in 0..<count { send(value) }
+            sink.wait()
+            return Double(now() - start) / Double(count)
+        }
+    }
+
+    /// Finishes the stream when the sampler is gone.
+    private final class EndOfStream: Sendable {
+        let continuation: AsyncStream<Int>.Continuation
+
+        init(_ continuation: AsyncStream<Int>.Continuation) {
+            self.continuation = continuation
+        }
+
+        deinit { continuation.finish() }
+    }
+}

@@ -1,0 +1,140 @@
+// A chat server: connections and a journal, actors that observe and await what they do for each message.
+//
+//     swift run Awaiting
+
+import ObserverSet
+
+struct Message: Sendable {
+    let number: Int
+    let text: String
+}
+
+/// What everybody is connected to.
+///
+/// It may be notified on any thread, and waits for nobody.
+final class Room: Sendable {
+    let said = ObserverSet<Message>()
+    let loadChanged = ObserverSet<Int>()
+    let closed = ObserverSet<Void>()
+}
+
+/// A file: a write takes a while, and others may write meanwhile.
+actor File {
+    private(set) var contents = ""
+
+    func write(_ text: String) async {
+        try? await Task.sleep(for: .milliseconds(1))
+        contents += text
+    }
+}
+
+/// Writes each message as a line.
+actor Journal {
+    private let file: File
+    private var lineCount = 0
+
+    init(_ file: File) { self.file = file }
+
+    func follow(_ room: Room) {
+        room.said.addAsync(self) { journal, message in await journal.write(message) }
+    }
+
+    /// Three writes make a line.
+    ///
+    /// The actor is free while it awaits them, but the next message waits until all three have been made.
+    private func write(_ message: Message) async {
+        await file.write("\(message.number): ")
+        await file.write(message.text)
+        await file.write("\n")
+        lineCount += 1
+    }
+
+    var summary: String { "\(lineCount) lines" }
+}
+
+/// Sends to one client, one message after the other, as fast as its network is.
+actor Connection {
+    private let name: String
+    private let delay: Duration
+    private var log: [String] = []
+
+    init(_ name: String, delay: Duration) {
+        self.name = name
+        self.delay = delay
+    }
+
+    /// One observer of both sources: with an observer for each, the end could be sent before the last message.
+    func join(_ room: Room) -> ObserverToken {
+        let lines = room.said.map(\.text).merge(with: room.closed.map { "bye" })
+        return lines.addAsync(self) { connection, line in await connection.send(line) }
+    }
+
+    private func send(_ text: String) async {
+        do {
+            try await Task.sleep(for: delay)
+            log.append(text)
+        } catch {
+            // The registration was removed during this call.
+            log.append("(cancelled: \(text))")
+        }
+    }
+
+    var summary: String { "\(name): \(log.joined(separator: " "))" }
+}
+
+/// Shows a figure on a page that is slow to draw: of what waits, only the latest is of interest.
+actor Dashboard {
+    private var drawn: [Int] = []
+
+    func follow(_ room: Room) -> ObserverToken {
+        room.loadChanged.addAsync(self, buffering: .newest(1)) { dashboard, load in await dashboard.draw(load) }
+    }
+
+    private func draw(_ load: Int) async {
+        try? await Task.sleep(for: .milliseconds(20))
+        drawn.append(load)
+    }
+
+    var summary: String { "drew \(drawn.count) figures, the last is \(drawn.last ?? 0)" }
+}
+
+let room = Room()
+let file = File()
+let journal = Journal(file)
+let near = Connection("near", delay: .milliseconds(1))
+let far = Connection("far", delay: .milliseconds(15))
+let gone = Connection("gone", delay: .seconds(600))
+let dashboard = Dashboard()
+
+await journal.follow(room)
+_ = await near.join(room)
+_ = await far.join(room)
+let lost = await gone.join(room)
+let drawing = await dashboard.follow(room)
+
+// The room waits for nobody.
+for (index, text) in ["hello", "is", "anybody", "there"].enumerated() {
+    room.said.notify(Message(number: index + 1, text: text))
+}
+room.closed.notify()
+for load in 1...50 {
+    room.loadChanged.notify(load)
+    try await Task.sleep(for: .milliseconds(1))
+}
+print(room.said.debugDescription)
+
+// What the dashboard was too slow for is counted.
+await room.loadChanged.settled()
+print("dashboard: \(await dashboard.summary); \(drawing.droppedCount) were dropped")
+
+// One client does not answer. Removal drops what waits for it, and cancels the call that is under way.
+lost.remove()
+
+// A clean end: everything has been sent and written when this returns.
+await room.said.settled()
+await room.closed.settled()
+print(await near.summary)
+print(await far.summary)
+print(await gone.summary)
+print("journal: \(await journal.summary)")
+print(await file.contents, terminator: "")

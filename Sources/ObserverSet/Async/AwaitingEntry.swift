@@ -1,0 +1,95 @@
+import Synchronization
+
+/// What a mailbox knows of an observer that awaits.
+protocol AwaitedObserver: AnyObject, Sendable {
+    /// Whether what waits may be delivered.
+    var isActive: Bool { get }
+    /// Calls the observer, from an actor or from none, with what `deliver` has posted; returns false if its owner is dead.
+    func call(_ value: any Sendable, from here: isolated (any Actor)?) async -> Bool
+    func noteDeadOwner()
+    func noteDropped()
+}
+
+/// An observer that is awaited: each of its calls begins when the one before has returned.
+final class AwaitingEntry<Parameters: Sendable>: Entry<Parameters>, AwaitedObserver, @unchecked Sendable {
+    /// Calls the observer, from an actor or from none, on which its owner is loaded; returns false if that is dead.
+    typealias Function = @Sendable (isolated (any Actor)?, Parameters) async -> Bool
+
+    private let function: Function
+    private weak let weakOwner: AnyObject?
+    private let staticOwnerType: Any.Type?
+    /// The actor on which the observer runs, if this must not keep it alive: its owner, or the one that added it.
+    private weak let weakActor: (any Actor)?
+    /// The type of the actor on which it runs, if it does on one.
+    private let actorType: (any Actor.Type)?
+    private let home: AwaitingMailbox
+    private let status: RegistrationStatus
+    private let dropped = Atomic<Int>(0)
+
+    /// What says nothing of an isolation runs on the actor's instance that adds it, as with `Destination.of`.
+    init(
+        owner: AnyObject?, _ ownerType: Any.Type?, on isolation: (any Actor)?, addedOn adder: (any Actor)?,
+        _ buffering: Buffering, _ function: @escaping Function
+    ) {
+        self.function = function
+        weakOwner = owner
+        staticOwnerType = ownerType
+        let actor = isolation ?? (adder is any GlobalActor ? nil : adder)
+        let isKept = isolation != nil && isolation !== owner
+        weakActor = isKept ? nil : actor
+        actorType = actor.map { type(of: $0) }
+        home = AwaitingMailbox(on: isKept ? isolation : nil, buffering)
+        status = RegistrationStatus()
+    }
+
+    /// For a further registration of the same observer, which has the same mailbox.
+    private init(sharing other: AwaitingEntry) {
+        function = other.function
+        weakOwner = other.weakOwner
+        staticOwnerType = other.staticOwnerType
+        weakActor = other.weakActor
+        actorType = other.actorType
+        home = other.home
+        status = RegistrationStatus(isClaimed: true)
+    }
+
+    func call(_ value: any Sendable, from here: isolated (any Actor)?) async -> Bool {
+        let parameters = value as! Parameters
+        guard let actor = weakActor else { return await function(here, parameters) }
+        return await call(parameters, on: actor)
+    }
+
+    private func call(_ parameters: Parameters, on actor: isolated any Actor) async -> Bool {
+        // It may have been removed on that actor meanwhile.
+        guard isActive else { return true }
+        return await function(actor, parameters)
+    }
+
+    override func deliver(_ parameters: Parameters, from here: UInt) -> Bool {
+        guard status.isOpen else { return status.isRemoved }
+        home.post(parameters, to: self)
+        return true
+    }
+
+    var isActive: Bool { status.isActive }
+
+    func noteDeadOwner() { status.noteDeadOwner() }
+
+    func noteDropped() { dropped.wrappingAdd(1, ordering: .relaxed) }
+
+    override var owner: AnyObject? { weakOwner }
+    override var ownerType: Any.Type? { staticOwnerType }
+    override var mailbox: AnyMailbox? { home }
+    override var droppedCount: Int { dropped.load(ordering: .relaxed) }
+
+    override var placeDescription: String? {
+        let dropped = droppedCount
+        return "\(actorType.map { "\($0)" } ?? "no actor"), awaited" + (dropped == 0 ? "" : ", \(dropped) dropped")
+    }
+
+    override func claimed() -> AnyEntry { status.claim() ? self : AwaitingEntry(sharing: self) }
+
+    override func end() { status.end() }
+    override var isAwaited: Bool { true }
+    override func cancel() { home.end(self) }
+}

@@ -1,0 +1,219 @@
+// Observers that await. A name of their own, so that these forms do not compete with those of `add`.
+
+extension NotificationSource {
+    /// Adds an observer without an owner, whose calls are awaited.
+    ///
+    /// Each call begins when the one before has returned, across its suspensions. The calls come in the order of the
+    /// notifications (promise 7), and an actor's observer is not re-entered by its own next value; other work of the
+    /// actor may run while a call is suspended. A notification only enqueues the value: the observer is never called
+    /// in place, whatever actor the notifier is on.
+    ///
+    /// A closure literal belongs to the actor that its surroundings are isolated to, as with `Task { }`; elsewhere to
+    /// none. What an actor's instance adds for itself runs on that actor too, whatever its closure captures. If the
+    /// closure captures the actor, it keeps it alive: use the form with an actor as the owner there. Otherwise the
+    /// actor is held weakly, and when it is gone the observer belongs to none.
+    ///
+    /// ```swift
+    /// let token = document.titleChanged.addAsync { title in await history.append(title) }
+    /// ```
+    ///
+    /// A value waits in the observer's mailbox until the calls before it have returned. `buffering` limits how many
+    /// wait; the one with which the observer is being called does not count. Values for which there is no room are
+    /// lost, and counted in ``ObserverToken/droppedCount``. If there is room for less than one, the program stops with
+    /// "An observer that awaits needs room for at least one element; use .newest(1) instead of .newest(0)".
+    ///
+    /// The observer lives as long as the source does, or until its token is removed. Its removal drops what waits and
+    /// cancels the call that is under way: `Task.isCancelled` is true in it, and nobody waits for its end. That is so
+    /// if the observer itself removes the token, too. When the set dies, what waits is still delivered. ``settled()``
+    /// waits for these calls, too.
+    ///
+    /// Each call has the priority of its notifier. Its task-local values are those of the notifier whose value found
+    /// the mailbox empty, and so started the delivery.
+    ///
+    /// May be called on any thread. See <doc:ObserversThatAwait> for a server that is built of such observers.
+    ///
+    /// - Parameters:
+    ///   - buffering: How many values wait for an observer that is slower than its notifiers. By default all of them:
+    ///     use `.newest(1)` where only the latest counts.
+    ///   - observer: What to call, and to await.
+    ///   - isolation: The caller's own, filled in by the compiler.
+    ///   - fileID: The file of the registration, for descriptions.
+    ///   - line: The line of the registration, for descriptions.
+    /// - Returns: A token that ends the registration. Dropping it ends nothing.
+    /// - Complexity: Amortised O(1).
+    @discardableResult
+    public func addAsync(
+        buffering: Buffering = .unbounded,
+        @_inheritActorContext _ observer: @escaping @isolated(any) @Sendable (Parameters) async -> Void,
+        isolation: isolated (any Actor)? = #isolation, fileID: StaticString = #fileID, line: UInt = #line
+    ) -> ObserverToken {
+        registerAwaiting(
+            nil as AnyObject?, nil, on: observer.isolation, addedOn: isolation, buffering, fileID: fileID, line: line
+        ) { (_: isolated (any Actor)?, parameters) in
+            await observer(parameters)
+            return true
+        }
+    }
+
+    /// Adds an observer that lives as long as its owner, which it is passed, and whose calls are awaited.
+    ///
+    /// The owner is held weakly while values wait, and strongly during its own call, across the suspensions. When it
+    /// goes, what waits is dropped. Use the owner that is passed rather than capturing it, which would keep it alive.
+    ///
+    /// ```swift
+    /// document.titleChanged.addAsync(view, buffering: .newest(1)) { view, title in
+    ///     try? await Task.sleep(for: .milliseconds(100))
+    ///     view.setTitle(title)
+    /// }
+    /// ```
+    ///
+    /// A call that waits for something that never comes keeps the owner alive until the token is removed, which
+    /// cancels the call. For isolation, order, buffering and removal see ``addAsync(buffering:_:isolation:fileID:line:)``.
+    ///
+    /// - Parameters:
+    ///   - owner: The object that the observer belongs to; held weakly.
+    ///   - buffering: How many values wait for an observer that is slower than its notifiers; by default all of them.
+    ///   - observer: What to call with the owner, and to await.
+    ///   - isolation: The caller's own, filled in by the compiler.
+    ///   - fileID: The file of the registration, for descriptions.
+    ///   - line: The line of the registration, for descriptions.
+    /// - Returns: A token that ends the registration before its owner does.
+    /// - Complexity: Amortised O(1).
+    @discardableResult
+    public func addAsync<Owner: AnyObject & Sendable>(
+        _ owner: Owner, buffering: Buffering = .unbounded,
+        @_inheritActorContext _ observer: @escaping @isolated(any) @Sendable (Owner, Parameters) async -> Void,
+        isolation: isolated (any Actor)? = #isolation, fileID: StaticString = #fileID, line: UInt = #line
+    ) -> ObserverToken {
+        registerAwaiting(
+            owner, Owner.self, on: observer.isolation, addedOn: isolation, buffering, fileID: fileID, line: line
+        ) { [weak owner] (_: isolated (any Actor)?, parameters) in
+            guard let owner else { return false }
+            await observer(owner, parameters)
+            return true
+        }
+    }
+
+    /// Adds an observer that is isolated to the actor that owns it, and whose calls are awaited.
+    ///
+    /// The actor is not called with its next value before the call for this one has returned. While the call is
+    /// suspended, the actor may do other work, as any actor may.
+    ///
+    /// ```swift
+    /// actor Journal {
+    ///     private var lines: [String] = []
+    ///
+    ///     func follow(_ document: Document) {
+    ///         document.titleChanged.addAsync(self) { journal, title in await journal.write(title) }
+    ///     }
+    ///
+    ///     private func write(_ title: String) async {
+    ///         try? await Task.sleep(for: .milliseconds(1))
+    ///         lines.append(title)
+    ///     }
+    /// }
+    /// ```
+    ///
+    /// The actor is held weakly while values wait, and strongly during its call. For order, buffering and removal see
+    /// ``addAsync(buffering:_:isolation:fileID:line:)``.
+    ///
+    /// - Parameters:
+    ///   - owner: The actor on which the observer runs; held weakly.
+    ///   - buffering: How many values wait for an observer that is slower than its notifiers; by default all of them.
+    ///   - observer: What to call with the actor, and to await.
+    ///   - fileID: The file of the registration, for descriptions.
+    ///   - line: The line of the registration, for descriptions.
+    /// - Returns: A token that ends the registration before its owner does.
+    /// - Complexity: Amortised O(1).
+    @discardableResult
+    public func addAsync<Owner: Actor>(
+        _ owner: Owner, buffering: Buffering = .unbounded,
+        _ observer: @escaping @Sendable (isolated Owner, Parameters) async -> Void,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> ObserverToken {
+        registerAwaiting(
+            owner, Owner.self, on: owner, buffering, fileID: fileID, line: line
+        ) { [weak owner] (_: isolated (any Actor)?, parameters) in
+            guard let owner else { return false }
+            await observer(owner, parameters)
+            return true
+        }
+    }
+
+    private func registerAwaiting(
+        _ owner: AnyObject?, _ ownerType: Any.Type?, on isolation: (any Actor)?, addedOn adder: (any Actor)? = nil,
+        _ buffering: Buffering, fileID: StaticString, line: UInt,
+        _ function: @escaping AwaitingEntry<Parameters>.Function
+    ) -> ObserverToken {
+        buffering.checkRoom(of: "An observer that awaits", file: fileID, line: line)
+        let entry = AwaitingEntry(owner: owner, ownerType, on: isolation, addedOn: adder, buffering, function)
+        return register(Observer(entry: entry, site: Site(fileID: fileID, line: line)))
+    }
+}
+
+extension NotificationSource where Parameters == Void {
+    /// Adds an observer that lives as long as its owner, which it is passed, and whose calls are awaited.
+    ///
+    /// ```swift
+    /// ObserverGroup(playlist.itemAdded, playlist.cleared).addAsync(view, buffering: .newest(1)) { view in
+    ///     try? await Task.sleep(for: .milliseconds(100))
+    ///     view.reload()
+    /// }
+    /// ```
+    ///
+    /// See the same form for sources with parameters.
+    ///
+    /// - Parameters:
+    ///   - owner: The object that the observer belongs to; held weakly.
+    ///   - buffering: How many values wait for an observer that is slower than its notifiers; by default all of them.
+    ///   - observer: What to call with the owner, and to await.
+    ///   - isolation: The caller's own, filled in by the compiler.
+    ///   - fileID: The file of the registration, for descriptions.
+    ///   - line: The line of the registration, for descriptions.
+    /// - Returns: A token that ends the registration before its owner does.
+    /// - Complexity: Amortised O(1).
+    @discardableResult
+    public func addAsync<Owner: AnyObject & Sendable>(
+        _ owner: Owner, buffering: Buffering = .unbounded,
+        @_inheritActorContext _ observer: @escaping @isolated(any) @Sendable (Owner) async -> Void,
+        isolation: isolated (any Actor)? = #isolation, fileID: StaticString = #fileID, line: UInt = #line
+    ) -> ObserverToken {
+        registerAwaiting(
+            owner, Owner.self, on: observer.isolation, addedOn: isolation, buffering, fileID: fileID, line: line
+        ) { [weak owner] (_: isolated (any Actor)?, _) in
+            guard let owner else { return false }
+            await observer(owner)
+            return true
+        }
+    }
+
+    /// Adds an observer that is isolated to the actor that owns it, and whose calls are awaited.
+    ///
+    /// ```swift
+    /// document.closed.addAsync(history) { history in
+    ///     await Task.yield()
+    ///     history.names = []
+    /// }
+    /// ```
+    ///
+    /// See the same form for sources with parameters.
+    ///
+    /// - Parameters:
+    ///   - owner: The actor on which the observer runs; held weakly.
+    ///   - buffering: How many values wait for an observer that is slower than its notifiers; by default all of them.
+    ///   - observer: What to call with the actor, and to await.
+    ///   - fileID: The file of the registration, for descriptions.
+    ///   - line: The line of the registration, for descriptions.
+    /// - Returns: A token that ends the registration before its owner does.
+    /// - Complexity: Amortised O(1).
+    @discardableResult
+    public func addAsync<Owner: Actor>(
+        _ owner: Owner, buffering: Buffering = .unbounded,
+        _ observer: @escaping @Sendable (isolated Owner) async -> Void,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> ObserverToken {
+        addAsync(
+            owner, buffering: buffering, { (owner: isolated Owner, _: Void) in await observer(owner) },
+            fileID: fileID, line: line)
+    }
+}

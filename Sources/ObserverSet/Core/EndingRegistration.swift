@@ -1,0 +1,71 @@
+/// A registration that its own observer may end, even before `register` has returned its token.
+///
+/// It stands between the token that is handed out and the registration's own, so that one state decides between a call that
+/// ends it and `remove()`.
+package final class EndingRegistration: TokenIssuer, @unchecked Sendable {
+    private enum State: Sendable {
+        /// `register` has not returned yet.
+        case beginning
+        case begun(ObserverToken)
+        case ended
+    }
+
+    // The token keeps the registry, which keeps the observer, which keeps this: until it has ended, or the set dies.
+    private let state = Lock(State.beginning)
+
+    package override init() {}
+
+    /// Stores the registration's token, and returns the one to hand out; removes the observer if it has ended already.
+    @discardableResult
+    package func begin(_ token: ObserverToken) -> ObserverToken {
+        let isOver = state.withLock { state in
+            guard case .beginning = state else { return true }
+            state = .begun(token)
+            return false
+        }
+        if isOver { token.remove() }
+        return ObserverToken(issuer: self, id: token.id)
+    }
+
+    /// Ends it, and returns true for the one caller who did; also if the set has died, so that what is enqueued is delivered.
+    @discardableResult
+    package func end() -> Bool {
+        switch exchange() {
+        case .beginning:
+            return true
+        case .begun(let token):
+            token.remove()
+            return true
+        case .ended:
+            return false
+        }
+    }
+
+    override func remove(_ id: UInt64) -> Bool {
+        guard case .begun(let token) = exchange() else { return false }
+        return token.remove()
+    }
+
+    override func isActive(_ id: UInt64) -> Bool { token?.isActive ?? false }
+
+    override func describe(_ id: UInt64) -> String? { token.flatMap { $0.issuer.describe($0.id) } }
+
+    override func droppedCount(_ id: UInt64) -> Int { token?.droppedCount ?? 0 }
+
+    override func issuesTokens(for issuer: TokenIssuer) -> Bool {
+        token?.issuer.issuesTokens(for: issuer) ?? false
+    }
+
+    private var token: ObserverToken? {
+        state.withLock { state in
+            if case .begun(let token) = state { token } else { nil }
+        }
+    }
+
+    private func exchange() -> State {
+        state.withLock { state in
+            defer { state = .ended }
+            return state
+        }
+    }
+}

@@ -1,0 +1,81 @@
+// What a source tells, in other words or only in part: nothing stands between the two but what adapts an observer. What
+// takes time or keeps state belongs to asynchronous sequences.
+
+extension NotificationSource {
+    /// A source that tells something else of each notification.
+    ///
+    /// For a class that publishes a part of what its set tells, for the members of a merged source, and for observers
+    /// that take another type. A key path will do.
+    ///
+    /// ```swift
+    /// final class Editor: Sendable {
+    ///     private let observers = ObserverSet<(title: String, length: Int)>()
+    ///     var titleChanged: some NotificationSource<String> { observers.map(\.title) }
+    /// }
+    /// ```
+    ///
+    /// The transform is called on the notifying thread, before any hop, once for each observer that is reached: what it
+    /// costs, it costs the notifier. It may be called on several threads at once. Where observers run, their order, owners
+    /// and tokens are those of this source; an observer stands there among all others.
+    ///
+    /// The result is a value that holds this source, and so keeps a set alive, as long as it is held; registrations do not
+    /// depend on it. A sequence of its `values()` holds it for further iterators. To wait for `first()` does not, nor does
+    /// an iterator.
+    ///
+    /// - Parameter transform: Makes what observers are told.
+    /// - Returns: A source without state of its own.
+    /// - Complexity: O(1), and for each notification and observer what the transform takes.
+    public func map<Output: Sendable>(
+        _ transform: @escaping @Sendable (Parameters) -> Output
+    ) -> some NotificationSource<Output> {
+        Adapted(source: self) { parameters in .some(transform(parameters)) }
+    }
+
+    /// A source that tells something else of each notification of which there is something to tell.
+    ///
+    /// ```swift
+    /// document.titleChanged.compactMap { title in Int(title) }.add(view) { view, year in view.show(year) }
+    /// ```
+    ///
+    /// Threads, order and lifetimes are those of ``NotificationSource/map(_:)``. An observer that is called once waits for the first
+    /// notification that is not skipped.
+    ///
+    /// - Parameter transform: Makes what observers are told, or nil if they are not to be called.
+    /// - Returns: A source without state of its own.
+    /// - Complexity: O(1), and for each notification and observer what the transform takes.
+    public func compactMap<Output: Sendable>(
+        _ transform: @escaping @Sendable (Parameters) -> Output?
+    ) -> some NotificationSource<Output> {
+        Adapted(source: self, transform: transform)
+    }
+
+    /// A source that tells those notifications of which something holds.
+    ///
+    /// ```swift
+    /// publisher.observers(of: OrderPlaced.self).filter { order in order.total > 100 }.add(view) { view, order in
+    ///     view.show(order.number)
+    /// }
+    /// ```
+    ///
+    /// Threads, order and lifetimes are those of ``NotificationSource/map(_:)``. An observer that is called once waits for the first
+    /// notification that is not skipped.
+    ///
+    /// - Parameter isIncluded: Whether observers are to be called.
+    /// - Returns: A source without state of its own.
+    /// - Complexity: O(1), and for each notification and observer what the condition takes.
+    public func filter(
+        _ isIncluded: @escaping @Sendable (Parameters) -> Bool
+    ) -> some NotificationSource<Parameters> {
+        Adapted(source: self) { parameters in isIncluded(parameters) ? parameters : nil }
+    }
+}
+
+/// What is made of another source's notifications, if anything.
+private struct Adapted<Source: NotificationSource, Parameters: Sendable>: NotificationSource {
+    let source: Source
+    let transform: @Sendable (Source.Parameters) -> Parameters?
+
+    func register(_ observer: Observer<Parameters>) -> ObserverToken { source.register(observer.adapted(transform)) }
+
+    func settled() async { await source.settled() }
+}

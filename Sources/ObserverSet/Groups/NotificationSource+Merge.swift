@@ -1,0 +1,55 @@
+extension NotificationSource {
+    /// A source that tells what this one and others tell.
+    ///
+    /// For whoever handles alike what comes from several places. The members tell the same parameters; ``NotificationSource/map(_:)`` makes
+    /// them the same. Where only the fact matters, an ``ObserverGroup`` takes members of any parameters.
+    ///
+    /// ```swift
+    /// let named = document.titleChanged.merge(with: playlist.itemAdded.map(\.name))
+    /// named.add(view) { view, name in view.show(name) }
+    /// ```
+    ///
+    /// An observer is registered with each member, this one first, and one token stands for all. As with a group, an
+    /// owner's death ends all registrations, `addOnce` is called once, whichever member is first, and an observer that runs
+    /// elsewhere has one mailbox for all members, so that it sees what one thread notifies in order across them (promise
+    /// 7). A source that is named twice is observed twice.
+    ///
+    /// The result is a value that holds its members as long as it is held; registrations do not depend on it. A sequence of
+    /// its `values()` holds it for further iterators.
+    ///
+    /// - Parameter others: The other sources, in the order in which observers are to be registered with them.
+    /// - Returns: A source without state of its own.
+    /// - Complexity: O(*n*) in the number of members; adding is the sum of what it costs with each.
+    public func merge(with others: any NotificationSource<Parameters>...) -> some NotificationSource<Parameters> {
+        merge(with: others)
+    }
+
+    /// A source that tells what this one and as many others as a list holds tell.
+    ///
+    /// ```swift
+    /// let documents = [Document(), Document()]
+    /// let renamed = document.titleChanged.merge(with: documents.map(\.titleChanged))
+    /// ```
+    ///
+    /// See ``NotificationSource/merge(with:)-(NotificationSource<Parameters>...)``.
+    ///
+    /// - Parameter others: The other sources, in the order in which observers are to be registered with them.
+    /// - Returns: A source without state of its own.
+    /// - Complexity: O(*n*) in the number of members; adding is the sum of what it costs with each.
+    public func merge(with others: [any NotificationSource<Parameters>]) -> some NotificationSource<Parameters> {
+        Merged(members: [self] + others)
+    }
+}
+
+/// Several sources of the same parameters, which are passed on.
+private struct Merged<Parameters: Sendable>: NotificationSource {
+    let members: [any NotificationSource<Parameters>]
+
+    func register(_ observer: Observer<Parameters>) -> ObserverToken {
+        ObserverToken(members.map { $0.register(observer) })
+    }
+
+    func settled() async {
+        for member in members { await member.settled() }
+    }
+}

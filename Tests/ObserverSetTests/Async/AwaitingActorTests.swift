@@ -1,0 +1,106 @@
+import ObserverSet
+import Testing
+
+/// Where observers that await run, if an actor's instance adds or owns them.
+@Suite("Observers that await, of an actor's instance", .lifetimesChecked, .againstHanging)
+struct AwaitingActorTests {
+    /// Adds itself in every way, and checks where it is called.
+    private actor Station {
+        private(set) var heard: [String] = []
+        private let life = Tracked()
+
+        func hear(_ value: String) {
+            preconditionIsolated()
+            heard.append(value)
+        }
+
+        func hearSlowly(_ value: String) async {
+            preconditionIsolated()
+            await Task.yield()
+            heard.append(value)
+        }
+
+        func addApplied(to set: ObserverSet<String>) { set.addAsync(hear) }
+        func addAppliedAwaiting(to set: ObserverSet<String>) { set.addAsync(hearSlowly) }
+
+        func addClosure(to set: ObserverSet<String>) {
+            set.addAsync { [weak self] value in
+                await Task.yield()
+                await self?.hear(value)
+            }
+        }
+
+        func addWithOwner(to set: ObserverSet<String>) {
+            set.addAsync(self) { station, value in
+                await Task.yield()
+                station.hear(value)
+            }
+        }
+
+        func removeOnActor(_ token: ObserverToken) -> Int {
+            token.remove()
+            return heard.count
+        }
+    }
+
+    private enum Way: CaseIterable {
+        case applied, appliedAwaiting, closure, owner
+
+        func add(_ station: Station, to set: ObserverSet<String>) async {
+            switch self {
+            case .applied: await station.addApplied(to: set)
+            case .appliedAwaiting: await station.addAppliedAwaiting(to: set)
+            case .closure: await station.addClosure(to: set)
+            case .owner: await station.addWithOwner(to: set)
+            }
+        }
+    }
+
+    @Test(
+        "What an actor's instance adds runs on it, the applied method included, whoever notifies",
+        arguments: Way.allCases)
+    private func onTheActor(_ way: Way) async {
+        let set = ObserverSet<String>()
+        let station = Station()
+        await way.add(station, to: set)
+
+        await onThread { for number in 0..<100 { set.notify("\(number)") } }
+        await set.settled()
+
+        #expect(await station.heard == (0..<100).map { "\($0)" })
+        set.removeAll()
+    }
+
+    @Test(
+        "Neither the set nor what waits keeps alive an actor that adds a closure or an owner",
+        arguments: [Way.closure, .owner])
+    private func notKept(_ way: Way) async {
+        let set = ObserverSet<String>()
+        do {
+            let station = Station()
+            await way.add(station, to: set)
+            set.notify("one")
+            await set.settled()
+        }
+        set.notify("two")
+        await set.settled()
+        #expect(Lifetimes.current.count == 0)
+        #expect(set.isEmpty || way == .closure)
+    }
+
+    @Test("Removed on the actor that owns it, an observer is not called again, values on their way included")
+    func removedOnTheActor() async {
+        for _ in 0..<many(200, long: 20_000) {
+            let set = ObserverSet<String>()
+            let station = Station()
+            let token = set.addAsync(station) { (station: isolated Station, value) in station.hear(value) }
+
+            await onThread { set.notify("one") }
+            let count = await station.removeOnActor(token)
+            await set.settled()
+            for _ in 0..<20 { await Task.yield() }
+
+            #expect(await station.heard.count == count)
+        }
+    }
+}

@@ -1,0 +1,188 @@
+import ObserverSet
+import Testing
+
+/// What waits for an observer that awaits, and what is lost.
+@Suite("Buffering of observers that await", .lifetimesChecked, .againstHanging)
+struct AwaitingBufferingTests {
+    private let set = ObserverSet<Int>()
+    private let received = Log<Int>()
+    private let door = Door()
+
+    /// What is called and what is dropped, of six values of which the first is being called when the others come.
+    private static let outcomes: [(Buffering, called: [Int])] = [
+        (.unbounded, called: [0, 1, 2, 3, 4, 5]),
+        (.newest(1), called: [0, 5]), (.newest(2), called: [0, 4, 5]), (.newest(9), called: [0, 1, 2, 3, 4, 5]),
+        (.oldest(1), called: [0, 1]), (.oldest(2), called: [0, 1, 2]), (.oldest(9), called: [0, 1, 2, 3, 4, 5]),
+    ]
+
+    @Test(
+        "So many wait, the one being called not counted; what is lost is counted",
+        arguments: AwaitingForm.allCases, outcomes)
+    func limits(_ form: AwaitingForm, _ outcome: (Buffering, called: [Int])) async {
+        let registration = form.add(to: set, buffering: outcome.0) { [received, door] value in
+            received.append(value)
+            await door.pass()
+        }
+
+        set.notify(0)
+        await eventually { door.waiting == 1 }
+        for value in 1...5 { set.notify(value) }
+        #expect(registration.token.droppedCount == 6 - outcome.called.count)
+        door.open()
+        await set.settled()
+
+        #expect(received.entries == outcome.called)
+        #expect(registration.token.droppedCount == 6 - outcome.called.count)
+        registration.token.remove()
+        #expect(registration.token.droppedCount == 0, "of a registration that has ended nothing is known")
+        registration.end()
+    }
+
+    @Test("Without a limit everything waits")
+    func unbounded() async {
+        let token = set.addAsync { [received] value in
+            await Task.yield()
+            received.append(value)
+        }
+
+        for value in 0..<5_000 { set.notify(value) }
+        await set.settled()
+
+        #expect(received.entries == Array(0..<5_000))
+        #expect(token.droppedCount == 0)
+    }
+
+    @Test("Observers that do not await lose nothing")
+    func others() {
+        let token = set.add { _ in }
+
+        set.notify(1)
+
+        #expect(token.droppedCount == 0)
+    }
+
+    @Test("What is lost is released at once", arguments: [.newest(1), .oldest(1)] as [Buffering])
+    func lostIsReleased(_ buffering: Buffering) async {
+        let set = ObserverSet<Tracked>()
+        set.addAsync(buffering: buffering) { [door] _ in await door.pass() }
+        set.notify(Tracked())
+        await eventually { door.waiting == 1 }
+
+        for _ in 0..<100 { set.notify(Tracked()) }
+
+        #expect(Lifetimes.current.count == 2)
+        door.open()
+        await set.settled()
+    }
+
+    @Test("What an observer has been called with is released when the call has returned")
+    func calledIsReleased() async {
+        let set = ObserverSet<Tracked>()
+        set.addAsync { [door] _ in await door.pass() }
+
+        for _ in 0..<3 { set.notify(Tracked()) }
+        for left in [3, 2, 1] {
+            await eventually { door.waiting == 1 && Lifetimes.current.count == left }
+            #expect(Lifetimes.current.count == left)
+            door.letOnOne()
+        }
+        await eventually { Lifetimes.current.count == 0 }
+        #expect(Lifetimes.current.count == 0)
+    }
+
+    @Test("Each observer has a limit of its own")
+    func ownLimits() async {
+        let tokens = [Buffering.newest(1), .oldest(3), .unbounded].map { buffering in
+            set.addAsync(buffering: buffering) { [door] _ in await door.pass() }
+        }
+        set.notify(0)
+        await eventually { door.waiting == 3 }
+
+        for value in 1...5 { set.notify(value) }
+
+        #expect(tokens.map(\.droppedCount) == [4, 2, 0])
+        door.open()
+        await set.settled()
+    }
+
+    // MARK: Memory
+
+    @Test("A limit keeps memory flat while a call does not return and somebody waits for it, and so does a removal")
+    func memoryIsFlat() async {
+        await #expect(processExitsWith: .success) {
+            let set = ObserverSet<[Int]>()
+            let door = Door()
+            let token = set.addAsync(buffering: .newest(1)) { _ in await door.pass() }
+            set.notify([0])
+            await eventually { door.waiting == 1 }
+            set.notify([1])
+            let hasBegun = Signal()
+            let waiting = Task {
+                hasBegun.set()
+                await set.settled()
+            }
+            await eventually { hasBegun.isSet }
+            for _ in 0..<100 { await Task.yield() }
+
+            let growth = await ResidentMemory.growth {
+                for number in 0..<10_000 { set.notify([number]) }
+            } _: {
+                for number in 0..<many(1_000_000) { set.notify([number]) }
+            }
+
+            #expect(growth < 512 << 10)
+            token.remove()
+            await waiting.value
+            door.open()
+        }
+    }
+
+    @Test("What a burst took goes when it is over")
+    func burst() async {
+        await #expect(processExitsWith: .success) {
+            let set = ObserverSet<Int>()
+            set.addAsync { _ in }
+            let send: (Int) async -> Void = { count in
+                for number in 0..<count { set.notify(number) }
+                await set.settled()
+            }
+
+            await send(1_000)
+            // The first look costs memory itself.
+            _ = ResidentMemory.bytes
+            let before = ResidentMemory.bytes ?? 0
+            var least = Int.max
+            // What is kept is so each time; what an allocator keeps for later comes and goes.
+            for _ in 0..<3 where least >= 4 << 20 {
+                await send(many(1_000_000))
+                await send(1_000)
+                least = min(least, (ResidentMemory.bytes ?? 0) - before)
+            }
+
+            // Less than a reference for each value takes, where there are many; the benchmarks count it exactly.
+            #expect(least < 4 << 20)
+        }
+    }
+
+    // MARK: Bad input
+
+    @Test("No room traps, and the message says what to do")
+    func noRoom() async {
+        let newest = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            _ = ObserverSet<Int>().addAsync(buffering: .newest(0)) { _ in }
+        }
+        let oldest = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            _ = ObserverSet<Int>().addAsync(Signal(), buffering: .oldest(-1)) { _, _ in }
+        }
+        let actor = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            _ = ObserverSet<Void>().addAsync(Elsewhere.shared, buffering: .newest(.min)) { _ in }
+        }
+
+        for (result, policy) in [(newest, ".newest(0)"), (oldest, ".oldest(-1)"), (actor, ".newest(\(Int.min))")] {
+            let message = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+            #expect(
+                message.contains(
+                    "An observer that awaits needs room for at least one element; use .newest(1) instead of \(policy)"))
+        }
+    }
+}

@@ -1,0 +1,357 @@
+import Testing
+
+@testable import ObserverSet
+
+/// What becomes of calls and values when an observer is removed, or its owner or its set dies.
+@Suite("The end of observers that await", .lifetimesChecked, .againstHanging)
+struct AwaitingEndTests {
+    private let set = ObserverSet<Int>()
+    private let log = Log<String>()
+    private let door = Door()
+
+    private static let removals = AwaitingForm.allCases.flatMap { form in
+        Removal.allCases.filter { $0 != .byOwner || AwaitingForm.owned.contains(form) }.map { (form, $0) }
+    }
+
+    // MARK: Removed
+
+    @Test(
+        "Removed: what waits is dropped, and the call under way is cancelled, but not awaited", arguments: removals)
+    func removed(_ form: AwaitingForm, _ removal: Removal) async {
+        let registration = form.add(to: set) { [log, door] value in
+            log.append("in \(value)")
+            await door.pass()
+            log.append("out \(value)" + (Task.isCancelled ? ", cancelled" : ""))
+        }
+        for value in 1...3 { set.notify(value) }
+        await eventually { door.waiting == 1 }
+
+        #expect(removal.perform(on: set, registration))
+        #expect(log.entries == ["in 1"])
+        set.notify(4)
+        await set.settled()
+        door.open()
+        await eventually { log.count == 2 }
+        for _ in 0..<50 { await Task.yield() }
+
+        #expect(log.entries == ["in 1", "out 1, cancelled"])
+        registration.end()
+    }
+
+    @Test("Removed inside its own call, it is cancelled at once, and not called again", arguments: removals)
+    func removedInside(_ form: AwaitingForm, _ removal: Removal) async {
+        for _ in 0..<many(400) {
+            let set = ObserverSet<Int>()
+            let isCancelled = Log<Bool>()
+            let kept = Shared<KeptRegistration?>(nil)
+            let registration = form.add(to: set) { value in
+                await eventually { kept.value != nil }
+                isCancelled.append(Task.isCancelled)
+                if let registration = kept.value { _ = removal.perform(on: set, registration) }
+                isCancelled.append(Task.isCancelled)
+            }
+            kept.value = registration
+
+            await onThread { for value in 1...3 { set.notify(value) } }
+            await eventually { isCancelled.count == 2 }
+
+            #expect(isCancelled.entries == [false, true])
+            kept.value = nil
+        }
+    }
+
+    @Test("Removed before its call has begun, it is not called", arguments: AwaitingForm.allCases)
+    @MainActor func removedBefore(_ form: AwaitingForm) async {
+        let calls = Counter()
+        let registration = form.add(to: set) { @MainActor _ in calls.increment() }
+
+        set.notify(1)
+        // The call needs the main actor.
+        registration.token.remove()
+        await set.settled()
+        for _ in 0..<100 { await Task.yield() }
+
+        #expect(calls.value == 0)
+        registration.end()
+    }
+
+    @Test("What waits is released by the removal", arguments: AwaitingForm.allCases)
+    func releasedByRemoval(_ form: AwaitingForm) async {
+        let set = ObserverSet<Tracked>()
+        let lifetimes = Lifetimes.current
+        let registration = form.add(to: set) { [door] _ in await door.pass() }
+        let before = lifetimes.count
+        for _ in 0..<100 { set.notify(Tracked()) }
+        await eventually { door.waiting == 1 }
+
+        registration.token.remove()
+
+        #expect(lifetimes.count == before + 1, "what is being called")
+        door.open()
+        await eventually { lifetimes.count == before }
+        #expect(lifetimes.count == before)
+        registration.end()
+    }
+
+    @Test("A cancellation handler runs under no lock, and before the removal has returned")
+    func cancellationHandler() async {
+        let token = set.addAsync { [set, log, door] _ in
+            await withTaskCancellationHandler {
+                await door.pass()
+            } onCancel: {
+                useEverywhere(set)
+                log.append("cancelled")
+            }
+        }
+        set.notify(1)
+        await eventually { door.waiting == 1 }
+
+        token.remove()
+
+        #expect(log.entries == ["cancelled"])
+        door.open()
+    }
+
+    @Test("A call that ends by its cancellation leaves nothing behind")
+    func endsByCancellation() async {
+        let capture = Tracked()
+        let hasBegun = Signal()
+        let token = set.addAsync { [capture, log] _ in
+            hasBegun.set()
+            while !Task.isCancelled { await Task.yield() }
+            log.append("over \(capture.isIntact)")
+        }
+        set.notify(1)
+        await eventually { hasBegun.isSet }
+
+        token.remove()
+        await eventually { log.count == 1 }
+
+        #expect(log.entries == ["over true"])
+        #expect(set.isEmpty)
+    }
+
+    @Test("What comes after the removal waits behind no call", arguments: [false, true])
+    func postedLate(_ isDead: Bool) async {
+        let lifetimes = Lifetimes.current
+        let entry = AwaitingEntry<Tracked>(owner: nil, nil, on: nil, addedOn: nil, .unbounded) { [door] _, _ in
+            await door.pass()
+            return true
+        }
+        _ = entry.claimed()
+        let mailbox = AwaitingMailbox(on: nil, .unbounded)
+        mailbox.post(Tracked(), to: entry)
+        await eventually { door.waiting == 1 }
+        if isDead { entry.noteDeadOwner() } else { entry.end() }
+        mailbox.end(entry)
+
+        // By a notification that had decided on it before.
+        mailbox.post(Tracked(), to: entry)
+
+        #expect(lifetimes.count == 1)
+        await mailbox.settled()
+        door.open()
+    }
+
+    // MARK: Owners
+
+    @Test("Values that wait keep no owner alive", arguments: [AwaitingForm.owner, .ownerOnMainActor])
+    @MainActor func ownerIsWeakWhileValuesWait(_ form: AwaitingForm) async {
+        let listeners = Log<String>()
+        var owner: PlainListener<Int>? = PlainListener { _ in }
+        weak let reference = owner
+        let token = set.addAsync(owner!) { @MainActor _, value in listeners.append("\(value)") }
+
+        for value in 1...3 { set.notify(value) }
+        // The call needs the main actor.
+        owner = nil
+
+        #expect(reference == nil)
+        #expect(!token.isActive)
+        await set.settled()
+        #expect(listeners.entries == [])
+        set.notify(4)
+        #expect(set.registry?.living == 0)
+    }
+
+    @Test("An owner lives as long as its call; when it dies, what waits is dropped", arguments: AwaitingForm.owned)
+    func ownerDies(_ form: AwaitingForm) async {
+        let set = ObserverSet<Tracked>()
+        let lifetimes = Lifetimes.current
+        var registration: KeptRegistration? = form.add(to: set) { [log, door] value in
+            log.append("in \(value.value)")
+            await door.pass()
+            log.append("out \(value.value)")
+        }
+        let token = registration!.token
+        for value in 1...3 { set.notify(Tracked(value)) }
+        await eventually { door.waiting == 1 }
+
+        registration = nil
+        #expect(token.isActive, "its owner is held by its call")
+        door.open()
+        await eventually { lifetimes.count == 0 }
+
+        #expect(lifetimes.count == 0)
+        #expect(log.entries == ["in 1", "out 1"])
+        #expect(!token.isActive)
+        set.notify(Tracked(4))
+        #expect(set.registry?.living == 0)
+        #expect(log.count == 2)
+    }
+
+    @Test("An owner that dies with its call may use the set")
+    func ownerDiesUnderNoLock() async {
+        let isDead = Signal()
+        var owner: Tracked? = Tracked { [set] in
+            useEverywhere(set)
+            isDead.set()
+        }
+        set.addAsync(owner!) { [door] _, _ in await door.pass() }
+        set.notify(1)
+        set.notify(2)
+        await eventually { door.waiting == 1 }
+
+        owner = nil
+        #expect(!isDead.isSet)
+        door.open()
+        await eventually { isDead.isSet }
+        await set.settled()
+
+        #expect(isDead.isSet)
+        #expect(set.isEmpty)
+    }
+
+    // MARK: Sets
+
+    @Test("A set that dies leaves what waits to be delivered", arguments: AwaitingForm.allCases)
+    func setDies(_ form: AwaitingForm) async {
+        let lifetimes = Lifetimes.current
+        let capture = Shared<Tracked?>(Tracked())
+        var set: ObserverSet<Tracked>? = ObserverSet()
+        let registration = form.add(to: set!) { [log, door, capture = capture.exchange(nil)] value in
+            await door.pass()
+            log.append("\(value.value)" + (Task.isCancelled || capture == nil ? ", cancelled" : ""))
+        }
+        for value in 1...3 { set?.notify(Tracked(value)) }
+        await eventually { door.waiting == 1 }
+
+        set = nil
+        #expect(!registration.token.isActive)
+        #expect(!registration.token.remove())
+        door.open()
+        await eventually { log.count == 3 }
+
+        #expect(log.entries == ["1", "2", "3"])
+        registration.end()
+        await eventually { lifetimes.count <= 2 }
+    }
+
+    // MARK: User code under no lock
+
+    @Test(
+        "What is dropped may use the set when it dies", arguments: [.newest(1), .oldest(1), .unbounded] as [Buffering])
+    func valuesDieUnderNoLock(_ buffering: Buffering) async {
+        let set = ObserverSet<Tracked>()
+        let other = ObserverSet<Int>()
+        let dead = Counter()
+        let token = set.addAsync(buffering: buffering) { [door] _ in await door.pass() }
+        for _ in 0..<5 {
+            set.notify(
+                Tracked { [weak set] in
+                    _ = set?.count
+                    useEverywhere(other)
+                    dead.increment()
+                })
+        }
+        await eventually { door.waiting == 1 }
+
+        token.remove()
+        #expect(dead.value == 4)
+        door.open()
+        await eventually { dead.value == 5 }
+
+        #expect(dead.value == 5)
+    }
+
+    @Test("A closure that goes with its last call may use the set when it dies")
+    func closureDiesUnderNoLock() async {
+        let isDead = Signal()
+        let capture = Shared<Tracked?>(
+            Tracked { [set] in
+                useEverywhere(set)
+                isDead.set()
+            })
+        let token = set.addAsync { [door, capture = capture.exchange(nil)] _ in
+            await door.pass()
+            _ = capture?.isIntact
+        }
+        set.notify(1)
+        await eventually { door.waiting == 1 }
+
+        token.remove()
+        door.open()
+        await eventually { isDead.isSet }
+
+        #expect(isDead.isSet)
+    }
+
+    // MARK: Several registrations
+
+    @Test("One registration of several is removed in its call: the others' values come, and are not cancelled")
+    func cancelledForOne() async {
+        let other = ObserverSet<Int>()
+        let (first, second) = addInBoth(set, other) { [log, door] value in
+            await door.pass()
+            log.append("\(value)" + (Task.isCancelled ? ", cancelled" : ""))
+        }
+        set.notify(1)
+        other.notify(2)
+        set.notify(3)
+        other.notify(4)
+        await eventually { door.waiting == 1 }
+
+        first.remove()
+        door.open()
+        await other.settled()
+
+        #expect(log.entries == ["1, cancelled", "2", "4"])
+        #expect(second.isActive)
+    }
+
+    @Test(
+        "Those who wait for a value of one registration, behind a call of another, wait no longer when both are removed"
+    )
+    func waitersOfBoth() async {
+        let other = ObserverSet<Int>()
+        let (first, second) = addInBoth(set, other) { [door] _ in await door.pass() }
+        set.notify(1)
+        other.notify(2)
+        await eventually { door.waiting == 1 }
+        let hasBegun = Signal()
+        let waiting = Task {
+            hasBegun.set()
+            await other.settled()
+        }
+        await eventually { hasBegun.isSet }
+        for _ in 0..<100 { await Task.yield() }
+
+        first.remove()
+        second.remove()
+        await waiting.value
+
+        #expect(door.waiting == 1)
+        door.open()
+    }
+}
+
+/// One observer, registered in two sets; so that it has one mailbox.
+func addInBoth<Parameters>(
+    _ first: ObserverSet<Parameters>, _ second: ObserverSet<Parameters>, buffering: Buffering = .unbounded,
+    _ call: @escaping @Sendable (Parameters) async -> Void
+) -> (ObserverToken, ObserverToken) {
+    let kept = KeptObserver<Parameters>()
+    kept.addAsync(buffering: buffering) { await call($0) }
+    let observer = kept.observer.exchange(nil)!
+    return (first.register(observer), second.register(observer))
+}

@@ -1,0 +1,80 @@
+import ObserverSet
+import Testing
+
+/// What observers that await do when threads meet; the storms have more of it.
+@Suite("Races of observers that await", .lifetimesChecked, .againstHanging, .serialized)
+struct AwaitingRaceTests {
+    @Test(
+        "However many threads notify, an actor that suspends in the middle of its work is not entered by its next value"
+    )
+    func neverReEntered() async {
+        let set = ObserverSet<Int>()
+        let teller = Teller()
+        let perThread = many(100_000, long: 1_000_000) / 8
+        set.addAsync(teller) { (teller: isolated Teller, value) in await teller.work(on: value) }
+
+        await onThreads(8) { thread in
+            for number in 0..<perThread { set.notify(perThread * thread + number) }
+        }
+        await set.settled()
+
+        #expect(await teller.entries == 8 * perThread)
+        #expect(await teller.exits == 8 * perThread)
+        #expect(await teller.mistakes == 0)
+    }
+
+    @Test(
+        "Whoever removes an observer while its call ends finds it removed, and nobody hangs",
+        arguments: AwaitingForm.allCases)
+    func removedAsItEnds(_ form: AwaitingForm) async {
+        let lifetimes = Lifetimes.current
+        for round in 0..<many(2_000, long: 100_000) {
+            let set = ObserverSet<Tracked>()
+            let registration = form.add(to: set) { value in
+                for _ in 0..<round % 4 { await Task.yield() }
+                _ = value.isIntact
+            }
+
+            await race(times: 1) { _ in
+                for _ in 0..<3 { set.notify(Tracked(in: lifetimes)) }
+            } _: { _ in
+                for _ in 0..<round % 50 * 10 { continue }
+                registration.token.remove()
+            }
+            await set.settled()
+
+            #expect(!registration.token.isActive)
+            registration.end()
+        }
+    }
+
+    @Test("Whoever waits while an observer is removed goes on")
+    func waitsWhileRemoved() async {
+        for round in 0..<many(4_000, long: 200_000) {
+            let set = ObserverSet<Int>()
+            let token = set.addAsync { _ in while !Task.isCancelled { await Task.yield() } }
+            set.notify(1)
+            let waiting = Task { await set.settled() }
+            for _ in 0..<round % 5 { await Task.yield() }
+            if round % 2 == 0 { set.notify(2) }
+
+            await onThread { _ = token.remove() }
+
+            await waiting.value
+        }
+    }
+}
+
+/// An actor whose work suspends in the middle.
+private actor Teller {
+    private(set) var entries = 0
+    private(set) var exits = 0
+    private(set) var mistakes = 0
+
+    func work(on value: Int) async {
+        if entries != exits { mistakes += 1 }
+        entries += 1
+        for _ in 0...value % 2 { await Task.yield() }
+        exits += 1
+    }
+}

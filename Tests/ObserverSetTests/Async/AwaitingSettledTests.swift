@@ -1,0 +1,258 @@
+import ObserverSet
+import Testing
+
+/// `settled()` waits for calls that are awaited, but not for its own.
+@Suite("Settled, where observers await", .lifetimesChecked, .againstHanging)
+struct AwaitingSettledTests {
+    private let set = ObserverSet<Int>()
+    private let log = Log<String>()
+    private let door = Door()
+
+    /// A task that waits, and very likely does so when this returns.
+    private func waiting(for set: ObserverSet<Int>, _ text: String = "settled") async -> Task<Void, Never> {
+        let hasBegun = Signal()
+        let task = Task { [log] in
+            hasBegun.set()
+            await set.settled()
+            log.append(text)
+        }
+        await eventually { hasBegun.isSet }
+        for _ in 0..<100 { await Task.yield() }
+        return task
+    }
+
+    @Test("It waits until the calls have returned", arguments: AwaitingForm.allCases)
+    func waits(_ form: AwaitingForm) async {
+        let registration = form.add(to: set) { [log, door] value in
+            await door.pass()
+            log.append("\(value)")
+        }
+        set.notify(1)
+        set.notify(2)
+        let task = await waiting(for: set)
+
+        door.open()
+        await task.value
+
+        #expect(log.entries == ["1", "2", "settled"])
+        registration.end()
+    }
+
+    @Test("It does not wait for what comes later")
+    func notForLaterValues() async {
+        set.addAsync { [log, door] value in
+            await door.pass()
+            log.append("\(value)")
+        }
+        set.notify(1)
+        await eventually { door.waiting == 1 }
+        let task = await waiting(for: set)
+        set.notify(2)
+
+        door.letOnOne()
+        await task.value
+
+        #expect(Set(log.entries) == ["1", "settled"])
+        door.open()
+        await set.settled()
+    }
+
+    @Test("When what it waits for has been dropped for what comes later, it does not wait for that")
+    func notForWhatReplaces() async {
+        let token = set.addAsync(buffering: .newest(1)) { [door] _ in await door.pass() }
+        set.notify(1)
+        await eventually { door.waiting == 1 }
+        set.notify(2)
+        let task = await waiting(for: set)
+        set.notify(3)
+
+        door.letOnOne()
+        await task.value
+
+        #expect(token.droppedCount == 1)
+        door.open()
+        await set.settled()
+    }
+
+    @Test(
+        "Awaited inside an observer's own call, it waits for all others, and not for that",
+        arguments: AwaitingForm.allCases)
+    func insideItsOwnCall(_ form: AwaitingForm) async {
+        // It is called before the second value is notified, and waits after that.
+        let start = Door()
+        let own = form.add(to: set) { [set, log] value in
+            guard value == 1 else { return }
+            await start.pass()
+            await set.settled()
+            log.append("settled")
+        }
+        let other = form.add(to: set) { [log, door] value in
+            await door.pass()
+            log.append("other \(value)")
+        }
+        set.notify(1)
+        set.notify(2)
+        await eventually { door.waiting == 1 && start.waiting == 1 }
+        start.open()
+        for _ in 0..<100 { await Task.yield() }
+        #expect(log.entries == [])
+
+        door.open()
+        await eventually { log.count == 3 }
+
+        #expect(log.entries == ["other 1", "other 2", "settled"])
+        own.end()
+        other.end()
+    }
+
+    @Test("The same inside a child task of the call", arguments: AwaitingForm.allCases)
+    func insideAChildTask(_ form: AwaitingForm) async {
+        let registration = form.add(to: set) { [set, log] _ in
+            async let settled: Void = set.settled()
+            await withTaskGroup { group in group.addTask { await set.settled() } }
+            await settled
+            log.append("settled")
+        }
+
+        set.notify(1)
+        set.notify(2)
+        await set.settled()
+
+        #expect(log.entries == ["settled", "settled"])
+        registration.end()
+    }
+
+    @Test("A call of an observer waits for another's, though that was notified inside it")
+    func insideAnothersCall() async {
+        let other = ObserverSet<Int>()
+        other.addAsync { [log] value in
+            await Task.yield()
+            log.append("other \(value)")
+        }
+        set.addAsync { [log] value in
+            other.notify(value)
+            await other.settled()
+            log.append("\(value)")
+        }
+
+        for value in 1...3 { set.notify(value) }
+        await set.settled()
+
+        #expect(log.entries == (1...3).flatMap { ["other \($0)", "\($0)"] })
+    }
+
+    @Test("An observer that was removed is not waited for, whatever its call does", arguments: AwaitingForm.allCases)
+    func removed(_ form: AwaitingForm) async {
+        let registration = form.add(to: set) { [door] _ in await door.pass() }
+        for value in 1...3 { set.notify(value) }
+        await eventually { door.waiting == 1 }
+
+        registration.token.remove()
+        await set.settled()
+
+        #expect(door.waiting == 1)
+        door.open()
+        registration.end()
+    }
+
+    @Test("Nor by those who waited already", arguments: AwaitingForm.allCases, [false, true])
+    func removedWhileAwaited(_ form: AwaitingForm, _ all: Bool) async {
+        let registration = form.add(to: set) { [door] _ in await door.pass() }
+        set.notify(1)
+        await eventually { door.waiting == 1 }
+        let first = await waiting(for: set)
+        set.notify(2)
+        let second = await waiting(for: set)
+
+        if all { set.removeAll() } else { registration.token.remove() }
+        await first.value
+        await second.value
+
+        #expect(door.waiting == 1)
+        door.open()
+        registration.end()
+    }
+
+    @Test("An observer that is removed before its actor has time for it is not waited for")
+    @MainActor func removedBeforeItsCall() async {
+        let isBlocked = Signal()
+        let mayGoOn = Signal()
+        Task { @Elsewhere in
+            isBlocked.set()
+            mayGoOn.wait()
+        }
+        await eventually { isBlocked.isSet }
+        let token = set.addAsync { @Elsewhere _ in }
+        set.notify(1)
+        let task = await waiting(for: set)
+
+        token.remove()
+        await task.value
+        await set.settled()
+
+        mayGoOn.set()
+    }
+
+    @Test("An observer that never returns holds up only its own `settled()`")
+    func neverReturns() async {
+        let other = ObserverSet<Int>()
+        other.addAsync { [log] value in log.append("\(value)") }
+        let token = set.addAsync { [door] _ in await door.pass() }
+        set.notify(1)
+        let task = await waiting(for: set)
+
+        other.notify(2)
+        await other.settled()
+        #expect(log.entries == ["2"])
+
+        token.remove()
+        await task.value
+        door.open()
+    }
+
+    @Test("Of several registrations, it waits for what comes to those that stay, and for the call before")
+    func ofSeveral() async {
+        let other = ObserverSet<Int>()
+        let (first, second) = addInBoth(set, other) { [log, door] value in
+            await door.pass()
+            log.append("\(value)")
+        }
+        set.notify(1)
+        other.notify(2)
+        await eventually { door.waiting == 1 }
+        let task = await waiting(for: other)
+
+        first.remove()
+        for _ in 0..<100 { await Task.yield() }
+        #expect(log.entries == [])
+        door.open()
+        await task.value
+
+        #expect(log.entries == ["1", "2", "settled"])
+        second.remove()
+    }
+
+    @Test("Many tasks may wait, and all go on")
+    func manyTasks() async {
+        let calls = Counter()
+        set.addAsync { _ in
+            await Task.yield()
+            calls.increment()
+        }
+
+        await withTaskGroup { group in
+            for _ in 0..<8 {
+                group.addTask { [set] in
+                    for value in 0..<100 {
+                        let before = calls.value
+                        set.notify(value)
+                        await set.settled()
+                        #expect(calls.value > before)
+                    }
+                }
+            }
+        }
+
+        #expect(calls.value == 800)
+    }
+}

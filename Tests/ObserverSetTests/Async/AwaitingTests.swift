@@ -1,0 +1,419 @@
+import ObserverSet
+import Testing
+
+/// `addAsync`: the next call begins when the one before has returned.
+@Suite("Observers that await", .lifetimesChecked, .againstHanging)
+struct AwaitingTests {
+    private let set = ObserverSet<Int>()
+    private let log = Log<String>()
+
+    // MARK: One at a time, in order
+
+    @Test("An observer is called with each value, in order", arguments: AwaitingForm.allCases)
+    func eachValue(_ form: AwaitingForm) async {
+        let received = Log<Int>()
+        let registration = form.add(to: set) { value in
+            for _ in 0..<value % 3 { await Task.yield() }
+            received.append(value)
+        }
+
+        for value in 0..<300 { set.notify(value) }
+        await set.settled()
+
+        #expect(received.entries == Array(0..<300))
+        registration.end()
+    }
+
+    @Test("The next call begins when the one before has returned", arguments: AwaitingForm.allCases)
+    func oneAtATime(_ form: AwaitingForm) async {
+        let door = Door()
+        let registration = form.add(to: set) { [log] value in
+            log.append("in \(value)")
+            await door.pass()
+            log.append("out \(value)")
+        }
+
+        for value in 1...3 { set.notify(value) }
+        for value in 1...3 {
+            await eventually { door.waiting == 1 }
+            // Others would have come by now, very likely.
+            for _ in 0..<50 { await Task.yield() }
+            #expect(log.count == 2 * value - 1)
+            door.letOnOne()
+        }
+        await set.settled()
+
+        #expect(log.entries == ["in 1", "out 1", "in 2", "out 2", "in 3", "out 3"])
+        registration.end()
+    }
+
+    @Test("An actor that suspends in its observer lets others in, but not its own next value")
+    func actorIsNotReEntered() async {
+        let door = Door()
+        let desk = Desk(door, log)
+        set.addAsync(desk) { (desk: isolated Desk, value) in await desk.work(on: value) }
+
+        set.notify(1)
+        set.notify(2)
+        await eventually { door.waiting == 1 }
+        await desk.visit()
+        door.letOnOne()
+        await eventually { door.waiting == 1 }
+        await desk.visit()
+        door.letOnOne()
+        await set.settled()
+
+        #expect(log.entries == ["begins 1", "visit", "ends 1", "begins 2", "visit", "ends 2"])
+    }
+
+    @Test("What a thread notifies is seen in its order, whatever others do", arguments: AwaitingForm.allCases)
+    func orderOfEachThread(_ form: AwaitingForm) async {
+        let received = Log<Int>()
+        let registration = form.add(to: set) { value in
+            if value % 7 == 0 { await Task.yield() }
+            received.append(value)
+        }
+
+        await onThreads(4) { [set] thread in
+            for number in 0..<200 { set.notify(1_000 * thread + number) }
+        }
+        await set.settled()
+
+        for thread in 0..<4 {
+            #expect(received.entries.filter { $0 / 1_000 == thread } == (0..<200).map { 1_000 * thread + $0 })
+        }
+        #expect(received.count == 800)
+        registration.end()
+    }
+
+    @Test("An observer that does not return holds up no other", arguments: AwaitingForm.allCases)
+    func independent(_ form: AwaitingForm) async {
+        let door = Door()
+        let received = Log<Int>()
+        let slow = form.add(to: set) { _ in await door.pass() }
+        let fast = form.add(to: set) { received.append($0) }
+
+        for value in 0..<100 { set.notify(value) }
+        await eventually { received.count == 100 }
+
+        #expect(received.entries == Array(0..<100))
+        #expect(door.waiting == 1)
+        slow.token.remove()
+        door.open()
+        slow.end()
+        fast.end()
+    }
+
+    @Test("Notifying never waits, not even on the observer's own actor")
+    @MainActor func neverInPlace() async {
+        set.addAsync { @MainActor [log] value in log.append("\(value)") }
+
+        set.notify(1)
+        set.notify(2)
+        #expect(log.entries == [])
+        await set.settled()
+
+        #expect(log.entries == ["1", "2"])
+    }
+
+    @Test("What an observer notifies itself waits behind what is there", arguments: AwaitingForm.allCases)
+    func notifiedInside(_ form: AwaitingForm) async {
+        let door = Door()
+        let registration = form.add(to: set) { [set, log] value in
+            log.append("in \(value)")
+            await door.pass()
+            if value < 3 { set.notify(value + 2) }
+            await Task.yield()
+            log.append("out \(value)")
+        }
+
+        set.notify(1)
+        set.notify(2)
+        door.open()
+        await eventually { log.count == 8 }
+
+        #expect(log.entries == (1...4).flatMap { ["in \($0)", "out \($0)"] })
+        registration.end()
+    }
+
+    @Test("A burst leaves no other work on the actor waiting for its end")
+    @MainActor func burst() async {
+        let calls = Counter()
+        set.addAsync { @MainActor _ in calls.increment() }
+        for value in 0..<20_000 { set.notify(value) }
+
+        // It comes to its turn before all have been called.
+        await eventually { calls.value > 0 }
+        #expect(calls.value < 20_000)
+        await set.settled()
+
+        #expect(calls.value == 20_000)
+    }
+
+    // MARK: Where
+
+    @Test("An observer runs on its own actor, also after it has suspended")
+    func ownActor() async {
+        set.addAsync { @MainActor [log] _ in
+            MainActor.assertIsolated()
+            await Task.yield()
+            MainActor.assertIsolated()
+            log.append("main actor")
+        }
+        set.addAsync { @Elsewhere [log] _ in
+            Elsewhere.assertIsolated()
+            await Task.yield()
+            Elsewhere.assertIsolated()
+            log.append("global actor")
+        }
+        let keeper = Keeper()
+        set.addAsync(keeper) { (keeper: isolated Keeper, _) in
+            keeper.assertIsolated()
+            await Task.yield()
+            keeper.assertIsolated()
+            self.log.append("actor")
+        }
+        let listener = PlainListener<Int> { _ in }
+        set.addAsync(listener) { @MainActor [log] _, _ in
+            MainActor.assertIsolated()
+            log.append("owner")
+        }
+        await Desk(Door(), log).observe(set)
+
+        await onThread { [set] in set.notify(1) }
+        await set.settled()
+
+        #expect(Set(log.entries) == ["main actor", "global actor", "actor", "owner", "desk"])
+        withExtendedLifetime((keeper, listener)) {}
+    }
+
+    @Test("A call has the priority of the task that notified it; the order stays")
+    func priority() async {
+        let door = Door()
+        let received = Log<TaskPriority>()
+        set.addAsync { _ in
+            received.append(Task.currentPriority)
+            await door.pass()
+        }
+        let priorities: [TaskPriority] = [.high, .low, .low, .high, .background, .medium, .high, .low]
+
+        for priority in priorities {
+            let isDone = Signal()
+            // Nobody awaits the task, which would have the awaiting one's priority then.
+            Task.detached(priority: priority) { [set] in
+                set.notify(1)
+                isDone.set()
+            }
+            await eventually { isDone.isSet }
+        }
+        await onThread { [set] in set.notify(1) }
+        door.open()
+        await set.settled()
+
+        #expect(received.entries == priorities + [.medium])
+    }
+
+    @Test("Two priorities in turn hand over from call to call, in order")
+    func alternatingPriorities() async {
+        let received = Log<Int>()
+        set.addAsync { value in
+            if value % 5 == 0 { await Task.yield() }
+            received.append(value)
+        }
+
+        let count = Counter()
+        for value in 0..<200 {
+            Task.detached(priority: value % 2 == 0 ? .high : .low) { [set] in
+                set.notify(value)
+                count.increment()
+            }
+            await eventually { count.value == value + 1 }
+        }
+        await set.settled()
+
+        #expect(received.entries == Array(0..<200))
+    }
+
+    @Test("Task-local values are those of whoever started the delivery")
+    func taskLocalValues() async {
+        let door = Door()
+        set.addAsync { [log] value in
+            log.append("\(value) \(Mood.current)")
+            await door.pass()
+        }
+
+        Mood.$current.withValue("glad") { set.notify(1) }
+        await eventually { door.waiting == 1 }
+        Mood.$current.withValue("sad") { set.notify(2) }
+        door.open()
+        await set.settled()
+        Mood.$current.withValue("sad") { set.notify(3) }
+        await set.settled()
+
+        #expect(log.entries == ["1 glad", "2 glad", "3 sad"])
+    }
+
+    // MARK: Parameters, and what stands in closures
+
+    @Test("On a source that tells nothing, the owner is the only argument")
+    func void() async {
+        let set = ObserverSet<Void>()
+        let listener = PlainListener<Int> { [log] in log.append("owner \($0)") }
+        let desk = Desk(Door(), log)
+        set.addAsync { [log] in
+            await Task.yield()
+            log.append("closure")
+        }
+        set.addAsync(listener) { listener in
+            await Task.yield()
+            listener.hear(1)
+        }
+        set.addAsync(desk) { desk in desk.note("actor") }
+
+        set.notify()
+        await set.settled()
+
+        #expect(Set(log.entries) == ["closure", "owner 1", "actor"])
+    }
+
+    @Test("Tuples come whole, with their labels, or in parts")
+    func tuples() async {
+        let items = ObserverSet<(name: String, index: Int)>()
+        let pairs = ObserverSet<(Int, Int)>()
+        let listener = PlainListener<Int> { _ in }
+        items.addAsync { [log] item in log.append("\(item.name) at \(item.index)") }
+        items.addAsync { [log] name, index in log.append("\(index): \(name)") }
+        items.addAsync(listener) { [log] _, item in log.append("owner: \(item.name)") }
+        pairs.addAsync { [log] pair in log.append("\(pair.0), \(pair.1)") }
+        pairs.addAsync { [log] first, second in log.append("\(first) + \(second)") }
+
+        items.notify((name: "So What", index: 0))
+        pairs.notify(1, 2)
+        await items.settled()
+        await pairs.settled()
+
+        #expect(
+            Set(log.entries) == ["So What at 0", "0: So What", "owner: So What", "1, 2", "1 + 2"])
+        withExtendedLifetime(listener) {}
+    }
+
+    @Test("A closure may have several statements, conditions, loops and early returns")
+    func statements() async {
+        let listener = PlainListener<Int> { _ in }
+        set.addAsync { [log] value in
+            guard value > 0 else { return }
+            let text = "closure"
+            for number in 0..<value {
+                await Task.yield()
+                if number % 2 == 1 { log.append(text) }
+            }
+        }
+        set.addAsync(listener) { [log] listener, value in
+            guard value > 0 else { return }
+            let text = "owner"
+            for number in 0..<value {
+                await Task.yield()
+                if number % 2 == 1 { log.append(text) }
+            }
+            listener.hear(value)
+        }
+        let desk = Desk(Door(), log)
+        set.addAsync(desk) { desk, value in
+            guard value > 0 else { return }
+            let text = "actor"
+            for number in 0..<value {
+                await Task.yield()
+                if number % 2 == 1 { desk.note(text) }
+            }
+        }
+
+        for value in 0...2 { set.notify(value) }
+        await set.settled()
+
+        #expect(log.entries.sorted() == ["actor", "closure", "owner"])
+    }
+
+    @Test("A mapped source passes on what it tells, and leaves out what it does not", arguments: AwaitingForm.allCases)
+    func mapped(_ form: AwaitingForm) async {
+        let registration = form.add(to: set.compactMap { $0 % 2 == 0 ? "\($0)" : nil }) { [log] text in
+            await Task.yield()
+            log.append(text)
+        }
+
+        for value in 1...6 { set.notify(value) }
+        await set.settled()
+
+        #expect(log.entries == ["2", "4", "6"])
+        #expect(registration.token.remove())
+        set.notify(8)
+        await set.settled()
+        #expect(log.count == 3)
+        registration.end()
+    }
+
+    // MARK: Descriptions
+
+    @Test("A description tells where an observer runs, that it is awaited, and what it has lost")
+    func descriptions() async {
+        let door = Door()
+        let keeper = Keeper()
+        let listener = PlainListener<Int> { _ in }
+        let closure = set.addAsync(buffering: .newest(1)) { _ in await door.pass() }
+        let main = set.addAsync { @MainActor _ in }
+        let owner = set.addAsync(listener) { _, _ in }
+        let actor = set.addAsync(keeper) { (_: isolated Keeper, _) in }
+        #expect(closure.description.contains("closure, on no actor, awaited, registered"))
+        #expect(main.description.contains("closure, on MainActor, awaited, registered"))
+        #expect(owner.description.contains("PlainListener<Int>, on no actor, awaited, registered"))
+        #expect(actor.description.contains("Keeper, on Keeper, awaited, registered"))
+
+        set.notify(0)
+        await eventually { door.waiting == 1 }
+        for value in 1...3 { set.notify(value) }
+
+        #expect(closure.description.contains("closure, on no actor, awaited, 2 dropped, registered"))
+        #expect(set.debugDescription.contains("on no actor, awaited, 2 dropped, registered"))
+        #expect(!main.description.contains("dropped"))
+        door.open()
+        await set.settled()
+        withExtendedLifetime((keeper, listener)) {}
+    }
+}
+
+private enum Mood {
+    @TaskLocal static var current = "none"
+}
+
+/// An actor whose work suspends in the middle.
+private actor Desk {
+    private let door: Door
+    private let log: Log<String>
+    private var isWorking = false
+
+    init(_ door: Door, _ log: Log<String>) {
+        self.door = door
+        self.log = log
+    }
+
+    func work(on value: Int) async {
+        #expect(!isWorking)
+        isWorking = true
+        log.append("begins \(value)")
+        await door.pass()
+        log.append("ends \(value)")
+        isWorking = false
+    }
+
+    func visit() { note("visit") }
+
+    func note(_ text: String) { log.append(text) }
+
+    /// An observer that takes the isolation of where it is written.
+    func observe(_ set: ObserverSet<Int>) {
+        set.addAsync { _ in
+            self.assertIsolated()
+            await Task.yield()
+            self.note("desk")
+        }
+    }
+}

@@ -1,0 +1,197 @@
+import ObserverSet
+import Synchronization
+import Testing
+
+@Suite("A set that says whether it is observed", .lifetimesChecked, .againstHanging)
+struct DemandTests {
+    private let log = Log<Bool>()
+
+    private func makeSet() -> ObserverSet<Int> {
+        ObserverSet { [log] in log.append($0) }
+    }
+
+    @Test("The first observer starts it and the last one's removal stops it, before either call returns")
+    func firstAndLast() {
+        let set = makeSet()
+        #expect(log.entries == [])
+
+        let first = set.add { _ in }
+        #expect(log.entries == [true])
+        let second = set.add { _ in }
+        first.remove()
+        #expect(log.entries == [true])
+        second.remove()
+        #expect(log.entries == [true, false])
+
+        set.add { _ in }
+        #expect(log.entries == [true, false, true])
+        set.removeAll()
+        #expect(log.entries == [true, false, true, false])
+    }
+
+    @Test("Every kind of observer counts", arguments: ObserverKind.allCases)
+    func everyKind(_ kind: ObserverKind) {
+        let set = makeSet()
+
+        let registration = kind.add(to: set) { _ in }
+        #expect(log.entries == [true])
+        registration.token.remove()
+
+        #expect(log.entries == [true, false])
+        registration.end()
+    }
+
+    @Test("An observer that is called once stops it with its call")
+    func once() {
+        let set = makeSet()
+        set.addOnce { _ in }
+
+        set.notify(1)
+
+        #expect(log.entries == [true, false])
+    }
+
+    @Test("The death of the last owner is noticed by the next notification")
+    func deadOwner() {
+        let set = makeSet()
+        var owner: Tracked? = Tracked()
+        set.addNonisolated(owner!) { _, _ in }
+
+        owner = nil
+        set.notify(1)
+
+        #expect(log.entries == [true, false])
+    }
+
+    @Test("removeAll(ownedBy:) stops it")
+    func ownedBy() {
+        let set = makeSet()
+        let owner = Tracked()
+        set.addNonisolated(owner) { _, _ in }
+        set.addNonisolated(owner) { _, _ in }
+
+        set.removeAll(ownedBy: owner)
+
+        #expect(log.entries == [true, false])
+    }
+
+    @Test("The death of an observed set stops it, whether somebody holds a token or not", arguments: [false, true])
+    func death(holdsToken: Bool) {
+        var set: ObserverSet<Int>? = makeSet()
+        let token = set!.add { _ in }
+
+        if holdsToken {
+            set = nil
+            #expect(log.entries == [true, false])
+            #expect(!token.remove())
+        } else {
+            // Nothing but the set keeps the registry.
+            _ = consume token
+            set = nil
+            #expect(log.entries == [true, false])
+        }
+    }
+
+    @Test("The death of a set that was never observed says nothing")
+    func deathUnobserved() {
+        var set: ObserverSet<Int>? = makeSet()
+        #expect(set?.isEmpty == true)
+        set = nil
+        #expect(log.entries == [])
+    }
+
+    @Test("The function may add and remove; its calls do not nest, and the last one is true")
+    func reentrant() {
+        let set = Shared<ObserverSet<Int>?>(nil)
+        let isInside = Shared(false)
+        let token = Shared<ObserverToken?>(nil)
+        set.value = ObserverSet { [log] isObserved in
+            #expect(!isInside.exchange(true))
+            log.append(isObserved)
+            if log.entries.count == 1 { token.value?.remove() }
+            if log.entries.count == 2 { token.value = set.value?.add { _ in } }
+            isInside.value = false
+        }
+
+        token.value = set.value?.add { _ in }
+        // The token was not there yet in the first call.
+        token.value?.remove()
+
+        #expect(log.entries == [true, false, true])
+        set.value?.removeAll()
+        #expect(log.entries == [true, false, true, false])
+        set.value = nil
+    }
+
+    @Test("An observer may be added and notified by the function")
+    func notifies() {
+        let calls = Counter()
+        let set = Shared<ObserverSet<Int>?>(nil)
+        set.value = ObserverSet { isObserved in
+            if isObserved { set.value?.notify(7) }
+        }
+
+        set.value?.add { _ in calls.increment() }
+
+        #expect(calls.value == 1)
+        set.value = nil
+    }
+
+    @Test("What the function captures is released with the set, and not while a token lives on")
+    func captures() {
+        var set: ObserverSet<Int>? = ObserverSet { [capture = Tracked()] _ in _ = capture }
+        let token = set?.add { _ in }
+        set = nil
+        #expect(token?.isActive == false)
+    }
+
+    @Test("Threads that add and remove: calls never overlap, alternate, and end with what is true")
+    func threads() async {
+        for _ in 0..<many(20, long: 2_000) {
+            let probe = Probe()
+            let set = ObserverSet<Int> { probe.call($0) }
+
+            await onThreads(4) { index in
+                for round in 0..<100 {
+                    let token = set.addNonisolated { _ in }
+                    if round % 3 == index % 3 { set.notify(round) }
+                    token.remove()
+                }
+            }
+            #expect(probe.overlaps.value == 0)
+            #expect(probe.repetitions.value == 0)
+            #expect(!probe.isObserved)
+
+            let last = set.add { _ in }
+            #expect(probe.isObserved)
+            last.remove()
+        }
+    }
+
+    @Test("The call has been made before add returns where nobody else changes the set, from another thread too")
+    func otherThread() async {
+        let set = makeSet()
+        await onThread { [log] in
+            let token = set.add { _ in }
+            #expect(log.entries == [true])
+            token.remove()
+            #expect(log.entries == [true, false])
+        }
+    }
+}
+
+/// Notices calls that overlap, and calls that say nothing new.
+private final class Probe: Sendable {
+    private let last = Atomic<Bool>(false)
+    let overlaps = Counter()
+    let repetitions = Counter()
+    private let isInside = Atomic<Bool>(false)
+
+    var isObserved: Bool { last.load(ordering: .relaxed) }
+
+    func call(_ value: Bool) {
+        if isInside.exchange(true, ordering: .relaxed) { overlaps.increment() }
+        if last.exchange(value, ordering: .relaxed) == value { repetitions.increment() }
+        isInside.store(false, ordering: .relaxed)
+    }
+}

@@ -1,0 +1,142 @@
+import ObserverSet
+import Testing
+
+/// An observer that awaits, of several sources at once: one mailbox, one token.
+@Suite("Observers of several sources that await", .lifetimesChecked, .againstHanging)
+struct AwaitingMembersTests {
+    private let left = ObserverSet<Int>()
+    private let right = ObserverSet<Int>()
+    private let log = Log<String>()
+    private let door = Door()
+
+    @Test("A merged source's observer is called one at a time, in the order of one thread, whichever member tells it")
+    func merged() async {
+        left.merge(with: right.map { 10 * $0 }).addAsync { [log, door] value in
+            log.append("in \(value)")
+            await door.pass()
+            log.append("out \(value)")
+        }
+
+        left.notify(1)
+        right.notify(2)
+        left.notify(3)
+        await eventually { door.waiting == 1 }
+        for _ in 0..<50 { await Task.yield() }
+        #expect(log.entries == ["in 1"])
+        door.open()
+        await left.merge(with: right).settled()
+
+        #expect(log.entries == [1, 20, 3].flatMap { ["in \($0)", "out \($0)"] })
+    }
+
+    @Test("The same of a group, with an actor as the owner, which is not entered by another member's notification")
+    func group() async {
+        let words = ObserverSet<String>()
+        let group = ObserverGroup(left, words)
+        let keeper = Keeper()
+        let calls = Counter()
+        group.addAsync(keeper) { [log] (keeper: isolated Keeper) in
+            keeper.assertIsolated()
+            let number = calls.increment()
+            log.append("in \(number)")
+            await Task.yield()
+            log.append("out \(number)")
+        }
+        group.addAsync { calls.increment() }
+
+        for number in 0..<50 {
+            left.notify(number)
+            words.notify("so")
+        }
+        await group.settled()
+
+        #expect(calls.value == 200)
+        #expect(log.count == 200)
+        let pairs = stride(from: 0, to: 200, by: 2).map { log.entries[$0..<$0 + 2].map { $0.split(separator: " ")[1] } }
+        #expect(pairs.allSatisfy { $0[0] == $0[1] }, "each call ends before the next begins")
+    }
+
+    @Test("One token ends all: what waits of each member is dropped, and the call under way is cancelled")
+    func removed() async {
+        let token = left.merge(with: right).addAsync { [log, door] value in
+            await door.pass()
+            log.append("\(value)" + (Task.isCancelled ? ", cancelled" : ""))
+        }
+        for value in 1...3 {
+            left.notify(value)
+            right.notify(10 * value)
+        }
+        await eventually { door.waiting == 1 }
+
+        #expect(token.remove())
+        #expect(!token.remove())
+        await left.settled()
+        await right.settled()
+        #expect(left.isEmpty && right.isEmpty)
+        door.open()
+        await eventually { log.count == 1 }
+
+        #expect(log.entries == ["1, cancelled"])
+    }
+
+    @Test("The limit is for what waits of all members together; what each has lost is in the sum")
+    func limit() async {
+        let token = left.merge(with: right).addAsync(buffering: .newest(2)) { [log, door] value in
+            await door.pass()
+            log.append("\(value)")
+        }
+        left.notify(0)
+        await eventually { door.waiting == 1 }
+
+        for value in 1...3 {
+            left.notify(value)
+            right.notify(10 * value)
+        }
+        #expect(token.droppedCount == 4)
+        door.open()
+        await left.merge(with: right).settled()
+
+        #expect(log.entries == ["0", "3", "30"])
+    }
+
+    @Test("An owner that dies in its call for one member ends the registration with all")
+    func ownerDies() async {
+        var owner: PlainListener<Int>? = PlainListener { _ in }
+        let token = left.merge(with: right).addAsync(owner!) { [log, door] _, value in
+            await door.pass()
+            log.append("\(value)")
+        }
+        left.notify(1)
+        right.notify(2)
+        await eventually { door.waiting == 1 }
+
+        owner = nil
+        door.open()
+        await left.settled()
+        await right.settled()
+
+        #expect(log.entries == ["1"])
+        await eventually { !token.isActive }
+        #expect(!token.isActive)
+    }
+
+    @Test("A member that dies leaves what waits, and the other goes on")
+    func memberDies() async {
+        var member: ObserverSet<Int>? = ObserverSet()
+        let token = left.merge(with: member!).addAsync { [log, door] value in
+            await door.pass()
+            log.append("\(value)")
+        }
+        left.notify(1)
+        member?.notify(2)
+        await eventually { door.waiting == 1 }
+
+        member = nil
+        left.notify(3)
+        door.open()
+        await left.settled()
+
+        #expect(log.entries == ["1", "2", "3"])
+        #expect(token.isActive)
+    }
+}

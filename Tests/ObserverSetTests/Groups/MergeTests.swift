@@ -1,0 +1,256 @@
+import Dispatch
+import ObserverSet
+import Testing
+
+/// Several sources of the same parameters, which are passed on.
+@Suite("Merged sources", .lifetimesChecked, .againstHanging)
+struct MergeTests {
+    private let left = ObserverSet<Int>()
+    private let right = ObserverSet<Int>()
+    private let words = ObserverSet<(word: String, line: Int)>()
+    private let log = Log<String>()
+
+    private var merged: some NotificationSource<Int> { left.merge(with: right, words.map(\.line)) }
+
+    private func notifyEach() {
+        left.notify(1)
+        right.notify(2)
+        words.notify((word: "so", line: 3))
+    }
+
+    // MARK: Members
+
+    @Test("An observer is told what any member tells")
+    func anyMember() {
+        merged.add { [log] in log.append("\($0)") }
+
+        notifyEach()
+
+        #expect(log.entries == ["1", "2", "3"])
+        #expect([left.count, right.count, words.count] == [1, 1, 1])
+    }
+
+    @Test("A list of sources is merged as well, one without any, too")
+    func list() {
+        left.merge(with: [right, words.map(\.line)]).add { [log] in log.append("\($0)") }
+        left.merge(with: []).add { [log] in log.append("alone \($0)") }
+
+        notifyEach()
+
+        #expect(log.entries == ["1", "alone 1", "2", "3"])
+    }
+
+    @Test("Labels of tuples are passed on, and members of nothing give the forms of `add` for `Void`")
+    func parameters() {
+        let owner = Hearer(log)
+        let other = ObserverSet<(word: String, line: Int)>()
+        words.merge(with: other).add { [log] item in log.append("\(item.word) in \(item.line)") }
+        left.map { _ in }.merge(with: ObserverSet<Void>()).add(owner) { owner in owner.note("left") }
+
+        other.notify((word: "what", line: 4))
+        left.notify(1)
+
+        #expect(log.entries == ["what in 4", "left"])
+    }
+
+    @Test("What is merged may be merged, mapped and filtered again")
+    func nested() {
+        let token = left.merge(with: right.merge(with: words.map(\.line)).filter { $0 > 2 }).map { "<\($0)>" }
+            .add { [log] in log.append($0) }
+
+        notifyEach()
+        #expect(token.remove())
+        notifyEach()
+
+        #expect(log.entries == ["<1>", "<3>"])
+        #expect(left.isEmpty && right.isEmpty && words.isEmpty)
+    }
+
+    @Test("A source that is named twice tells twice, and ends at once")
+    func sameSourceTwice() {
+        let token = left.merge(with: left.map { -$0 }).add { [log] in log.append("\($0)") }
+
+        left.notify(1)
+
+        #expect(log.entries == ["1", "-1"])
+        #expect(token.remove())
+        #expect(left.isEmpty)
+    }
+
+    @Test("Members of a group may be mapped, filtered and merged; what is skipped is not told")
+    func groupOfMapped() {
+        let group = ObserverGroup(left.filter { $0 > 1 }, words.map(\.word), right.merge(with: left))
+        let token = group.add { [log] in log.append("told") }
+
+        notifyEach()
+        #expect(log.count == 3, "not by the first")
+        left.notify(2)
+
+        #expect(log.count == 5)
+        #expect(token.remove())
+        #expect(left.isEmpty && right.isEmpty && words.isEmpty)
+    }
+
+    // MARK: One observer, one token
+
+    @Test("The token ends all registrations, and is active while any lives")
+    func token() {
+        let token = merged.add { [log] in log.append("\($0)") }
+        left.removeAll()
+        #expect(token.isActive)
+
+        #expect(token.remove())
+        notifyEach()
+
+        #expect(!token.isActive)
+        #expect(!token.remove())
+        #expect(log.entries == [])
+    }
+
+    @Test("An owner's death ends the registration with every member")
+    func ownerDeath() {
+        var owner: Hearer? = Hearer(log)
+        let token = merged.add(owner!) { owner, number in owner.note("\(number)") }
+
+        owner = nil
+        notifyEach()
+
+        #expect(log.entries == [])
+        #expect(!token.isActive)
+        #expect(left.isEmpty && right.isEmpty && words.isEmpty)
+    }
+
+    @Test("An observer that is called once is called once in all")
+    func onceInAll() {
+        let token = merged.addOnce { [log] in log.append("\($0)") }
+
+        right.notify(2)
+        notifyEach()
+
+        #expect(log.entries == ["2"])
+        #expect(!token.isActive)
+        #expect(left.isEmpty && right.isEmpty && words.isEmpty)
+    }
+
+    @Test("A merged source holds its members; a registration needs neither it nor all of them")
+    func lifetimes() {
+        weak var member: ObserverSet<Int>?
+        var merged: (any NotificationSource<Int>)?
+        do {
+            let set = ObserverSet<Int>()
+            member = set
+            merged = left.merge(with: set)
+        }
+        #expect(member != nil)
+        let token = merged?.add { [log] in log.append("\($0)") }
+
+        merged = nil
+        left.notify(1)
+
+        #expect(member == nil)
+        #expect(token?.isActive == true)
+        #expect(log.entries == ["1"])
+    }
+
+    // MARK: Delivery
+
+    /// Promise 7 across members.
+    @Test("An observer elsewhere sees the members' notifications in the order of one thread")
+    func orderAcrossMembers() async {
+        let received = Log<Int>()
+        let merged = left.merge(with: right.map { $0 }, words.map(\.line))
+        merged.add { @Elsewhere in received.append($0) }
+
+        for number in 0..<1_000 {
+            switch number % 3 {
+            case 0: left.notify(number)
+            case 1: right.notify(number)
+            default: words.notify((word: "", line: number))
+            }
+        }
+        await merged.settled()
+
+        #expect(received.entries == Array(0..<1_000))
+    }
+
+    @Test("What one member's notification has enqueued, another's does not overtake")
+    func oneMailbox() async {
+        let actor = ActingHearer(log)
+        left.merge(with: right.map { 10 * $0 }).add(actor) { actor, number in actor.hear(number) }
+
+        await actor.whileBusy { [left, right, log] in
+            // From elsewhere, while the actor is busy: this waits in the mailbox.
+            join { left.notify(1) }
+            #expect(log.entries == [])
+            // On the actor itself: what waits goes first, then this, before `notify` returns.
+            right.notify(2, isolation: $0)
+            #expect(log.entries == ["1", "20"])
+        }
+    }
+
+    // MARK: Settled
+
+    @Test("`settled()` of a merged source waits for an actor's observer, whichever member has told it")
+    func mergedSettled() async {
+        #expect(await settledWaitsForAnActor(merged) { left.notify(1) })
+        #expect(await settledWaitsForAnActor(merged) { right.notify(1) })
+        #expect(await settledWaitsForAnActor(merged) { words.notify((word: "so", line: 1)) })
+    }
+
+    @Test("`settled()` of a group waits for an actor's observer, whichever member has told it")
+    func groupSettled() async {
+        let group = ObserverGroup(left, right.map { _ in }, ObserverGroup(words))
+
+        #expect(await settledWaitsForAnActor(group) { left.notify(1) })
+        #expect(await settledWaitsForAnActor(group) { right.notify(1) })
+        #expect(await settledWaitsForAnActor(group) { words.notify((word: "so", line: 1)) })
+    }
+
+    @Test("`settled()` of several waits for what only one member's observer is to be told")
+    func settledForOthers() async {
+        let actor = Held()
+        words.add(actor) { actor, _ in actor.hear() }
+        words.notify((word: "so", line: 1))
+        let waiting = Task.detached { [merged] in
+            await merged.settled()
+            return true
+        }
+        actor.letGo()
+
+        #expect(await waiting.value)
+        #expect(await actor.calls == 1)
+    }
+
+    @Test("A group of none, and members without observers, are settled")
+    func emptySettled() async {
+        await ObserverGroup().settled()
+        await ObserverGroup(left, right).settled()
+        await merged.settled()
+        notifyEach()
+
+        #expect(left.isEmpty)
+    }
+}
+
+private final class Hearer: Sendable {
+    private let log: Log<String>
+
+    init(_ log: Log<String>) {
+        self.log = log
+    }
+
+    func note(_ text: String) { log.append(text) }
+}
+
+private actor ActingHearer {
+    private let log: Log<String>
+
+    init(_ log: Log<String>) {
+        self.log = log
+    }
+
+    func hear(_ number: Int) { log.append("\(number)") }
+
+    /// Runs `body` on the actor, which is busy with it.
+    func whileBusy(_ body: @Sendable (isolated ActingHearer) -> Void) { body(self) }
+}
