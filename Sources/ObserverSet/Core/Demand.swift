@@ -16,14 +16,11 @@ final class Demand: Sendable {
         self.whenObserved = whenObserved
     }
 
-    /// Keeps what is true from now on, and returns whether `tell()` has to follow when the registry's lock is free.
+    /// Keeps what is true from now on; `tell()` has to follow when the registry's lock is free.
     ///
     /// Under that lock, so that what comes last is true.
-    func note(_ isObserved: Bool) -> Bool {
-        state.withLock { state in
-            state.isObserved = isObserved
-            return state.lastTold != isObserved && !state.isTelling
-        }
+    func note(_ isObserved: Bool) {
+        state.withLock { $0.isObserved = isObserved }
     }
 
     /// Calls the producer's function until it knows what is true; does nothing if another call of it is under way.

@@ -142,16 +142,6 @@ extension Registry {
         }
         checkInvariants(contents)
     }
-
-    /// After a change to a set with a producer: has that told what is true now.
-    @inline(never)
-    func tellDemand() {
-        let news = lock.withLock { contents -> Demand? in
-            guard let demand = contents.backlog?.demand, demand.note(contents.counts.living > 0) else { return nil }
-            return demand
-        }
-        news?.tell()
-    }
 }
 
 extension Registry: MailboxKeeper {
