@@ -1,7 +1,8 @@
 import Dispatch
 import ObserverSet
 
-/// Notifying an observer that belongs to another actor, from one thread; from the first notification to the last delivery.
+/// Notifying an observer that belongs to another actor, from one thread; from the first notification to the last delivery, or
+/// to the end of the last call if that is awaited.
 enum HopRows {
     static var all: [Row] {
         [
@@ -11,7 +12,19 @@ enum HopRows {
                 // Long against the time that a busy machine takes to wake the receiver.
                 let count = Int(plan.sampleTime / 10)
                 return (posting(count), launching(count))
-            }
+            },
+            .comparing(
+                "notify to an observer that awaits", to: "a Task { } for each value", reach: .time(atMost: 0.25)
+            ) { plan in
+                let count = Int(plan.sampleTime / 10)
+                return (awaiting(count), launching(count))
+            },
+            .comparing(
+                "burst of 10000 to an observer that awaits once each", to: "`AsyncStream`, `for await` on the actor",
+                reach: .time(atMost: 1.2)
+            ) { _ in
+                (bursting(10_000), streaming(10_000))
+            },
         ]
     }
 
@@ -32,6 +45,20 @@ enum HopRows {
             done.signal()
         }
 
+        /// Suspends once.
+        func work(on value: Int) async {
+            await Self.elsewhere(value)
+            receive(value)
+        }
+
+        private nonisolated static func elsewhere(_ value: Int) async {
+            await Task.yield()
+        }
+
+        func loop(over stream: AsyncStream<Int>) async {
+            for await value in stream { await work(on: value) }
+        }
+
         /// Returns when as many values have been received as are expected.
         nonisolated func wait() {
             done.wait()
@@ -50,6 +77,28 @@ enum HopRows {
         return timing(count, sink) { value in
             Task { await sink.receive(value) }
         }
+    }
+
+    private static func awaiting(_ count: Int) -> Sampler {
+        let sink = Sink(expecting: count)
+        let set = ObserverSet<Int>()
+        set.addAsync(sink) { sink, value in sink.receive(value) }
+        return timing(count, sink) { value in set.notify(value) }
+    }
+
+    private static func bursting(_ count: Int) -> Sampler {
+        let sink = Sink(expecting: count)
+        let set = ObserverSet<Int>()
+        set.addAsync(sink) { sink, value in await sink.work(on: value) }
+        return timing(count, sink) { value in set.notify(value) }
+    }
+
+    private static func streaming(_ count: Int) -> Sampler {
+        let sink = Sink(expecting: count)
+        let (stream, continuation) = AsyncStream.makeStream(of: Int.self)
+        let end = EndOfStream(continuation)
+        Task.detached { await sink.loop(over: stream) }
+        return timing(count, sink) { value in end.continuation.yield(value) }
     }
 
     private static func timing(_ count: Int, _ sink: Sink, _ send: @escaping (Int) -> Void) -> Sampler {

@@ -65,15 +65,15 @@ enum SequenceRows {
             return Double(now() - start) / Double(count)
         }
     }
+}
 
-    /// Finishes the stream when the sampler is gone, as a set's death does.
-    private final class EndOfStream: Sendable {
-        let continuation: AsyncStream<Int>.Continuation
+/// Finishes the stream when the sampler is gone, as a set's death does.
+final class EndOfStream: Sendable {
+    let continuation: AsyncStream<Int>.Continuation
 
-        init(_ continuation: AsyncStream<Int>.Continuation) {
-            self.continuation = continuation
-        }
-
-        deinit { continuation.finish() }
+    init(_ continuation: AsyncStream<Int>.Continuation) {
+        self.continuation = continuation
     }
+
+    deinit { continuation.finish() }
 }

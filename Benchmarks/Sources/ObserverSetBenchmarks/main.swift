@@ -61,10 +61,8 @@ nonisolated func report(_ options: Options) -> Int32 {
 }
 
 nonisolated var allRows: [Row] {
-    EverydayRows.all + NotifyRows.all + OwnerRows.all + ChangeRows.all + ThreadRows.all + HopRows.all + AwaitingRows.all
-        + MemoryRows.all
-        + EventRows.all
-        + DelegateRows.all + SequenceRows.all + LocalRows.all + PeerRows.all
+    EverydayRows.all + NotifyRows.all + OwnerRows.all + ChangeRows.all + ThreadRows.all + HopRows.all
+        + MemoryRows.all + EventRows.all + DelegateRows.all + SequenceRows.all + LocalRows.all + PeerRows.all
 }
 
 /// Writes to the standard output at once, so that a long run can be watched.

@@ -12,11 +12,13 @@ protocol AwaitedObserver: AnyObject, Sendable {
 
 /// An observer that is awaited: each of its calls begins when the one before has returned.
 final class AwaitingEntry<Parameters: Sendable>: Entry<Parameters>, AwaitedObserver, @unchecked Sendable {
-    /// Calls the observer, from an actor or from none, on which its owner is loaded; returns false if that is dead.
-    typealias Function = @Sendable (isolated (any Actor)?, Parameters) async -> Bool
+    /// Calls the observer, from an actor or from none, with its owner if it has one.
+    typealias Function = @Sendable (isolated (any Actor)?, Owner?, Parameters) async -> Void
+    typealias Owner = any AnyObject & Sendable
 
     private let function: Function
-    private weak let weakOwner: AnyObject?
+    private weak let weakOwner: Owner?
+    /// Nil if it has no owner.
     private let staticOwnerType: Any.Type?
     /// The actor on which the observer runs, if this must not keep it alive: its owner, or the one that added it.
     private weak let weakActor: (any Actor)?
@@ -28,7 +30,7 @@ final class AwaitingEntry<Parameters: Sendable>: Entry<Parameters>, AwaitedObser
 
     /// What says nothing of an isolation runs on the actor's instance that adds it, as with `Destination.of`.
     init(
-        owner: AnyObject?, _ ownerType: Any.Type?, on isolation: (any Actor)?, addedOn adder: (any Actor)?,
+        owner: Owner?, _ ownerType: Any.Type?, on isolation: (any Actor)?, addedOn adder: (any Actor)?,
         _ buffering: Buffering, _ function: @escaping Function
     ) {
         self.function = function
@@ -55,14 +57,18 @@ final class AwaitingEntry<Parameters: Sendable>: Entry<Parameters>, AwaitedObser
 
     func call(_ value: any Sendable, from here: isolated (any Actor)?) async -> Bool {
         let parameters = value as! Parameters
-        guard let actor = weakActor else { return await function(here, parameters) }
-        return await call(parameters, on: actor)
+        guard let actor = weakActor else { return await call(with: parameters, on: here) }
+        return await call(with: parameters, on: actor)
     }
 
-    private func call(_ parameters: Parameters, on actor: isolated any Actor) async -> Bool {
+    /// On the actor on which the owner is loaded, lest it die elsewhere.
+    private func call(with parameters: Parameters, on actor: isolated (any Actor)?) async -> Bool {
         // It may have been removed on that actor meanwhile.
         guard isActive else { return true }
-        return await function(actor, parameters)
+        let owner = weakOwner
+        guard owner != nil || staticOwnerType == nil else { return false }
+        await function(actor, owner, parameters)
+        return true
     }
 
     override func deliver(_ parameters: Parameters, from here: UInt) -> Bool {

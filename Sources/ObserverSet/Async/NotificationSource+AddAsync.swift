@@ -48,10 +48,9 @@ extension NotificationSource {
         isolation: isolated (any Actor)? = #isolation, fileID: StaticString = #fileID, line: UInt = #line
     ) -> ObserverToken {
         registerAwaiting(
-            nil as AnyObject?, nil, on: observer.isolation, addedOn: isolation, buffering, fileID: fileID, line: line
-        ) { (_: isolated (any Actor)?, parameters) in
+            nil, nil, on: observer.isolation, addedOn: isolation, buffering, fileID: fileID, line: line
+        ) { (_: isolated (any Actor)?, _, parameters) in
             await observer(parameters)
-            return true
         }
     }
 
@@ -87,10 +86,8 @@ extension NotificationSource {
     ) -> ObserverToken {
         registerAwaiting(
             owner, Owner.self, on: observer.isolation, addedOn: isolation, buffering, fileID: fileID, line: line
-        ) { [weak owner] (_: isolated (any Actor)?, parameters) in
-            guard let owner else { return false }
-            await observer(owner, parameters)
-            return true
+        ) { (_: isolated (any Actor)?, owner, parameters) in
+            await observer(owner as! Owner, parameters)
         }
     }
 
@@ -133,16 +130,14 @@ extension NotificationSource {
     ) -> ObserverToken {
         registerAwaiting(
             owner, Owner.self, on: owner, buffering, fileID: fileID, line: line
-        ) { [weak owner] (_: isolated (any Actor)?, parameters) in
-            guard let owner else { return false }
-            await observer(owner, parameters)
-            return true
+        ) { (_: isolated (any Actor)?, owner, parameters) in
+            await observer(owner as! Owner, parameters)
         }
     }
 
     private func registerAwaiting(
-        _ owner: AnyObject?, _ ownerType: Any.Type?, on isolation: (any Actor)?, addedOn adder: (any Actor)? = nil,
-        _ buffering: Buffering, fileID: StaticString, line: UInt,
+        _ owner: (any AnyObject & Sendable)?, _ ownerType: Any.Type?, on isolation: (any Actor)?,
+        addedOn adder: (any Actor)? = nil, _ buffering: Buffering, fileID: StaticString, line: UInt,
         _ function: @escaping AwaitingEntry<Parameters>.Function
     ) -> ObserverToken {
         buffering.checkRoom(of: "An observer that awaits", file: fileID, line: line)
@@ -180,10 +175,8 @@ extension NotificationSource where Parameters == Void {
     ) -> ObserverToken {
         registerAwaiting(
             owner, Owner.self, on: observer.isolation, addedOn: isolation, buffering, fileID: fileID, line: line
-        ) { [weak owner] (_: isolated (any Actor)?, _) in
-            guard let owner else { return false }
-            await observer(owner)
-            return true
+        ) { (_: isolated (any Actor)?, owner, _) in
+            await observer(owner as! Owner)
         }
     }
 

@@ -134,9 +134,8 @@ struct AwaitingEndTests {
     @Test("What comes after the removal waits behind no call", arguments: [false, true])
     func postedLate(_ isDead: Bool) async {
         let lifetimes = Lifetimes.current
-        let entry = AwaitingEntry<Tracked>(owner: nil, nil, on: nil, addedOn: nil, .unbounded) { [door] _, _ in
+        let entry = AwaitingEntry<Tracked>(owner: nil, nil, on: nil, addedOn: nil, .unbounded) { [door] _, _, _ in
             await door.pass()
-            return true
         }
         _ = entry.claimed()
         let mailbox = AwaitingMailbox(on: nil, .unbounded)
