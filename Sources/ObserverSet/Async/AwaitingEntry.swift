@@ -36,7 +36,7 @@ final class AwaitingEntry<Parameters: Sendable>: Entry<Parameters>, AwaitedObser
         self.function = function
         weakOwner = owner
         staticOwnerType = ownerType
-        let actor = isolation ?? (adder is any GlobalActor ? nil : adder)
+        let actor = isolation ?? (adder === MainActor.shared ? nil : adder)
         let isKept = isolation != nil && isolation !== owner
         weakActor = isKept ? nil : actor
         actorType = actor.map { type(of: $0) }

@@ -214,7 +214,7 @@ final class AwaitingMailbox: AnyMailbox, @unchecked Sendable {
 }
 
 /// The call of an observer that awaits, inside which a task or one of its children runs.
-private enum AwaitingCall {
+enum AwaitingCall {
     /// Unique in the process; zero if there is none.
     @TaskLocal static var number: UInt64 = 0
 }

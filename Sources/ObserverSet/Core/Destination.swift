@@ -33,16 +33,17 @@ final class Destination: Sendable {
     /// Where a function of that isolation runs if it was added on `home`; nil if on the notifying thread.
     ///
     /// An applied method of an actor's instance (`set.add(hear)`) has lost its isolation, which no signature can refuse:
-    /// so what says nothing of an isolation runs on the actor's instance that adds it. That actor is held weakly, and so
-    /// is one that is the owner.
+    /// so what says nothing of an isolation runs on the actor that adds it, unless that is the main actor, of which nobody
+    /// writes methods. That actor is held weakly, and so is one that is the owner.
     @usableFromInline
     static func of(
         _ actor: (any Actor)?, addedOn home: (any Actor)? = nil, owner: AnyObject? = nil
     ) -> Destination? {
-        if let actor, actor !== owner {
-            return actor === MainActor.shared ? mainActor : Destination(.actor(actor), actor)
+        if let actor {
+            if actor === MainActor.shared { return mainActor }
+            if actor !== owner { return Destination(.actor(actor), actor) }
         }
-        guard let actor = actor ?? home, !(actor is any GlobalActor) else { return nil }
+        guard let actor = actor ?? home, actor !== MainActor.shared else { return nil }
         return Destination(.weakActor { [weak actor] in actor }, actor)
     }
 
@@ -52,6 +53,10 @@ final class Destination: Sendable {
     /// actor pass through tasks, which the runtime may start in any order. The job takes the priority and the task-local
     /// values of whoever asks for it, as a task made by hand would; values that come meanwhile are delivered under them.
     func schedule(_ mailbox: Mailbox, again: Bool = false) {
+        // What is delivered is no part of the awaited call inside which it was notified: `settled()` waits for that.
+        guard AwaitingCall.number == 0 else {
+            return AwaitingCall.$number.withValue(0) { schedule(mailbox, again: again) }
+        }
         switch kind {
         case .queue(let async, _):
             async { mailbox.drain() }

@@ -7,6 +7,8 @@ package final class EndingRegistration: TokenIssuer, @unchecked Sendable {
         /// `register` has not returned yet.
         case beginning
         case begun(ObserverToken)
+        /// `remove()` is under way; a call that comes meanwhile is faster.
+        case removing(ObserverToken)
         case ended
     }
 
@@ -31,7 +33,7 @@ package final class EndingRegistration: TokenIssuer, @unchecked Sendable {
     @discardableResult
     package func end() -> Bool {
         switch exchange() {
-        case .beginning:
+        case .beginning, .removing:
             return true
         case .begun(let token):
             token.remove()
@@ -42,8 +44,19 @@ package final class EndingRegistration: TokenIssuer, @unchecked Sendable {
     }
 
     override func remove(_ id: UInt64) -> Bool {
-        guard case .begun(let token) = exchange() else { return false }
-        return token.remove()
+        let begun = state.withLock { state -> ObserverToken? in
+            guard case .begun(let token) = state else { return nil }
+            state = .removing(token)
+            return token
+        }
+        guard let token = begun else { return false }
+        let isRemoved = token.remove()
+        return state.withLock { state in
+            guard case .removing = state else { return false }
+            // Where the set has died, what it enqueued is still delivered.
+            state = isRemoved ? .ended : .begun(token)
+            return isRemoved
+        }
     }
 
     override func isActive(_ id: UInt64) -> Bool { token?.isActive ?? false }
@@ -58,7 +71,10 @@ package final class EndingRegistration: TokenIssuer, @unchecked Sendable {
 
     private var token: ObserverToken? {
         state.withLock { state in
-            if case .begun(let token) = state { token } else { nil }
+            switch state {
+            case .begun(let token), .removing(let token): token
+            case .beginning, .ended: nil
+            }
         }
     }
 

@@ -46,8 +46,36 @@ enum Isolation {
         unsafe unsafeBitCast(IsolatedN(function: function), to: NonisolatedN.self).function
     }
 
+    /// An owner's method, without the actor that it is isolated to, which must be the one with which it was added.
+    ///
+    /// Most are, since a method's isolation is part of its declaration; a function that returns one may return another.
+    @inlinable @inline(__always)
+    static func removed<A>(
+        from method: @escaping @isolated(any) @Sendable (A) -> Void, on actor: UInt
+    ) -> @Sendable (A) -> Void {
+        check(method.isolation, is: actor)
+        return removed(from: method)
+    }
+
+    /// The same of a method of any number of arguments.
+    @inlinable @inline(__always)
+    static func removed<each A>(
+        fromMethod method: @escaping @isolated(any) @Sendable (repeat each A) -> Void, on actor: UInt
+    ) -> @Sendable (repeat each A) -> Void {
+        check(method.isolation, is: actor)
+        return removed(fromMethod: method)
+    }
+
+    @inlinable @inline(__always)
+    static func check(_ isolation: (any Actor)?, is actor: UInt) {
+        precondition(
+            identity(of: isolation) == actor,
+            "A method's isolation has changed since it was added; `method` must return the owner's own method, as Owner.method does"
+        )
+    }
+
     /// What identifies an actor among those that live; zero for none.
-    @inline(__always)
+    @inlinable @inline(__always)
     static func identity(of actor: (any Actor)?) -> UInt {
         guard let actor else { return 0 }
         return UInt(bitPattern: ObjectIdentifier(actor))

@@ -107,10 +107,14 @@ extension NotificationSource {
         of owner: Owner,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> ObserverToken {
-        register(
+        let actor = method(owner).isolation
+        return register(
             Observer(
-                owner, { owner, parameters in Isolation.removed(from: method(owner))(parameters) },
-                at: .of(method(owner).isolation, owner: owner), site: Site(fileID: fileID, line: line)))
+                owner,
+                { [home = Isolation.identity(of: actor)] owner, parameters in
+                    Isolation.removed(from: method(owner), on: home)(parameters)
+                },
+                at: .of(actor, owner: owner), site: Site(fileID: fileID, line: line)))
     }
 
     /// Adds a method without parameters, or with several, of an owner as an observer of `Void` or of an unlabelled
@@ -138,10 +142,14 @@ extension NotificationSource {
         of owner: Owner,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> ObserverToken where Parameters == (repeat each P) {
-        register(
+        let actor = method(owner).isolation
+        return register(
             Observer(
-                owner, { owner, parameters in Isolation.removed(fromMethod: method(owner))(repeat each parameters) },
-                at: .of(method(owner).isolation, owner: owner), site: Site(fileID: fileID, line: line)))
+                owner,
+                { [home = Isolation.identity(of: actor)] owner, parameters in
+                    Isolation.removed(fromMethod: method(owner), on: home)(repeat each parameters)
+                },
+                at: .of(actor, owner: owner), site: Site(fileID: fileID, line: line)))
     }
 
     /// Adds an observer that is isolated to the actor that owns it.

@@ -101,10 +101,12 @@ extension NotificationSource {
         of owner: Owner,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> ObserverToken {
-        registerOnce { registration in
+        let actor = method(owner).isolation
+        let home = Isolation.identity(of: actor)
+        return registerOnce { registration in
             Observer(
-                owner, { if registration.end() { Isolation.removed(from: method($0))($1) } },
-                at: .of(method(owner).isolation, owner: owner), site: Site(fileID: fileID, line: line))
+                owner, { if registration.end() { Isolation.removed(from: method($0), on: home)($1) } },
+                at: .of(actor, owner: owner), site: Site(fileID: fileID, line: line))
         }
     }
 
@@ -127,10 +129,13 @@ extension NotificationSource {
         of owner: Owner,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> ObserverToken where Parameters == (repeat each P) {
-        registerOnce { registration in
+        let actor = method(owner).isolation
+        let home = Isolation.identity(of: actor)
+        return registerOnce { registration in
             Observer(
-                owner, { if registration.end() { Isolation.removed(fromMethod: method($0))(repeat each $1) } },
-                at: .of(method(owner).isolation, owner: owner), site: Site(fileID: fileID, line: line))
+                owner,
+                { if registration.end() { Isolation.removed(fromMethod: method($0), on: home)(repeat each $1) } },
+                at: .of(actor, owner: owner), site: Site(fileID: fileID, line: line))
         }
     }
 

@@ -53,7 +53,7 @@ extension Registry {
             unsafe replaceBlock(by: nil, &contents, &after)
             contents.backlog?.ids = [:]
             if dropping { removed.forEachCallee { if let entry = $0.entry { after.end(entry) } } }
-            reclamation.retire(removed, &contents, &after.displaced)
+            if !removed.isEmpty { reclamation.retire(removed, &contents, &after.displaced) }
         }
     }
 

@@ -103,6 +103,37 @@ struct AwaitingSettledTests {
         #expect(log.entries == ["other 1", "other 2", "settled"])
         own.end()
         other.end()
+        // One of them has captured it.
+        set.removeAll()
+    }
+
+    @Test("In a task of a synchronous observer that was notified inside the call, it waits for the call")
+    func insideAnotherObserverOnItsActor() async {
+        let progress = ObserverSet<Int>()
+        let keeper = Keeper()
+        progress.add(keeper) { [set, log, door] _, _ in
+            Task {
+                log.append("waits")
+                // It has begun to wait before the call may return.
+                async let settled: Void = set.settled()
+                await Task.yield()
+                door.open()
+                await settled
+                log.append("settled")
+            }
+        }
+        set.addAsync { [log, door] value in
+            progress.notify(value)
+            await door.pass()
+            for _ in 0..<100 { await Task.yield() }
+            log.append("over")
+        }
+
+        set.notify(1)
+        await eventually { log.count == 3 }
+
+        #expect(log.entries == ["waits", "over", "settled"])
+        set.removeAll()
     }
 
     @Test("The same inside a child task of the call", arguments: AwaitingForm.allCases)
@@ -120,6 +151,8 @@ struct AwaitingSettledTests {
 
         #expect(log.entries == ["settled", "settled"])
         registration.end()
+        // It has captured the set.
+        set.removeAll()
     }
 
     @Test("A call of an observer waits for another's, though that was notified inside it")

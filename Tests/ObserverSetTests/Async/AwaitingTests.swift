@@ -134,6 +134,8 @@ struct AwaitingTests {
 
         #expect(log.entries == (1...4).flatMap { ["in \($0)", "out \($0)"] })
         registration.end()
+        // It has captured the set.
+        set.removeAll()
     }
 
     @Test("A burst leaves no other work on the actor waiting for its end")
@@ -167,11 +169,11 @@ struct AwaitingTests {
             log.append("global actor")
         }
         let keeper = Keeper()
-        set.addAsync(keeper) { (keeper: isolated Keeper, _) in
+        set.addAsync(keeper) { [log] (keeper: isolated Keeper, _) in
             keeper.assertIsolated()
             await Task.yield()
             keeper.assertIsolated()
-            self.log.append("actor")
+            log.append("actor")
         }
         let listener = PlainListener<Int> { _ in }
         set.addAsync(listener) { @MainActor [log] _, _ in

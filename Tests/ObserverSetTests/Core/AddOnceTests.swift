@@ -24,6 +24,16 @@ struct AddOnceTests {
         #expect(set.count == 1)
     }
 
+    @Test("A value that waits when the set dies is delivered, though somebody tries to remove the observer")
+    func setDies() async {
+        let listener = IsolatedListener()
+        await listener.outliveASet(log)
+
+        await eventually { log.count == 1 }
+
+        #expect(log.entries == ["1"])
+    }
+
     @Test("A method of its owner is called once, whatever its parameters")
     func methods() {
         final class Window: Sendable {
@@ -223,5 +233,20 @@ private actor Listener {
 
     func observeOnce(_ set: ObserverSet<Int>) {
         set.addOnce { value in self.values.append(value) }
+    }
+}
+
+private actor IsolatedListener {
+    /// Has a set die while a value for this actor waits.
+    func outliveASet(_ log: Log<String>) {
+        let token: ObserverToken
+        do {
+            let set = ObserverSet<Int>()
+            token = set.addOnce(self) { (_: isolated IsolatedListener, value) in log.append("\(value)") }
+            join { set.notify(1) }
+        }
+        #expect(!token.isActive)
+        #expect(!token.remove())
+        #expect(log.count == 0)
     }
 }

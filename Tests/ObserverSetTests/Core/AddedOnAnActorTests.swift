@@ -187,8 +187,41 @@ struct AddedOnAnActorTests {
         #expect(set.isEmpty)
     }
 
-    @Test("What a global actor adds, and says to be nonisolated, runs on the notifying thread")
-    @Elsewhere func onAGlobalActor() async {
+    @Test(
+        "What an actor that is a global one adds for itself runs on it", .serialized, arguments: Archive.Form.allCases)
+    fileprivate func onAGlobalActorsInstance(_ form: Archive.Form) async {
+        for archive in [Archive.shared, Archive()] {
+            await archive.observe(set, form)
+
+            await onThreads(2) { [set] _ in
+                for _ in 0..<many(200) { set.notify(1) }
+            }
+            await set.settled()
+
+            #expect(await archive.takeCount() == (form == .once ? 1 : 2 * many(200)))
+            set.removeAll()
+        }
+    }
+
+    @Test("The main actor may be an owner, and its observer runs on it")
+    func mainActorAsOwner() async {
+        set.add(MainActor.shared) { [calls] (_: isolated MainActor, value) in
+            MainActor.assertIsolated()
+            calls.append(value)
+        }
+        set.addOnce(MainActor.shared) { [calls] (_: isolated MainActor, value) in
+            MainActor.assertIsolated()
+            calls.append(value)
+        }
+
+        await onThread { [set] in set.notify(1) }
+        await set.settled()
+
+        #expect(calls.entries == [1, 1])
+    }
+
+    @Test("What the main actor adds, and says to be nonisolated, runs on the notifying thread")
+    @MainActor func onTheMainActor() async {
         let observer: @Sendable (Int) -> Void = { [calls] value in calls.append(value) }
         set.add(observer)
 
@@ -224,5 +257,36 @@ struct AddedOnAnActorTests {
 
         #expect(await hearer.heard.sorted() == [1, 7, 8])
         #expect(set.isEmpty && cleared.isEmpty)
+    }
+}
+
+/// A global actor with methods of its own.
+@globalActor private actor Archive {
+    enum Form: CaseIterable, Sendable {
+        case method, once, awaitedMethod, owner, awaitedOwner
+    }
+
+    static let shared = Archive()
+
+    private var count = 0
+
+    func observe(_ set: ObserverSet<Int>, _ form: Form) {
+        switch form {
+        case .method: set.add(hear)
+        case .once: set.addOnce(hear)
+        case .awaitedMethod: set.addAsync(hear)
+        case .owner: set.add(self) { archive, value in archive.hear(value) }
+        case .awaitedOwner: set.addAsync(self) { archive, value in archive.hear(value) }
+        }
+    }
+
+    func takeCount() -> Int {
+        defer { count = 0 }
+        return count
+    }
+
+    private func hear(_ value: Int) {
+        assertIsolated()
+        count += value
     }
 }

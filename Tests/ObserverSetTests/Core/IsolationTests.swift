@@ -357,6 +357,24 @@ struct IsolationTests {
         #expect(set.isEmpty)
     }
 
+    @Test("A method that is another each time must have one isolation")
+    func methodOfAnotherIsolation() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            final class Router: Sendable {
+                let handler = Shared<@isolated(any) @Sendable (Int) -> Void>({ _ in })
+            }
+            let set = ObserverSet<Int>()
+            let router = Router()
+            set.add(method: { router in router.handler.value }, of: router)
+            set.notify(1)
+            router.handler.value = { @MainActor _ in }
+            set.notify(2)
+        }
+
+        let message = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+        #expect(message.contains("A method's isolation has changed since it was added"))
+    }
+
     /// Notifies from where the compiler sees no isolation.
     private nonisolated func notifyWithoutIsolation(_ value: Int) {
         set.notify(value)

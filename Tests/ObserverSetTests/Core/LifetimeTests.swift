@@ -1,7 +1,9 @@
 import Dispatch
 import Foundation
-import ObserverSet
+import Synchronization
 import Testing
+
+@testable import ObserverSet
 
 /// What has broken others: who is kept alive, for how long, and what a `deinit` may do (promises 5, 8 and 10).
 @Suite("Lifetimes", .lifetimesChecked, .againstHanging)
@@ -142,4 +144,16 @@ struct LifetimeTests {
     }
 
     // MARK: What a deinit may do
+
+    @Test("Emptying an empty set while somebody looks at it leaves nothing waiting")
+    func emptiedWhileEmpty() {
+        let registry = Registry()
+        let traversal = registry.traversal()
+
+        registry.removeAll(dropping: true)
+
+        let isWaiting = registry.reclamation.isWaiting.load(ordering: .relaxed)
+        #expect(!isWaiting)
+        extendLifetime(traversal)
+    }
 }
