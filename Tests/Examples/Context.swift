@@ -68,6 +68,22 @@ extension Notification.Name {
 let publisher = EventPublisher()
 let center = NotificationCenter()
 
+// MARK: UIKit, as much of it as the examples need
+
+#if !canImport(UIKit)
+@MainActor class UIViewController {
+    init(nibName: String?, bundle: Bundle?) {}
+    required init?(coder: NSCoder) {}
+    func viewDidLoad() {}
+    func viewWillAppear(_ animated: Bool) {}
+    func viewDidDisappear(_ animated: Bool) {}
+}
+
+@MainActor final class UILabel {
+    var text: String?
+}
+#endif
+
 // MARK: Observers
 
 /// Whatever an example calls its view: the examples are its methods.
