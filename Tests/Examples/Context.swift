@@ -34,6 +34,7 @@ protocol DownloadDelegate: AnyObject {
 final class Sensor: Sendable {
     func start() {}
     func stop() {}
+    func onMeasure(_ callback: @escaping @Sendable (Double) -> Void) {}
 }
 
 final class Download {
@@ -45,6 +46,7 @@ final class Download {
 let document = Document()
 let table = Table()
 let connection = Connection()
+let sensor = Sensor()
 @MainActor let download = Download()
 @MainActor var delegates: MulticastDelegate<any DownloadDelegate> { download.delegates }
 

@@ -166,6 +166,29 @@ struct MemoryArticleTests {
         #expect(reference == nil)
     }
 
+    @Test("It is released by the second notification if the closure runs elsewhere, and at once if the owner has a bag")
+    @MainActor func deadOwnersCapturesElsewhere() async {
+        let document = Document()
+        var captures: [Tracked] = [Tracked(), Tracked()]
+        weak let elsewhere = captures[0]
+        weak let inABag = captures[1]
+        var statistics: Statistics? = Statistics()
+        document.titleChanged.add(statistics!) { [capture = captures[0]] (_: isolated Statistics, _) in _ = capture }
+        let isViewReleased = isReleased { (view: View) in
+            document.titleChanged.add(view) { [capture = captures[1]] _, _ in _ = capture }.store(in: view.bag)
+        }
+        captures = []
+        statistics = nil
+
+        #expect(isViewReleased)
+        #expect(inABag == nil)
+        document.titleChanged.notify("one")
+        await document.titleChanged.settled()
+        #expect(elsewhere != nil)
+        document.titleChanged.notify("two")
+        #expect(elsewhere == nil)
+    }
+
     @Test("A transform that captures the model keeps it while it is observed")
     @MainActor func capturedByATransform() {
         weak var wrong: Shelf?
