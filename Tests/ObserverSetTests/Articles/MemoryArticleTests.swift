@@ -257,6 +257,10 @@ struct MemoryArticleTests {
             isReleased { (view: View) in
                 document.titleChanged.add { [weak view] title in view?.show(title) }.store(in: view.bag)
             })
+        #expect(
+            isReleased { (view: View) in
+                document.titleChanged.add(view) { view, title in view.show(title) }.store(in: view.bag)
+            })
         #expect(document.titleChanged.isEmpty)
     }
 
@@ -310,7 +314,7 @@ struct MemoryArticleTests {
         statistics = nil
 
         #expect(reference == nil)
-        #expect(token.isActive)
+        withExtendedLifetime(sizeRead) { #expect(token.isActive) }
     }
 
     // MARK: What waits
@@ -353,6 +357,8 @@ struct MemoryArticleTests {
         #expect(rightReference == nil)
         await eventually { calls.count == 2 }
         #expect(calls.entries == ["begins", "is cancelled"])
+        // A set that dies does not cancel its observers' calls.
+        withExtendedLifetime(document) {}
     }
 
     @Test("A loop in a task keeps what the task captures, the model included")
@@ -400,17 +406,21 @@ struct MemoryArticleTests {
         await task.value
     }
 
-    @Test("A sequence of a mapped source or a group keeps their sets; one of a set does not")
+    @Test("A sequence of a mapped source, a merged one or a group keeps their sets; one of a set does not")
     @MainActor func sequences() async {
-        var sets: [ObserverSet<String>] = [ObserverSet(), ObserverSet(), ObserverSet()]
+        var sets: [ObserverSet<String>] = [ObserverSet(), ObserverSet(), ObserverSet(), ObserverSet()]
         weak let mapped = sets[0]
         weak let grouped = sets[1]
         weak let plain = sets[2]
+        weak let merged = sets[3]
         let mappedLoop = Task { [lengths = sets[0].map(\.count).values()] in
             for await _ in lengths {}
         }
         let groupedLoop = Task { [changes = ObserverGroup(sets[1]).values()] in
             for await _ in changes {}
+        }
+        let mergedLoop = Task { [titles = sets[3].merge(with: ObserverSet<String>()).values()] in
+            for await _ in titles {}
         }
         let plainLoop = Task { [titles = sets[2].values()] in
             for await _ in titles.map(\.count) {}
@@ -419,15 +429,17 @@ struct MemoryArticleTests {
 
         #expect(mapped != nil)
         #expect(grouped != nil)
+        #expect(merged != nil)
         #expect(plain == nil)
         await plainLoop.value
-        mappedLoop.cancel()
-        groupedLoop.cancel()
-        await mappedLoop.value
-        await groupedLoop.value
-        await eventually { mapped == nil && grouped == nil }
+        for loop in [mappedLoop, groupedLoop, mergedLoop] {
+            loop.cancel()
+            await loop.value
+        }
+        await eventually { mapped == nil && grouped == nil && merged == nil }
         #expect(mapped == nil)
         #expect(grouped == nil)
+        #expect(merged == nil)
     }
 
     // MARK: Groups and publishers
@@ -512,5 +524,12 @@ struct MemoryArticleTests {
         #expect(isReleased { view in set.add(view) { view, title in view.show(title) } })
         #expect(set.isEmpty)
         set.removeAll()
+
+        let events = EventPublisher.default.observers(of: Renamed.self)
+        var token: ObserverToken?
+        #expect(!isReleased { view in token = events.add { _ in view.show("renamed") } })
+        token?.remove()
+        #expect(isReleased { view in token = events.add(view) { view, _ in view.show("renamed") } })
+        token?.remove()
     }
 }
