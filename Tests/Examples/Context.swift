@@ -34,6 +34,7 @@ protocol DownloadDelegate: AnyObject {
 final class Sensor: Sendable {
     func start() {}
     func stop() {}
+    func onMeasure(_ callback: @escaping @Sendable (Double) -> Void) {}
 }
 
 final class Download {
@@ -45,6 +46,7 @@ final class Download {
 let document = Document()
 let table = Table()
 let connection = Connection()
+let sensor = Sensor()
 @MainActor let download = Download()
 @MainActor var delegates: MulticastDelegate<any DownloadDelegate> { download.delegates }
 
@@ -67,6 +69,22 @@ extension Notification.Name {
 
 let publisher = EventPublisher()
 let center = NotificationCenter()
+
+// MARK: UIKit, as much of it as the examples need
+
+#if !canImport(UIKit)
+@MainActor class UIViewController {
+    init(nibName: String?, bundle: Bundle?) {}
+    required init?(coder: NSCoder) {}
+    func viewDidLoad() {}
+    func viewWillAppear(_ animated: Bool) {}
+    func viewDidDisappear(_ animated: Bool) {}
+}
+
+@MainActor final class UILabel {
+    var text: String?
+}
+#endif
 
 // MARK: Observers
 

@@ -1,0 +1,297 @@
+// The recipes of the article "Recipes" that need no user interface, one after the other.
+//
+//     swift run Recipes
+
+import Dispatch
+import Foundation
+import Observation
+import ObserverSet
+import Synchronization
+
+// MARK: A model for SwiftUI
+
+actor Player {
+    nonisolated let started = ObserverSet<String>()
+
+    func play(_ title: String) { started.notify(title) }
+}
+
+@Observable @MainActor final class NowPlaying {
+    private(set) var title = "silence"
+
+    init(_ player: Player) {
+        player.started.add(self) { model, title in model.title = title }
+    }
+}
+
+let player = Player()
+let nowPlaying = NowPlaying(player)
+await player.play("So What")
+await player.started.settled()
+print("now playing: \(nowPlaying.title)")
+
+// MARK: A server of actors
+
+struct Order: Sendable {
+    let number: Int
+    let dish: String
+}
+
+actor Restaurant {
+    nonisolated let ordered = ObserverSet<Order>()
+    private var lastNumber = 0
+
+    func order(_ dish: String) {
+        lastNumber += 1
+        ordered.notify(Order(number: lastNumber, dish: dish))
+    }
+}
+
+actor Kitchen {
+    func serve(_ restaurant: Restaurant) {
+        restaurant.ordered.addAsync(self) { kitchen, order in await kitchen.cook(order) }
+    }
+
+    private func cook(_ order: Order) async {
+        try? await Task.sleep(for: .milliseconds(1))
+        print("cooked \(order.number): \(order.dish)")
+    }
+}
+
+actor Ledger {
+    private(set) var count = 0
+
+    func follow(_ restaurant: Restaurant) {
+        restaurant.ordered.add(self) { ledger, _ in ledger.count += 1 }
+    }
+}
+
+let restaurant = Restaurant()
+let kitchen = Kitchen()
+let ledger = Ledger()
+await kitchen.serve(restaurant)
+await ledger.follow(restaurant)
+await restaurant.order("soup")
+await restaurant.order("tart")
+await restaurant.ordered.settled()
+print("orders: \(await ledger.count)")
+
+// MARK: A model with didSet
+
+@MainActor final class Volume {
+    private let changes = ObserverSet<Int>()
+    var changed: some NotificationSource<Int> { changes }
+
+    var level = 5 {
+        didSet {
+            if level != oldValue { changes.notify(level) }
+        }
+    }
+}
+
+let volume = Volume()
+volume.changed.add { level in print("volume: \(level)") }
+volume.level = 7
+volume.level = 7
+volume.level = 8
+
+// MARK: The current value, and every change from then on
+
+extension Volume {
+    func observe<Owner: AnyObject & Sendable>(
+        _ owner: Owner, _ observer: @escaping @MainActor (Owner, Int) -> Void
+    ) {
+        changed.add(owner, observer)
+        observer(owner, level)
+    }
+}
+
+@MainActor final class Slider {
+    func move(to level: Int) { print("slider at \(level)") }
+}
+
+let slider = Slider()
+volume.observe(slider) { slider, level in slider.move(to: level) }
+volume.level = 9
+
+// MARK: Debouncing
+
+@MainActor final class SearchField {
+    let edited = ObserverSet<String>()
+
+    var text = "" {
+        didSet {
+            if text != oldValue { edited.notify(text) }
+        }
+    }
+}
+
+@MainActor final class SearchResults {
+    init(_ field: SearchField) {
+        field.edited.addAsync(self, buffering: .newest(1)) { [weak field] results, text in
+            try? await Task.sleep(for: .milliseconds(50))
+            guard !Task.isCancelled, text == field?.text else { return }
+            results.search(text)
+        }
+    }
+
+    private func search(_ text: String) { print("search for: \(text)") }
+}
+
+let field = SearchField()
+let results = SearchResults(field)
+for text in ["k", "ki", "kind", "kind of"] { field.text = text }
+await field.edited.settled()
+
+// MARK: Throttling
+
+actor Gauge {
+    private(set) var drawn: [Int] = []
+
+    func follow(_ source: some NotificationSource<Int>) {
+        source.addAsync(self, buffering: .newest(1)) { gauge, percent in
+            gauge.drawn.append(percent)
+            try? await Task.sleep(for: .milliseconds(20))
+        }
+    }
+}
+
+let loaded = ObserverSet<Int>()
+let gauge = Gauge()
+await gauge.follow(loaded)
+for percent in 1...100 { loaded.notify(percent) }
+await loaded.settled()
+let drawn = await gauge.drawn
+print("drawn last: \(drawn.last ?? 0) %; fewer than all: \(drawn.count < 100)")
+
+// MARK: Once
+
+@MainActor final class Session {
+    private let opened = ObserverSet<Void>()
+    private(set) var isOpen = false
+
+    func open() {
+        isOpen = true
+        opened.notify()
+    }
+
+    func whenOpen(_ action: @escaping @MainActor () -> Void) {
+        if isOpen { action() } else { opened.addOnce { action() } }
+    }
+
+    func waitUntilOpen() async {
+        if !isOpen { _ = await opened.first() }
+    }
+}
+
+let session = Session()
+session.whenOpen { print("called when the session opened") }
+Task { session.open() }
+await session.waitUntilOpen()
+session.whenOpen { print("called at once: the session is open") }
+
+// MARK: From a callback
+
+/// A class that has one callback, and calls it on any thread.
+final class Monitor: Sendable {
+    private let callback = Mutex<(@Sendable (Int) -> Void)?>(nil)
+
+    func onChange(_ newCallback: @escaping @Sendable (Int) -> Void) { callback.withLock { $0 = newCallback } }
+    func measure(_ speed: Int) { callback.withLock(\.self)?(speed) }
+}
+
+final class Network: Sendable {
+    let speedChanged = ObserverSet<Int>()
+    let monitor = Monitor()
+
+    init() {
+        monitor.onChange { [speedChanged] speed in speedChanged.notify(speed) }
+    }
+}
+
+let network = Network()
+network.speedChanged.addNonisolated { speed in print("speed: \(speed)") }
+network.monitor.measure(100)
+
+// MARK: A part of a notification
+
+final class Editor: Sendable {
+    private let changes = ObserverSet<(title: String, length: Int)>()
+    var titleChanged: some NotificationSource<String> { changes.map(\.title) }
+    var becameLong: some NotificationSource<Void> { changes.filter { $0.length > 1_000 }.map { _ in } }
+
+    func save(_ title: String, length: Int) { changes.notify((title: title, length: length)) }
+}
+
+let editor = Editor()
+editor.titleChanged.addNonisolated { title in print("title: \(title)") }
+editor.becameLong.addNonisolated { print("that is long") }
+editor.save("Notes", length: 10)
+editor.save("Memoirs", length: 2_000)
+
+// MARK: A producer that runs only while it is observed
+
+/// A class that needs power while it runs.
+final class Sensor: Sendable {
+    private let callback = Mutex<(@Sendable (Double) -> Void)?>(nil)
+
+    func onMeasure(_ newCallback: @escaping @Sendable (Double) -> Void) { callback.withLock { $0 = newCallback } }
+    func start() { print("sensor on") }
+    func stop() { print("sensor off") }
+    func measure(_ celsius: Double) { callback.withLock(\.self)?(celsius) }
+}
+
+final class Thermometer: Sendable {
+    let measured: ObserverSet<Double>
+
+    init(_ sensor: Sensor) {
+        measured = ObserverSet { isObserved in isObserved ? sensor.start() : sensor.stop() }
+        sensor.onMeasure { [weak measured] celsius in measured?.notify(celsius) }
+    }
+}
+
+let sensor = Sensor()
+let thermometer = Thermometer(sensor)
+let reading = thermometer.measured.addNonisolated { celsius in print("\(celsius) degrees") }
+sensor.measure(21.5)
+reading.remove()
+
+// MARK: A command-line tool
+
+final class Reader: Sendable {
+    let lineRead = ObserverSet<String>()
+
+    func read(_ text: String) {
+        for line in text.split(separator: "\n") { lineRead.notify(String(line)) }
+    }
+}
+
+actor WordCount {
+    private(set) var words = 0
+
+    func follow(_ reader: Reader) {
+        reader.lineRead.add(self) { count, line in count.words += line.split(separator: " ").count }
+    }
+}
+
+let reader = Reader()
+let wordCount = WordCount()
+await wordCount.follow(reader)
+reader.lineRead.add { line in print("read: \(line)") }
+
+await Task.detached { reader.read("Kind of Blue\nGiant Steps") }.value
+await reader.lineRead.settled()
+print("words: \(await wordCount.words)")
+
+// A tool that runs until it is interrupted. This one interrupts itself, as soon as it would notice.
+
+let interrupted = ObserverSet<Void>()
+let interruptions = interrupted.values()
+signal(SIGINT, SIG_IGN)
+let interrupts = DispatchSource.makeSignalSource(signal: SIGINT, queue: .main)
+interrupts.setEventHandler { interrupted.notify() }
+interrupts.resume()
+interrupts.setRegistrationHandler { kill(getpid(), SIGINT) }
+
+for await _ in interruptions { break }
+print("interrupted")

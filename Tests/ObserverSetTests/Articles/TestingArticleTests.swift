@@ -1,0 +1,272 @@
+import Foundation
+import ObserverSet
+import Synchronization
+import Testing
+
+/// The examples of the article "Testing code that notifies", to the letter, and what it says of `settled()` and `first()`.
+@Suite("Testing code that notifies", .lifetimesChecked, .againstHanging)
+struct TestingArticleTests {
+    // MARK: What is tested
+
+    @MainActor final class Playlist {
+        let itemAdded = ObserverSet<String>()
+        let cleared = ObserverSet<Void>()
+        private(set) var items: [String] = []
+
+        func append(_ name: String) {
+            guard !items.contains(name) else { return }
+            items.append(name)
+            itemAdded.notify(name)
+        }
+
+        func clear() {
+            items = []
+            cleared.notify()
+        }
+    }
+
+    actor History {
+        private(set) var names: [String] = []
+
+        func follow(_ playlist: Playlist) {
+            playlist.itemAdded.add(self) { history, name in history.names.append(name) }
+        }
+    }
+
+    // MARK: In place
+
+    @Test @MainActor func appendingNotifies() {
+        let playlist = Playlist()
+        var added: [String] = []
+        playlist.itemAdded.add { name in added.append(name) }
+
+        playlist.append("So What")
+        playlist.append("Blue in Green")
+
+        #expect(added == ["So What", "Blue in Green"])
+    }
+
+    final class Recorder<Value: Sendable>: Sendable {
+        private let storage = Mutex<[Value]>([])
+        var values: [Value] { storage.withLock { $0 } }
+
+        func record(_ value: Value) { storage.withLock { $0.append(value) } }
+    }
+
+    @Test func readingNotifies() {
+        let lineRead = ObserverSet<String>()
+        let recorder = Recorder<String>()
+        lineRead.add(method: Recorder.record, of: recorder)
+
+        lineRead.notify("one")
+
+        #expect(recorder.values == ["one"])
+    }
+
+    // MARK: Elsewhere
+
+    @Test @MainActor func historyFollows() async {
+        let playlist = Playlist()
+        let history = History()
+        await history.follow(playlist)
+
+        playlist.append("So What")
+        await playlist.itemAdded.settled()
+
+        #expect(await history.names == ["So What"])
+    }
+
+    actor Archive {
+        private(set) var names: [String] = []
+
+        func run(_ names: NotificationSequence<String>) async {
+            for await name in names { self.names.append(name) }
+        }
+    }
+
+    @Test @MainActor func archiveReceivesAll() async {
+        let playlist = Playlist()
+        let archive = Archive()
+        let names = playlist.itemAdded.values()
+        let loop = Task { await archive.run(names) }
+
+        playlist.append("So What")
+        playlist.itemAdded.removeAll()  // ends the loop, after what was sent
+        await loop.value
+
+        #expect(await archive.names == ["So What"])
+    }
+
+    @Test("Neither a task that an observer starts nor a loop is waited for; an observer that awaits is")
+    func whatSettledDoesNotWaitFor() async {
+        let set = ObserverSet<Int>()
+        let door = Door()
+        let log = Log<String>()
+        set.add { _ in
+            Task {
+                await door.pass()
+                log.append("task")
+            }
+        }
+        let loop = Task { [values = set.values()] in
+            for await _ in values {
+                await door.pass()
+                log.append("loop")
+            }
+        }
+
+        set.notify(1)
+        await set.settled()
+        #expect(log.entries == [])
+
+        set.addAsync { _ in log.append("awaited") }
+        set.notify(2)
+        await set.settled()
+        #expect(log.entries == ["awaited"])
+
+        door.open()
+        await eventually { log.count == 5 }
+        set.removeAll()
+        await loop.value
+        #expect(log.entries.filter { $0 == "task" }.count == 2)
+        #expect(log.entries.filter { $0 == "loop" }.count == 2)
+    }
+
+    // MARK: How often
+
+    @Test @MainActor func clearingNotifiesOnce() async {
+        let playlist = Playlist()
+        await confirmation { cleared in
+            playlist.cleared.add { cleared() }
+            playlist.clear()
+        }
+    }
+
+    @Test @MainActor func duplicatesAreNotSent() async {
+        let playlist = Playlist()
+        playlist.append("So What")
+        await confirmation(expectedCount: 0) { added in
+            playlist.itemAdded.add { _ in added() }
+            playlist.append("So What")
+        }
+    }
+
+    // MARK: As a sequence
+
+    @Test @MainActor func namesArriveInOrder() async {
+        let playlist = Playlist()
+        let names = playlist.itemAdded.values()  // receives from here on
+
+        playlist.append("So What")
+        playlist.append("Blue in Green")
+        playlist.itemAdded.removeAll()  // ends the sequence, after what was sent
+
+        var received: [String] = []
+        for await name in names { received.append(name) }
+        #expect(received == ["So What", "Blue in Green"])
+    }
+
+    @Test @MainActor func nextIsTheOneAfterTheDuplicate() async {
+        let playlist = Playlist()
+        playlist.append("So What")
+        var names = playlist.itemAdded.values().makeAsyncIterator()
+
+        playlist.append("So What")
+        playlist.append("Blue in Green")
+
+        #expect(await names.next() == "Blue in Green")
+    }
+
+    @Test @MainActor func firstName() async {
+        let playlist = Playlist()
+        Task { playlist.append("So What") }  // runs on the main actor when this test is suspended
+
+        let name = await playlist.itemAdded.first()  // observes, and then is suspended
+
+        #expect(name == "So What")
+    }
+
+    // MARK: Who observes
+
+    @MainActor final class TitleView {
+        private(set) var title = ""
+
+        init(_ titles: any NotificationSource<String>) {
+            titles.add(self) { view, title in view.title = title }
+        }
+    }
+
+    @Test @MainActor func viewEndsWithItsOwner() {
+        let titles = ObserverSet<String>()
+        var view: TitleView? = TitleView(titles)
+        weak let reference = view
+        #expect(titles.count == 1)
+
+        view = nil
+
+        #expect(reference == nil)
+        #expect(titles.isEmpty)
+    }
+
+    @Test @MainActor func historyObservesOnItself() async {
+        let playlist = Playlist()
+        let history = History()
+        await history.follow(playlist)
+
+        #expect(playlist.itemAdded.count == 1)
+        #expect(playlist.itemAdded.debugDescription.contains("History, on History, registered at "))
+        #expect(playlist.cleared.isEmpty)
+    }
+
+    // MARK: With a source of the test's own
+
+    @Test @MainActor func viewShowsTheTitle() {
+        let titles = ObserverSet<String>()
+        let view = TitleView(titles)
+
+        titles.notify("Kind of Blue")
+
+        #expect(view.title == "Kind of Blue")
+    }
+
+    struct OrderPlaced: Event {
+        let number: Int
+    }
+
+    @MainActor final class Badge {
+        private(set) var count = 0
+
+        init(_ events: EventPublisher = .default) {
+            events.observers(of: OrderPlaced.self).add(self) { badge, _ in badge.count += 1 }
+        }
+    }
+
+    @Test @MainActor func badgeCountsOrders() {
+        let events = EventPublisher()
+        let badge = Badge(events)
+
+        events.publish(OrderPlaced(number: 1))
+
+        #expect(badge.count == 1)
+    }
+
+    #if NotificationCenter
+    @MainActor final class Settings {
+        private(set) var reloads = 0
+
+        init(_ center: NotificationCenter = .default) {
+            center.observers(named: UserDefaults.didChangeNotification).add(self) { settings in settings.reloads += 1 }
+        }
+    }
+
+    @Test @MainActor func settingsAreReloaded() async {
+        let center = NotificationCenter()
+        let settings = Settings(center)
+
+        center.post(name: UserDefaults.didChangeNotification, object: nil)
+        await center.observers(named: UserDefaults.didChangeNotification).settled()
+
+        #expect(settings.reloads == 1)
+    }
+    #endif
+}
