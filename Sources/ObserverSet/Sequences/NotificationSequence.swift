@@ -45,7 +45,7 @@ public struct NotificationSequence<Parameters: Sendable>: AsyncSequence, Sendabl
         self.origin = origin
     }
 
-    /// Makes an iterator. The first takes over the sequence's registration, and each further one gets its own.
+    /// Makes an iterator: the first takes over the sequence's registration, and each further one gets its own.
     ///
     /// - Complexity: Amortised O(1).
     public func makeAsyncIterator() -> Iterator {
