@@ -9,9 +9,9 @@ struct Message: Sendable {
     let text: String
 }
 
-/// What everybody is connected to.
+/// What the clients are connected to.
 ///
-/// It may be notified on any thread, and waits for nobody.
+/// It may be notified on any thread, and never waits for a connection.
 final class Room: Sendable {
     let said = ObserverSet<Message>()
     let loadChanged = ObserverSet<Int>()
@@ -112,7 +112,7 @@ _ = await far.join(room)
 let lost = await gone.join(room)
 let drawing = await dashboard.follow(room)
 
-// The room waits for nobody.
+// Notifying does not wait for the connections.
 for (index, text) in ["hello", "is", "anybody", "there"].enumerated() {
     room.said.notify(Message(number: index + 1, text: text))
 }

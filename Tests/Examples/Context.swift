@@ -42,8 +42,17 @@ final class Download {
     let delegates = MulticastDelegate<any DownloadDelegate>()
 }
 
+/// What the article about messages of the compiler observes, as the mistakes in Tests/Corpora do.
+final class Model: Sendable {
+    let cleared = ObserverSet<Void>()
+    let renamed = ObserverSet<String>()
+    let itemAdded = ObserverSet<(name: String, index: Int)>()
+    let moved = ObserverSet<(Int, Int)>()
+}
+
 @MainActor let playlist = Playlist()
 let document = Document()
+let model = Model()
 let table = Table()
 let connection = Connection()
 let sensor = Sensor()
@@ -91,11 +100,14 @@ let center = NotificationCenter()
 /// Whatever an example calls its view: the examples are its methods.
 @MainActor class View {
     var isDark = false
+    var count = 0
     func insert(_ name: String, at index: Int) {}
     func clear() {}
     func reload() {}
     func setTitle(_ title: String) {}
+    func move(_ from: Int, _ to: Int) {}
     func moveRow(_ from: Int, _ to: Int) {}
+    func save(_ text: String) throws {}
     func show(_ number: Int) {}
     func show(_ text: String) {}
 }
@@ -111,11 +123,14 @@ typealias Window = View
 final class Log: Sendable {
     func debug(_ text: String) {}
     func write(_ text: String) {}
+    func clear() {}
 }
 
 actor History {
     var names: [String] = []
     func append(_ name: String) { names.append(name) }
+    func show(_ text: String) {}
+    func clear() {}
 }
 
 final class ProgressBar: DownloadDelegate {

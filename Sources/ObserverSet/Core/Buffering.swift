@@ -4,17 +4,17 @@
 /// for await title in document.titleChanged.values(buffering: .newest(1)) { print(title) }
 /// ```
 ///
-/// The value with which an observer is being called no longer waits, and does not count. What is dropped is counted, in
+/// The value with which an observer is being called does not wait, and is not counted. Dropped values are counted in
 /// ``NotificationSequence/droppedCount`` and ``ObserverToken/droppedCount``.
 ///
-/// Room for less than one value stops the program where the sequence is made or the observer added ("… needs room for at
-/// least one element; use .newest(1) instead of .newest(0)").
+/// If there is room for less than one value, the program stops where the sequence is made or the observer is added ("…
+/// needs room for at least one element; use .newest(1) instead of .newest(0)").
 public enum Buffering: Hashable, Sendable {
-    /// As many as come: nothing is dropped, and memory grows with what waits.
+    /// Keeps all values: nothing is dropped, and memory grows with what waits.
     case unbounded
-    /// So many of the latest, at least one: the oldest that waits makes room for a new one.
+    /// Keeps this many of the newest values, at least one. If there is no room, the oldest value that waits is dropped.
     case newest(Int)
-    /// So many of the earliest, at least one: a new one is dropped while there is no room.
+    /// Keeps this many of the oldest values, at least one. If there is no room, the new value is dropped.
     case oldest(Int)
 
     /// How many values there is room for; nil if for any number.

@@ -7,15 +7,16 @@ extension NotificationSource {
     /// Adds an observer without an owner, which runs where it was formed.
     ///
     /// A closure literal belongs to the actor that its surroundings are isolated to, as with `Task { }`; elsewhere to
-    /// none. What an actor's instance adds for itself runs on that actor too, whatever its closure captures. On its actor
-    /// the observer is called synchronously, in place; when the notification comes from anywhere else it is called on the
-    /// actor, in the order of the notifications. An observer that belongs to no actor is called on the notifying thread.
+    /// none. What an actor's instance adds for itself runs on that actor too, whatever its closure captures. If the
+    /// notifier is on that actor, the observer is called before `notify` returns. Otherwise it is called later, on the
+    /// actor, in the order of the notifications. An observer that belongs to no actor is called on the notifying
+    /// thread.
     ///
-    /// An actor's instance is held weakly. If its observer says nothing of an isolation, and the actor is gone, it is
-    /// called on the notifying thread, like any that belongs to no actor.
+    /// An actor's instance is held weakly. If a closure or function has no isolation of its own, and the actor that
+    /// added it is gone, it is called on the notifying thread.
     ///
-    /// The observer lives as long as the source does, or until its token is removed. Capture weakly what should be able
-    /// to die before, or use the form with an owner.
+    /// The observer lives as long as the source does, or until its token is removed. Capture weakly what should not
+    /// live that long, or use the form with an owner.
     ///
     /// ```swift
     /// let token = playlist.cleared.add { print("cleared") }
@@ -30,8 +31,8 @@ extension NotificationSource {
     /// - Parameters:
     ///   - observer: What to call.
     ///   - isolation: The caller's own, filled in by the compiler.
-    ///   - fileID: Where the registration stands, for descriptions.
-    ///   - line: Where the registration stands, for descriptions.
+    ///   - fileID: The file of the registration, for descriptions.
+    ///   - line: The line of the registration, for descriptions.
     /// - Returns: A token that ends the registration. Dropping it ends nothing.
     /// - Complexity: Amortised O(1).
     @discardableResult
@@ -55,15 +56,16 @@ extension NotificationSource {
     /// playlist.itemAdded.add(view) { view, item in view.insert(item.name, at: item.index) }
     /// ```
     ///
-    /// For isolation, order and threads see ``add(_:isolation:fileID:line:)``. The last reference to the owner may be the one
-    /// held for its call, or for a moment by `count` and its kin; its `deinit` then runs on that thread.
+    /// For isolation, order and threads see ``add(_:isolation:fileID:line:)``. The last reference to the owner may be
+    /// the one that is held for its call, or for a moment by `count` and the like. The owner's `deinit` then runs on
+    /// that thread.
     ///
     /// - Parameters:
-    ///   - owner: Whom the observer belongs to.
+    ///   - owner: The object that the observer belongs to.
     ///   - observer: What to call with the owner.
     ///   - isolation: The caller's own, filled in by the compiler.
-    ///   - fileID: Where the registration stands, for descriptions.
-    ///   - line: Where the registration stands, for descriptions.
+    ///   - fileID: The file of the registration, for descriptions.
+    ///   - line: The line of the registration, for descriptions.
     /// - Returns: A token that ends the registration before its owner does.
     /// - Complexity: Amortised O(1).
     @discardableResult
@@ -79,25 +81,25 @@ extension NotificationSource {
                 site: Site(fileID: fileID, line: line)))
     }
 
-    /// Adds a method of an owner as an observer, which lives as long as the owner and runs where its class does.
+    /// Adds a method of an owner as an observer, which lives as long as the owner and runs on the actor of its class.
     ///
     /// ```swift
     /// document.titleChanged.add(method: Window.setTitle, of: self)        // func setTitle(_ title: String)
     /// ```
     ///
-    /// Short, and a little slower than a closure that calls the method: Swift applies the method to the owner anew for each
-    /// call, and allocates for it. In language mode 5 the compiler warns that an unapplied method is not `Sendable`, unless
-    /// the upcoming feature `InferSendableFromCaptures` is on.
+    /// This is a little slower than a closure that calls the method: Swift applies the method to the owner anew for
+    /// each call, and allocates for it. In language mode 5 the compiler warns that an unapplied method is not
+    /// `Sendable`, unless the upcoming feature `InferSendableFromCaptures` is on.
     ///
     /// Swift cannot form an unapplied method of an actor's instance: use the form with a closure there. A tuple with
     /// labels does not match a method's parameters either; a closure sees the labels. A method that is marked
-    /// `nonisolated` in a class that belongs to an actor runs on that actor all the same.
+    /// `nonisolated` in a class that belongs to an actor still runs on that actor.
     ///
     /// - Parameters:
     ///   - method: The method, unapplied.
-    ///   - owner: Whose method it is; held weakly.
-    ///   - fileID: Where the registration stands, for descriptions.
-    ///   - line: Where the registration stands, for descriptions.
+    ///   - owner: The object whose method it is; held weakly.
+    ///   - fileID: The file of the registration, for descriptions.
+    ///   - line: The line of the registration, for descriptions.
     /// - Returns: A token that ends the registration before its owner does.
     /// - Complexity: Amortised O(1).
     @discardableResult
@@ -129,9 +131,9 @@ extension NotificationSource {
     ///
     /// - Parameters:
     ///   - method: The method, unapplied.
-    ///   - owner: Whose method it is; held weakly.
-    ///   - fileID: Where the registration stands, for descriptions.
-    ///   - line: Where the registration stands, for descriptions.
+    ///   - owner: The object whose method it is; held weakly.
+    ///   - fileID: The file of the registration, for descriptions.
+    ///   - line: The line of the registration, for descriptions.
     /// - Returns: A token that ends the registration before its owner does.
     /// - Complexity: Amortised O(1).
     @discardableResult
@@ -170,8 +172,8 @@ extension NotificationSource {
     /// - Parameters:
     ///   - owner: The actor on which the observer runs.
     ///   - observer: What to call with the actor.
-    ///   - fileID: Where the registration stands, for descriptions.
-    ///   - line: Where the registration stands, for descriptions.
+    ///   - fileID: The file of the registration, for descriptions.
+    ///   - line: The line of the registration, for descriptions.
     /// - Returns: A token that ends the registration before its owner does.
     /// - Complexity: Amortised O(1).
     @discardableResult
@@ -187,10 +189,10 @@ extension NotificationSource {
                 site: Site(fileID: fileID, line: line)))
     }
 
-    /// Adds an observer that runs on the notifying thread, wherever it was formed.
+    /// Adds an observer that runs on the notifying thread, whatever code it was formed in.
     ///
-    /// For a logger or a counter inside code that belongs to an actor, where every other closure literal would belong
-    /// to it too. The fastest form: its closure needs no box to carry an isolation.
+    /// Use it for a logger or a counter in code that belongs to an actor, where a closure given to `add` would belong
+    /// to the actor, too. This is the fastest form: the closure needs no box for its isolation.
     ///
     /// ```swift
     /// playlist.itemAdded.addNonisolated { item in log.debug("added \(item.name)") }
@@ -198,8 +200,8 @@ extension NotificationSource {
     ///
     /// - Parameters:
     ///   - observer: What to call; on any thread, and on several at once.
-    ///   - fileID: Where the registration stands, for descriptions.
-    ///   - line: Where the registration stands, for descriptions.
+    ///   - fileID: The file of the registration, for descriptions.
+    ///   - line: The line of the registration, for descriptions.
     /// - Returns: A token that ends the registration.
     /// - Complexity: Amortised O(1).
     @discardableResult
@@ -216,10 +218,10 @@ extension NotificationSource {
     /// See ``addNonisolated(_:fileID:line:)``, and the form of `add` with an owner.
     ///
     /// - Parameters:
-    ///   - owner: Whom the observer belongs to; held weakly.
+    ///   - owner: The object that the observer belongs to; held weakly.
     ///   - observer: What to call with the owner; on any thread, and on several at once.
-    ///   - fileID: Where the registration stands, for descriptions.
-    ///   - line: Where the registration stands, for descriptions.
+    ///   - fileID: The file of the registration, for descriptions.
+    ///   - line: The line of the registration, for descriptions.
     /// - Returns: A token that ends the registration before its owner does.
     /// - Complexity: Amortised O(1).
     @discardableResult

@@ -1,9 +1,10 @@
 extension NotificationSource {
-    /// Adds an observer that is called at most once, whatever the threads do, and then removed.
+    /// Adds an observer that is called at most once, however many threads notify, and then removed.
     ///
-    /// Where it is called, and what it may do, is the same as with ``add(_:isolation:fileID:line:)``. It is removed as it is
+    /// It is called where, and may do what, an observer of ``add(_:isolation:fileID:line:)``. It is removed as it is
     /// called: inside the call it is no longer counted, and its token is inactive, unless another thread's notification
-    /// came before `addOnce` had returned. Either it is called or a call of `remove()` returns true, never both. (Its one call takes the set's lock for a moment, to remove it.)
+    /// came before `addOnce` had returned. Either it is called or a call of `remove()` returns true, never both. (Its
+    /// one call takes the set's lock for a moment, to remove it.)
     ///
     /// ```swift
     /// connection.opened.addOnce { print("connected") }
@@ -12,8 +13,8 @@ extension NotificationSource {
     /// - Parameters:
     ///   - observer: What to call.
     ///   - isolation: The caller's own, filled in by the compiler.
-    ///   - fileID: Where the registration stands, for descriptions.
-    ///   - line: Where the registration stands, for descriptions.
+    ///   - fileID: The file of the registration, for descriptions.
+    ///   - line: The line of the registration, for descriptions.
     /// - Returns: A token that ends the registration before it has been called.
     /// - Complexity: Amortised O(1).
     @discardableResult
@@ -34,11 +35,11 @@ extension NotificationSource {
     /// See ``addOnce(_:isolation:fileID:line:)``, and the form of `add` with an owner.
     ///
     /// - Parameters:
-    ///   - owner: Whom the observer belongs to; held weakly.
+    ///   - owner: The object that the observer belongs to; held weakly.
     ///   - observer: What to call with the owner.
     ///   - isolation: The caller's own, filled in by the compiler.
-    ///   - fileID: Where the registration stands, for descriptions.
-    ///   - line: Where the registration stands, for descriptions.
+    ///   - fileID: The file of the registration, for descriptions.
+    ///   - line: The line of the registration, for descriptions.
     /// - Returns: A token that ends the registration before it has been called.
     /// - Complexity: Amortised O(1).
     @discardableResult
@@ -62,8 +63,8 @@ extension NotificationSource {
     /// - Parameters:
     ///   - owner: The actor on which the observer runs; held weakly.
     ///   - observer: What to call with the actor.
-    ///   - fileID: Where the registration stands, for descriptions.
-    ///   - line: Where the registration stands, for descriptions.
+    ///   - fileID: The file of the registration, for descriptions.
+    ///   - line: The line of the registration, for descriptions.
     /// - Returns: A token that ends the registration before it has been called.
     /// - Complexity: Amortised O(1).
     @discardableResult
@@ -90,9 +91,9 @@ extension NotificationSource {
     ///
     /// - Parameters:
     ///   - method: The method, unapplied.
-    ///   - owner: Whose method it is; held weakly.
-    ///   - fileID: Where the registration stands, for descriptions.
-    ///   - line: Where the registration stands, for descriptions.
+    ///   - owner: The object whose method it is; held weakly.
+    ///   - fileID: The file of the registration, for descriptions.
+    ///   - line: The line of the registration, for descriptions.
     /// - Returns: A token that ends the registration before it has been called.
     /// - Complexity: Amortised O(1).
     @discardableResult
@@ -117,9 +118,9 @@ extension NotificationSource {
     ///
     /// - Parameters:
     ///   - method: The method, unapplied.
-    ///   - owner: Whose method it is; held weakly.
-    ///   - fileID: Where the registration stands, for descriptions.
-    ///   - line: Where the registration stands, for descriptions.
+    ///   - owner: The object whose method it is; held weakly.
+    ///   - fileID: The file of the registration, for descriptions.
+    ///   - line: The line of the registration, for descriptions.
     /// - Returns: A token that ends the registration before it has been called.
     /// - Complexity: Amortised O(1).
     @discardableResult

@@ -2,10 +2,10 @@
 // takes time or keeps state belongs to asynchronous sequences.
 
 extension NotificationSource {
-    /// A source that tells something else of each notification.
+    /// A source that transforms the value of each notification.
     ///
-    /// For a class that publishes a part of what its set tells, for the members of a merged source, and for observers
-    /// that take another type. A key path will do.
+    /// For a class that publishes a part of what its set sends, for the members of a merged source, and for observers
+    /// that take another type. The transform may be a key path.
     ///
     /// ```swift
     /// final class Editor: Sendable {
@@ -14,15 +14,15 @@ extension NotificationSource {
     /// }
     /// ```
     ///
-    /// The transform is called on the notifying thread, before any hop, once for each observer that is reached: what it
-    /// costs, it costs the notifier. It may be called on several threads at once. Where observers run, their order, owners
-    /// and tokens are those of this source; an observer stands there among all others.
+    /// The transform is called on the notifying thread, once for each observer that is reached, so the notifier waits
+    /// for it. It may be called on several threads at once. Observers are registered with this source, among its other
+    /// observers: where they run, their order, owners and tokens are those of this source.
     ///
-    /// The result is a value that holds this source, and so keeps a set alive, as long as it is held; registrations do not
-    /// depend on it. A sequence of its `values()` holds it for further iterators. To wait for `first()` does not, nor does
-    /// an iterator.
+    /// The result is a value that holds this source, and so keeps a set alive. Registrations do not depend on it. A
+    /// sequence of its `values()` holds it, for further iterators. An iterator does not, nor does waiting for
+    /// `first()`.
     ///
-    /// - Parameter transform: Makes what observers are told.
+    /// - Parameter transform: Makes the value that observers receive.
     /// - Returns: A source without state of its own.
     /// - Complexity: O(1), and for each notification and observer what the transform takes.
     public func map<Output: Sendable>(
@@ -31,7 +31,7 @@ extension NotificationSource {
         Adapted(source: self) { parameters in .some(transform(parameters)) }
     }
 
-    /// A source that tells something else of each notification of which there is something to tell.
+    /// A source that transforms the value of each notification, and skips those for which the result is nil.
     ///
     /// ```swift
     /// document.titleChanged.compactMap { title in Int(title) }.add(view) { view, year in view.show(year) }
@@ -40,7 +40,7 @@ extension NotificationSource {
     /// Threads, order and lifetimes are those of ``NotificationSource/map(_:)``. An observer that is called once waits for the first
     /// notification that is not skipped.
     ///
-    /// - Parameter transform: Makes what observers are told, or nil if they are not to be called.
+    /// - Parameter transform: Makes the value that observers receive, or nil if they are not to be called.
     /// - Returns: A source without state of its own.
     /// - Complexity: O(1), and for each notification and observer what the transform takes.
     public func compactMap<Output: Sendable>(
@@ -49,7 +49,7 @@ extension NotificationSource {
         Adapted(source: self, transform: transform)
     }
 
-    /// A source that tells those notifications of which something holds.
+    /// A source that sends only those notifications that satisfy a condition.
     ///
     /// ```swift
     /// publisher.observers(of: OrderPlaced.self).filter { order in order.total > 100 }.add(view) { view, order in

@@ -4,8 +4,9 @@ public import Dispatch
 extension NotificationSource {
     /// Adds an observer that runs on a dispatch queue, in the order of the notifications.
     ///
-    /// Always asynchronously, from the queue itself too, and one call at a time, even on a concurrent queue. Removed on
-    /// a serial queue, the observer is never called again, values already enqueued included.
+    /// It is always called asynchronously, even if the notifier is on the queue, and one call at a time, even on a
+    /// concurrent queue. If it is removed on its own serial queue, it is never called again, and values already
+    /// enqueued are dropped.
     ///
     /// ```swift
     /// download.progressed.add(on: .main) { fraction in print(fraction) }
@@ -14,8 +15,8 @@ extension NotificationSource {
     /// - Parameters:
     ///   - queue: Where the observer runs.
     ///   - observer: What to call.
-    ///   - fileID: Where the registration stands, for descriptions.
-    ///   - line: Where the registration stands, for descriptions.
+    ///   - fileID: The file of the registration, for descriptions.
+    ///   - line: The line of the registration, for descriptions.
     /// - Returns: A token that ends the registration.
     /// - Complexity: Amortised O(1).
     @discardableResult
@@ -34,10 +35,10 @@ extension NotificationSource {
     ///
     /// - Parameters:
     ///   - queue: Where the observer runs.
-    ///   - owner: Whom the observer belongs to; held weakly.
+    ///   - owner: The object that the observer belongs to; held weakly.
     ///   - observer: What to call with the owner.
-    ///   - fileID: Where the registration stands, for descriptions.
-    ///   - line: Where the registration stands, for descriptions.
+    ///   - fileID: The file of the registration, for descriptions.
+    ///   - line: The line of the registration, for descriptions.
     /// - Returns: A token that ends the registration before its owner does.
     /// - Complexity: Amortised O(1).
     @discardableResult
@@ -55,14 +56,14 @@ extension NotificationSource where Parameters == Void {
     /// Adds an observer that lives as long as its owner, and runs on a dispatch queue, in the order of the
     /// notifications.
     ///
-    /// See the same form for sources that tell something.
+    /// See the same form for sources with parameters.
     ///
     /// - Parameters:
     ///   - queue: Where the observer runs.
-    ///   - owner: Whom the observer belongs to; held weakly.
+    ///   - owner: The object that the observer belongs to; held weakly.
     ///   - observer: What to call with the owner.
-    ///   - fileID: Where the registration stands, for descriptions.
-    ///   - line: Where the registration stands, for descriptions.
+    ///   - fileID: The file of the registration, for descriptions.
+    ///   - line: The line of the registration, for descriptions.
     /// - Returns: A token that ends the registration before its owner does.
     /// - Complexity: Amortised O(1).
     @discardableResult

@@ -7,14 +7,14 @@ extension NotificationSource where Parameters == Void {
     /// playlist.cleared.add(self) { view in view.clear() }
     /// ```
     ///
-    /// See the same form for sources that tell something.
+    /// See the same form for sources with parameters.
     ///
     /// - Parameters:
-    ///   - owner: Whom the observer belongs to; held weakly.
+    ///   - owner: The object that the observer belongs to; held weakly.
     ///   - observer: What to call with the owner.
     ///   - isolation: The caller's own, filled in by the compiler.
-    ///   - fileID: Where the registration stands, for descriptions.
-    ///   - line: Where the registration stands, for descriptions.
+    ///   - fileID: The file of the registration, for descriptions.
+    ///   - line: The line of the registration, for descriptions.
     /// - Returns: A token that ends the registration before its owner does.
     /// - Complexity: Amortised O(1).
     @discardableResult
@@ -37,13 +37,13 @@ extension NotificationSource where Parameters == Void {
     /// playlist.cleared.add(history) { history in history.names = [] }
     /// ```
     ///
-    /// See the same form for sources that tell something.
+    /// See the same form for sources with parameters.
     ///
     /// - Parameters:
     ///   - owner: The actor on which the observer runs; held weakly.
     ///   - observer: What to call with the actor.
-    ///   - fileID: Where the registration stands, for descriptions.
-    ///   - line: Where the registration stands, for descriptions.
+    ///   - fileID: The file of the registration, for descriptions.
+    ///   - line: The line of the registration, for descriptions.
     /// - Returns: A token that ends the registration before its owner does.
     /// - Complexity: Amortised O(1).
     @discardableResult
@@ -58,14 +58,14 @@ extension NotificationSource where Parameters == Void {
 
     /// Adds an observer that is called at most once, if its owner lives to see it.
     ///
-    /// See the same form for sources that tell something.
+    /// See the same form for sources with parameters.
     ///
     /// - Parameters:
-    ///   - owner: Whom the observer belongs to; held weakly.
+    ///   - owner: The object that the observer belongs to; held weakly.
     ///   - observer: What to call with the owner.
     ///   - isolation: The caller's own, filled in by the compiler.
-    ///   - fileID: Where the registration stands, for descriptions.
-    ///   - line: Where the registration stands, for descriptions.
+    ///   - fileID: The file of the registration, for descriptions.
+    ///   - line: The line of the registration, for descriptions.
     /// - Returns: A token that ends the registration before it has been called.
     /// - Complexity: Amortised O(1).
     @discardableResult
@@ -88,13 +88,13 @@ extension NotificationSource where Parameters == Void {
     /// playlist.cleared.addOnce(history) { history in history.names = [] }
     /// ```
     ///
-    /// See the same form for sources that tell something.
+    /// See the same form for sources with parameters.
     ///
     /// - Parameters:
     ///   - owner: The actor on which the observer runs; held weakly.
     ///   - observer: What to call with the actor.
-    ///   - fileID: Where the registration stands, for descriptions.
-    ///   - line: Where the registration stands, for descriptions.
+    ///   - fileID: The file of the registration, for descriptions.
+    ///   - line: The line of the registration, for descriptions.
     /// - Returns: A token that ends the registration before it has been called.
     /// - Complexity: Amortised O(1).
     @discardableResult
@@ -108,13 +108,13 @@ extension NotificationSource where Parameters == Void {
 
     /// Adds an observer that lives as long as its owner, and runs on the notifying thread.
     ///
-    /// See the same form for sources that tell something.
+    /// See the same form for sources with parameters.
     ///
     /// - Parameters:
-    ///   - owner: Whom the observer belongs to; held weakly.
+    ///   - owner: The object that the observer belongs to; held weakly.
     ///   - observer: What to call with the owner; on any thread, and on several at once.
-    ///   - fileID: Where the registration stands, for descriptions.
-    ///   - line: Where the registration stands, for descriptions.
+    ///   - fileID: The file of the registration, for descriptions.
+    ///   - line: The line of the registration, for descriptions.
     /// - Returns: A token that ends the registration before its owner does.
     /// - Complexity: Amortised O(1).
     @discardableResult

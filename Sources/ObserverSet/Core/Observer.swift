@@ -1,10 +1,10 @@
 import Synchronization
 
-/// An observer on its way into a source: a function, where it runs, whom it belongs to, and who registered it.
+/// An observer that is being registered: a function, where it runs, its owner, and the line that registered it.
 ///
-/// Opaque. The `add` family makes one and hands it to `NotificationSource.register(_:)`; a source of your own passes it
-/// on to the sources behind it, as it is or `adapted(_:)` to their parameters. It holds its owner weakly. Registered in
-/// several places, an observer keeps one mailbox, so that what it sees stays in order across them.
+/// It is opaque. The `add` family makes one and passes it to `NotificationSource.register(_:)`. A source of your own
+/// passes it on to the sources behind it, unchanged or `adapted(_:)` to their parameters. It holds its owner weakly. An
+/// observer that is registered in several places has one mailbox, so that it receives their values in order.
 public struct Observer<Parameters: Sendable>: Sendable {
     /// The function, if it may be called on any thread and belongs to nobody; otherwise the entry knows what to call.
     let call: @Sendable (Parameters) -> Void
@@ -34,7 +34,7 @@ public struct Observer<Parameters: Sendable>: Sendable {
     /// The same observer, for a source of other parameters.
     ///
     /// ```swift
-    /// /// Tells the length of each line that another source tells.
+    /// /// Sends the length of each line that another source sends.
     /// struct Lengths: NotificationSource {
     ///     let lines: any NotificationSource<String>
     ///
@@ -49,8 +49,8 @@ public struct Observer<Parameters: Sendable>: Sendable {
     /// ``NotificationSource/map(_:)``, ``NotificationSource/compactMap(_:)`` and ``NotificationSource/filter(_:)`` make such
     /// sources.
     ///
-    /// - Parameter transform: Called on the notifying thread, before any hop. Returns what the observer is to be told,
-    ///   or nil if it is not to be called.
+    /// - Parameter transform: Called on the notifying thread. Returns the value that the observer receives, or nil if
+    ///   it is not to be called.
     /// - Returns: An observer with the same owner, place to run, mailbox and registration site.
     public func adapted<Input: Sendable>(
         _ transform: @escaping @Sendable (Input) -> Parameters?
@@ -147,7 +147,7 @@ private final class AdaptedEntry<Input: Sendable, Parameters: Sendable>: Entry<I
 }
 
 extension ObserverSet {
-    /// The same type, for those who write the module's name before it: `ObserverSet.Observer<String>`.
+    /// The same type, which can be written with the module's name: `ObserverSet.Observer<String>`.
     ///
     /// The module and its main type share a name, so that Swift looks for `Observer` in the type.
     public typealias Observer = ObserverSet::Observer

@@ -1,9 +1,9 @@
 import Synchronization
 
-/// A typed notification: observers are added to it, and told when it is notified.
+/// A typed notification: observers are added to it, and called when it is notified.
 ///
-/// Declare one as a property for each thing that a model can tell. Whoever is interested adds an observer; an observer
-/// with an owner is gone when its owner is, without any clean-up.
+/// Declare one as a property for each kind of event of a model. Other objects add observers. An observer with an owner
+/// ends with the owner, without any clean-up.
 ///
 /// ```swift
 /// @MainActor final class Playlist {
@@ -23,32 +23,35 @@ import Synchronization
 /// playlist.itemAdded.notify((name: "So What", index: 0))
 /// ```
 ///
-/// An observer runs where it belongs: the type system says to which actor that is. Where the notifier is already there,
-/// and for observers that belong to no actor, the call is synchronous; otherwise it is made on the actor, in the order
-/// of the notifications. An observer that awaits, added with `addAsync`, is never called in place: its calls are made one
-/// at a time, in the order of the notifications, each when the one before has returned.
+/// An observer runs on the actor that it belongs to, which the type system knows. The call is synchronous if the
+/// notifier is on that actor already, or if the observer belongs to no actor. Otherwise it is made later, on the actor,
+/// in the order of the notifications. An observer that awaits, added with `addAsync`, is never called synchronously:
+/// its calls are made one at a time, in the order of the notifications, each when the one before has returned.
 ///
 /// The idea is that of Mike Ash's article "Let's Build Swift Notifications".
 ///
-/// ## The contract
+/// ## The twelve promises
 ///
 /// 1. **No user code under the lock.** No observer, no `deinit` of an owner, closure, capture or parameter, no
 ///    continuation, no `==` or `hash`.
 /// 2. **Registration order.** Observers of one notification are called (or enqueued) in the order in which they were
 ///    added.
 /// 3. **Added during a notification**: first called by the next one.
-/// 4. **Removed is removed.** After `remove` returns, no notification that reaches that observer later calls it, on any thread;
-///    a call on which another thread has already decided may still run. Removed in the observer's own isolation, it is
-///    never called again, queued values included.
-/// 5. **Owners are weak**, held strongly only for their own call. An owner that is being deallocated is never called.
-/// 6. **Nested notifications** are depth first: the inner one completes before the outer one goes on.
-/// 7. **Each observer sees notifications in order**, per notifying thread, whatever the hop.
+/// 4. **Removed is removed.** After `remove` returns, no notification that reaches that observer later calls it, on any
+///    thread. A call that another thread has already decided on may still run. An observer that is removed in its own
+///    isolation is never called again, and values in its mailbox are dropped.
+/// 5. **Owners are held weakly**, and strongly only for their own call. An owner that is being deallocated is never
+///    called.
+/// 6. **Nested notifications** are depth first: the inner one completes before the outer one continues.
+/// 7. **Each observer receives notifications in order**: those of one thread in the order in which they were made, on
+///    whatever actor or queue the observer runs.
 /// 8. **Released promptly.** Removing an observer releases its closure and captures before `remove` returns, unless a
-///    notification is in flight; then once those in flight have ended. Later, overlapping ones may delay it by a round,
-///    never for ever. Dead owners' entries do not pile up even if nobody ever notifies again.
-/// 9. **Removal is idempotent**: exactly one caller gets `true`; foreign, stale and repeated tokens get `false` and
-///    harm nothing.
-/// 10. **The set may die any time**, its own notification included: that finishes, sequences end, tokens go inert.
+///    notification is in flight; then once those in flight have ended. Later, overlapping notifications may delay that,
+///    but not without end. Entries of dead owners do not pile up, even if nobody notifies again.
+/// 9. **Removal is idempotent**: exactly one caller gets `true`. A token of another set, of a registration that has
+///    ended, or used for the second time returns `false`, and changes nothing.
+/// 10. **The set may be released at any time**, during its own notification, too: that completes, sequences end, and
+///     tokens become inactive.
 /// 11. **Notifying takes no lock, allocates nothing and never waits** for an observer being added or removed
 ///     (synchronous observers).
 /// 12. **Complexity**: `add` and `remove` amortised O(1) plus at most O(log *n*) to find the entry; `notify` O(*n*).
@@ -57,22 +60,23 @@ import Synchronization
 ///
 /// - No order is promised between the observers of two threads' notifications, nor between two observers that are called
 ///   asynchronously, even on the same actor or queue: each has its own mailbox.
-/// - A value that is in a mailbox counts as a notification in flight (promise 8); it is dropped if its observer has
-///   been removed, and still delivered if the set has died.
-/// - A notification made while the observer's own mailbox is being delivered is queued behind what that delivery holds,
-///   so that promise 6 gives way to promise 7.
-/// - That nonisolated code runs on the main actor is noticed where `Task.immediate` is available, and the mailbox is
-///   idle. That it runs on another actor is not noticed: the call is then made asynchronously, in order.
+/// - A value in a mailbox counts as a notification in flight (promise 8). It is dropped if its observer has been
+///   removed, and still delivered if the set has been released.
+/// - If a notification is made while values from the observer's own mailbox are being delivered, its value waits behind
+///   those: promise 7 goes before promise 6.
+/// - If nonisolated code happens to run on the main actor, the main actor's observers are called synchronously where
+///   `Task.immediate` is available, and nothing waits in their mailbox. If it happens to run on another actor, that is
+///   not noticed, and that actor's observers are called later, in order.
 /// - After the last observer, a notification may take the lock for a moment if it is free, to release what was removed
-///   meanwhile or to remove the entries of owners it found dead; and the first time two threads are seen to meet
-///   at a set, it allocates more counts (promise 11).
+///   meanwhile or to remove the entries of owners that it found dead. The first time that two threads are seen in a set
+///   at once, it allocates more counts (promise 11).
 /// - A *method* as the observer is applied to its owner anew for each call, for which Swift allocates; a closure that calls
 ///   the method does not (promise 11).
-/// - An observer is an ordinary call: deep recursion ends where the stack does.
+/// - An observer is an ordinary call: recursion is limited by the stack.
 /// - For an *observer that awaits*, "called" means enqueued in promises 2, 3, 6 and 11. Its owner is held across the
 ///   suspensions of its call (promise 5). Its ``Buffering`` may lose values; those that are delivered are in order
-///   (promise 7). Removal cancels the call that is under way and does not wait for its end; until then the call keeps the
-///   closure and its captures (promise 8). A call on which another thread has already decided may begin after the
+///   (promise 7). Removal cancels the call in progress and does not wait for it to end; until then the call keeps the
+///   closure and its captures (promise 8). A call that another thread has already decided on may begin after the
 ///   removal, and is then cancelled from the start (promise 4).
 @safe public final class ObserverSet<Parameters: Sendable>: Sendable {
     /// The registry, retained; made when the first observer is added, since most sets of a model are never observed.
@@ -83,7 +87,8 @@ import Synchronization
     /// It is one small object; the rest is allocated when the first observer is added.
     public init() {}
 
-    /// Makes a set that says whether it is observed: to start what produces its notifications, and to stop it.
+    /// Makes a set that calls a function when it becomes observed or unobserved, to start and stop the producer of its
+    /// values.
     ///
     /// ```swift
     /// final class Thermometer: Sendable {
@@ -96,15 +101,16 @@ import Synchronization
     /// }
     /// ```
     ///
-    /// The function is called with true when the set gets its first observer, and with false when it has none any more,
-    /// its death included. Its calls never overlap, and the last one says what is true; a change that is taken back while
-    /// a call is under way may go untold. Where nobody else changes the set meanwhile it has been called before `add` or
-    /// `remove` returns. The death of an owner counts when it is noticed, which is by the next notification at the latest.
+    /// The function is called with true when the set gets its first observer, and with false when it has none any more
+    /// or is released. Its calls never overlap, and the last one is right. A change that is undone during a call may
+    /// not be reported. If no other thread changes the set meanwhile, the function has been called before `add` or
+    /// `remove` returns. An owner's death counts when the set notices it, at the latest during the next notification.
     ///
-    /// It runs on the thread that made the change, under no lock: it may add, remove and notify. What it captures lives as
+    /// It runs on a thread that made a change, under no lock: it may add, remove and notify. What it captures lives as
     /// long as the set; do not capture the set's own model strongly.
     ///
-    /// - Parameter whenObserved: Called with whether the set has an observer, whenever that has changed.
+    /// - Parameter whenObserved: Called with true when the set has become observed, and with false when it no longer
+    ///   is.
     public convenience init(whenObserved: @escaping @Sendable (Bool) -> Void) {
         self.init()
         _ = madeRegistry(Demand(whenObserved))
@@ -139,16 +145,16 @@ import Synchronization
 // MARK: - Notifying
 
 extension ObserverSet {
-    /// Tells every observer, in the order in which they were added.
+    /// Calls every observer, in the order in which they were added.
     ///
-    /// Observers that belong to no actor, or to the one the caller is on, are called before this returns; for the
+    /// Observers that belong to no actor, or to the one that the caller is on, are called before this returns. For the
     /// others the value is put into their mailbox. May be called on any thread, and from inside an observer (promises 6
     /// and 7).
     ///
     /// - Parameters:
-    ///   - parameters: What the observers are told.
+    ///   - parameters: The value that the observers receive.
     ///   - isolation: The caller's own, filled in by the compiler.
-    /// - Complexity: O(*n*). No lock and no allocation, but for values that have to be enqueued.
+    /// - Complexity: O(*n*). No lock and no allocation, except for values that have to be enqueued.
     public func notify(_ parameters: Parameters, isolation: isolated (any Actor)? = #isolation) {
         notify(parameters, upTo: .max, isolation: isolation)
     }
@@ -182,7 +188,7 @@ extension ObserverSet {
         if metDeadOwner { unsafe registry._withUnsafeGuaranteedRef { $0.removeDead() } }
     }
 
-    /// Tells every observer of a `Void` notification, or of one with an unlabelled tuple, without a second pair of
+    /// Calls every observer of a `Void` notification, or of one with an unlabelled tuple, without a second pair of
     /// parentheses.
     ///
     /// ```swift
@@ -212,12 +218,13 @@ extension ObserverSet {
     /// The calls of observers that await (``NotificationSource/addAsync(buffering:_:isolation:fileID:line:)``) are waited for until
     /// they have returned, unless the observer has been removed.
     ///
-    /// Started from inside a synchronous observer, in a task, it waits for that call to return like for any other. In the
-    /// call of an observer that awaits, and in tasks which that starts with `Task { }`, it does not wait for that call nor
-    /// for what is behind it in the mailbox: the call would wait for itself.
+    /// In a task that a synchronous observer starts, it waits for that observer's call as for any other. In the call of
+    /// an observer that awaits, and in tasks which that starts with `Task { }`, it does not wait for that call, nor for
+    /// what waits behind it in the mailbox: the call would wait for itself.
     ///
     /// It waits for ever if a queue with an observer's values in it stays suspended, or if the call of an observer that
-    /// awaits never returns. Two observers that wait, each in its call, for the other's set, or for one that both observe, wait for ever.
+    /// awaits never returns. Two observers that wait in their calls for each other's set, or for a set that both
+    /// observe, wait for ever.
     public func settled() async {
         for mailbox in registry?.mailboxes() ?? [] { await mailbox.settled() }
     }
@@ -241,7 +248,7 @@ extension ObserverSet: NotificationSource {
 
     /// Ends a registration, if it is one of this set's.
     ///
-    /// See ``ObserverToken/remove()``, which also ends what a token of several sources stands for; this does not.
+    /// See ``ObserverToken/remove()``, which also works for the token of several sources; this does not.
     ///
     /// - Returns: True for exactly one caller; false for a token of another set, or of a registration that has ended.
     /// - Complexity: Amortised O(1), plus at most O(log *n*) to find the entry.
@@ -252,8 +259,8 @@ extension ObserverSet: NotificationSource {
 
     /// Ends all registrations of an owner.
     ///
-    /// Called in the owner's own `deinit` it finds them dead already, and returns 0; they are never called again all
-    /// the same.
+    /// In the owner's own `deinit` it finds that they have ended already, and returns 0. They are never called again in
+    /// any case.
     ///
     /// - Returns: How many there were.
     /// - Complexity: O(*n*).
@@ -300,13 +307,13 @@ extension ObserverSet: CustomStringConvertible, CustomDebugStringConvertible, Cu
         describe(count: count)
     }
 
-    /// The description and a line for each observer: its owner's type, where it runs, and who registered it.
+    /// The description and a line for each observer: its owner's type, where it runs, and the line that registered it.
     public var debugDescription: String {
         let lines = lines
         return ([describe(count: lines.count)] + lines.map { "  " + $0 }).joined(separator: "\n")
     }
 
-    /// A mirror with a child for each observer: its owner's type, where it runs, and who registered it.
+    /// A mirror with a child for each observer: its owner's type, where it runs, and the line that registered it.
     public var customMirror: Mirror {
         Mirror(self, unlabeledChildren: lines, displayStyle: .collection)
     }

@@ -2,9 +2,9 @@ import Synchronization
 
 /// Names one registration, so that it can be ended.
 ///
-/// A token is inert: dropping it removes nothing. It keeps neither the set nor the owner nor the observer alive, and
-/// goes on to answer `false` when they are gone. It may be copied, compared, hashed and used on any thread; two tokens
-/// are equal if they name the same registration. Ids are 64 bits wide, unique in the process and never reused.
+/// Dropping a token removes nothing. It keeps neither the set nor the owner nor the observer alive, and returns `false`
+/// when they are gone. It may be copied, compared, hashed and used on any thread; two tokens are equal if they name the
+/// same registration. Ids are 64 bits wide, unique in the process and never reused.
 ///
 /// ```swift
 /// let token = playlist.itemAdded.add { item in print(item.name) }
@@ -22,10 +22,10 @@ public struct ObserverToken: Sendable {
         self.id = id
     }
 
-    /// Makes one token of several, which ends all of their registrations.
+    /// Combines several tokens into one, which ends all of their registrations.
     ///
     /// For sources that register an observer in more than one place. The token is active while any of them is;
-    /// `remove()` returns true if any of them still was. A token of none is inactive.
+    /// `remove()` returns true if any of them still was. A combination of no tokens is inactive.
     ///
     /// - Complexity: `remove()` and `isActive` cost the sum of the parts'.
     public init(_ tokens: [ObserverToken]) {
@@ -34,9 +34,9 @@ public struct ObserverToken: Sendable {
 
     /// Ends the registration.
     ///
-    /// May be called on any thread, and from inside any observer, the token's own included. A notification under way
-    /// skips the observer from here on; a call on which another thread has already decided may still run (promise 4).
-    /// Removed in the observer's own isolation it is never called again, values that are still enqueued included.
+    /// May be called on any thread, and from inside any observer, the token's own included. A notification in progress
+    /// skips the observer from now on. A call that another thread has already decided on may still run (promise 4). If
+    /// it is removed in its own isolation, the observer is never called again, and enqueued values are dropped.
     ///
     /// - Returns: true for exactly one caller; false if the registration had ended before: removed, or its owner or its set
     ///   gone.
@@ -46,7 +46,7 @@ public struct ObserverToken: Sendable {
         issuer.remove(id)
     }
 
-    /// Whether the registration still stands: not removed, and neither its set nor its owner gone.
+    /// Whether the registration has not ended: it is not removed, and neither its set nor its owner is gone.
     ///
     /// - Complexity: O(log *n*).
     public var isActive: Bool {
@@ -60,8 +60,8 @@ public struct ObserverToken: Sendable {
     /// print("\(token.droppedCount) words were dropped")
     /// ```
     ///
-    /// It is 0 for all other observers, and when the registration has ended. The token of several registrations has their
-    /// sum. What a removal drops does not count. The descriptions of the set show it, too.
+    /// It is 0 for all other observers, and when the registration has ended. For the token of several registrations it
+    /// is their sum. Values that a removal drops are not counted. The descriptions of the set show the count, too.
     ///
     /// - Complexity: O(log *n*).
     public var droppedCount: Int {

@@ -1,7 +1,7 @@
-/// Delegates of one object: any number, weakly held, told one after the other.
+/// Delegates of one object: any number, weakly held, called one after the other.
 ///
-/// For those who would rather implement a protocol than add closures. The delegates may be given as a protocol type or
-/// as a class; nothing has to be removed when one goes.
+/// For observers that implement a protocol rather than add closures. The delegates' type may be a protocol or a class.
+/// Nothing has to be removed when a delegate is released.
 ///
 /// ```swift
 /// protocol DownloadDelegate: AnyObject {
@@ -19,34 +19,35 @@
 /// download.delegates.add(progressBar)
 /// ```
 ///
-/// Everything happens synchronously, where the caller is: the delegates of a protocol that is isolated to the main actor
-/// are added and notified on the main actor, as the compiler sees to.
+/// All calls are synchronous, on the caller's thread. If the protocol is isolated to the main actor, the compiler
+/// requires that its delegates are notified on the main actor.
 ///
 /// A multicast is `Sendable` if its delegates' type is, and may then be used on any number of threads at once.
-/// Otherwise it stays, as its delegates do, in one isolation domain.
+/// Otherwise it stays in one isolation domain, as its delegates do.
 ///
 /// The idea is that of the article "Implementing the observer pattern in Swift".
 ///
 /// ## What is promised
 ///
-/// Of the contract of ``ObserverSet/ObserverSet``, with delegates for observers and owners:
+/// Of the promises of ``ObserverSet/ObserverSet``, for delegates in place of observers and owners:
 ///
-/// - No user code runs under a lock; delegates are told in the order in which they were added; one that is added during
-///   a notification is first told by the next one; one that is removed during it is not told any more (promises 1 to 4).
-/// - Delegates are held weakly, and strongly only for their own call. One that is being deallocated is not told, listed
-///   or counted (promise 5).
+/// - No user code runs under a lock. Delegates are called in the order in which they were added. One that is added
+///   during a notification is first called by the next one; one that is removed during it is not called any more
+///   (promises 1 to 4).
+/// - Delegates are held weakly, and strongly only for their own call. One that is being deallocated is not called,
+///   listed or counted (promise 5).
 /// - Nested notifications are depth first (promise 6). What belongs to a delegate that was removed or has died does not
-///   pile up (promise 8). Removal is idempotent (promise 9). The multicast may die any time (promise 10).
-/// - `notify` takes no lock, allocates nothing and never waits for a delegate being added or removed (promise 11). After the
-///   last delegate it may take the lock for a moment if it is free, and forget those that it found dead.
+///   pile up (promise 8). Removal is idempotent (promise 9). The multicast may be released at any time (promise 10).
+/// - `notify` takes no lock, allocates nothing and never waits for a delegate being added or removed (promise 11).
+///   After the last delegate it may take the lock for a moment if it is free, to remove those that it found dead.
 /// - `notify` takes time O(*n*), `add` and `remove` take amortised O(1), plus at most O(log *n*) to find the entry
 ///   (promise 12).
 ///
 /// ### Limits
 ///
-/// - A token knows whether the registration was ended, and does not look at the delegate, which may belong to where the
-///   token is not. So the token of a dead delegate stays active until the multicast has noticed the death: in the next
-///   `notify`, `count`, `delegates`, `add` of many, and so on.
+/// - A token does not look at the delegate, which may belong to another isolation domain. So the token of a dead
+///   delegate stays active until the multicast has noticed the death, in the next `notify`, `count` or `delegates`, or
+///   when many delegates are added.
 @safe public final class MulticastDelegate<Delegate> {
     private let registry = Registry()
 
@@ -65,15 +66,15 @@ extension MulticastDelegate: @unchecked Sendable where Delegate: Sendable {}
 // MARK: - Notifying
 
 extension MulticastDelegate {
-    /// Tells every delegate, in the order in which they were added.
+    /// Calls every delegate, in the order in which they were added.
     ///
     /// ```swift
     /// delegates.notify { $0.downloadDidProgress(0.5) }
     /// try delegates.notify { try $0.downloadWillWrite(to: file) }
     /// ```
     ///
-    /// An error of one delegate is not the others' business: all are told, and the first error is thrown when the last
-    /// of them has been. Errors after the first are dropped; catch them in `body` if you want each.
+    /// If one delegate throws, the others are still called, and the first error is thrown after the last call. Errors
+    /// after the first are dropped; catch them in `body` if you need each.
     ///
     /// May be called from inside a delegate. The last reference to a delegate may be the one held for its call; its
     /// `deinit` then runs here, after the call.
@@ -115,16 +116,16 @@ extension MulticastDelegate {
 extension MulticastDelegate {
     /// Adds a delegate, which is held weakly.
     ///
-    /// A delegate that is there already stays where it is, and the token of its registration is returned again. Two
+    /// A delegate that has been added already keeps its place, and the token of its registration is returned again. Two
     /// objects that are equal by `==` are still two delegates.
     ///
-    /// Traps if `delegate` is not a class instance, which a weak reference cannot be formed to: "A delegate must be a
-    /// class instance". A protocol that inherits from `AnyObject` rules that out when the program is compiled.
+    /// The program stops if `delegate` is not a class instance, since only these can be held weakly: "A delegate must
+    /// be a class instance". If the protocol inherits from `AnyObject`, the compiler rules that out.
     ///
     /// - Parameters:
-    ///   - delegate: Whom to tell.
-    ///   - fileID: Where the registration stands, for descriptions.
-    ///   - line: Where the registration stands, for descriptions.
+    ///   - delegate: The object to call.
+    ///   - fileID: The file of the registration, for descriptions.
+    ///   - line: The line of the registration, for descriptions.
     /// - Returns: A token that ends the registration, and may do so anywhere. Dropping it ends nothing.
     /// - Complexity: Amortised O(1), plus O(log *n*) if the delegate is there already.
     @discardableResult
@@ -143,8 +144,8 @@ extension MulticastDelegate {
 
     /// Removes a delegate.
     ///
-    /// May be called from inside any delegate, itself included. In the delegate's own `deinit` it finds it dead already,
-    /// and returns false; it is never told again all the same.
+    /// May be called from inside any delegate, itself included. In the delegate's own `deinit` it finds that the
+    /// registration has ended already, and returns false. The delegate is never called again in any case.
     ///
     /// - Returns: True if it was there; if several threads remove it at once, for exactly one of them.
     /// - Complexity: Amortised O(1), plus at most O(log *n*) to find the entry.
@@ -216,13 +217,13 @@ extension MulticastDelegate: CustomStringConvertible, CustomDebugStringConvertib
         describe(count: count)
     }
 
-    /// The description, and a line for each delegate: its class, and who added it.
+    /// The description, and a line for each delegate: its class, and the line that added it.
     public var debugDescription: String {
         let lines = lines
         return ([describe(count: lines.count)] + lines.map { "  " + $0 }).joined(separator: "\n")
     }
 
-    /// A mirror with a child for each delegate: its class, and who added it.
+    /// A mirror with a child for each delegate: its class, and the line that added it.
     public var customMirror: Mirror {
         Mirror(self, unlabeledChildren: lines, displayStyle: .collection)
     }

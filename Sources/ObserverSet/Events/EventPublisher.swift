@@ -1,9 +1,9 @@
 import Synchronization
 
-/// Publishes events to those who observe their types, whoever publishes.
+/// Publishes events to the observers of their types.
 ///
-/// With an `ObserverSet` one observes one object. With a publisher one observes what happens anywhere: publishers and
-/// observers share nothing but the event's type.
+/// With an `ObserverSet` you observe one object. With a publisher you observe a type of events, whichever object
+/// publishes them: the two share nothing but the event's type.
 ///
 /// ```swift
 /// struct OrderPlaced: Event {
@@ -24,30 +24,30 @@ import Synchronization
 /// There may be any number of publishers: one for each part of a program, one for each test. `default` is there for
 /// programs that need only one.
 ///
-/// Observers are added, called and removed as in a set, and what `ObserverSet` promises holds for each type's
-/// observers: where they run, the order in which they are called and see events, and how they end. They end with the
-/// publisher.
+/// Observers are added, called and removed as in a set, and the promises of `ObserverSet` apply to the observers of
+/// each type: where they run, their order, and how they end. They end with the publisher.
 ///
-/// ## Who is told, and in which order
+/// ## Which observers are called, and in which order
 ///
 /// 1. The observers of the event's own type: the dynamic one, also if it is published as an `any Event` or as its
 ///    superclass.
-/// 2. If it is an object, the observers of each superclass that is an event, the most derived one first. An observer of
-///    a class therefore hears the events of all its subclasses.
+/// 2. If it is an object, the observers of each superclass that is an event, the most derived one first. So an observer
+///    of a class receives the events of all its subclasses.
 /// 3. The observers of ``allEvents``.
 ///
-/// Within each step it is the order in which they were added. An event that an observer publishes in turn has
-/// passed all steps before the outer one goes on. An observer that is added meanwhile, whatever it observes, is first
-/// called by the next event.
+/// Within each step observers are called in the order in which they were added. An event that an observer publishes
+/// passes all steps before the outer event continues. An observer that is added during an event, of whatever type, is
+/// first called by the next event.
 ///
 /// ## What it costs
 ///
-/// Publishing takes no lock and allocates nothing. What a set's `notify` costs, it costs once more to find
-/// the observers of a type, and for an event that nobody observes, only that. The event of a class costs a cast for
-/// each class that is observed, so that a structure is the better event.
+/// Publishing takes no lock, and allocates only if `allEvents` is observed and the event is larger than three words, or
+/// where `notify` of a set does. To find the observers of a type costs about as much as notifying a set. For an event
+/// that is not observed there are no other costs. An event that is an object costs a cast for each class that is
+/// observed, so prefer structures.
 ///
-/// An observed type's set is kept as long as its publisher, less than a kilobyte when it is empty; types that are only
-/// published leave nothing behind.
+/// The set of an observed type is kept as long as the publisher. Empty, it takes less than a kilobyte. Types that are
+/// only published use no memory.
 public final class EventPublisher: Sendable {
     /// The publisher of programs that need only one.
     ///
@@ -74,24 +74,24 @@ public final class EventPublisher: Sendable {
 // MARK: - Publishing
 
 extension EventPublisher {
-    /// Tells those who observe the event's type or a superclass of it, and then those who observe all events.
+    /// Calls the observers of the event's type and of its superclasses, and then those of all events.
     ///
-    /// As with ``ObserverSet/ObserverSet/notify(_:isolation:)-(Parameters,_)``, observers that belong to no actor, or to the one the caller is on,
-    /// are called before this returns; for the others the event is put into their mailbox. May be called on any thread,
-    /// and from inside an observer.
+    /// As with ``ObserverSet/ObserverSet/notify(_:isolation:)-(Parameters,_)``, observers that belong to no actor, or
+    /// to the one the caller is on, are called before this returns. For the others the event is put into their mailbox.
+    /// May be called on any thread, and from inside an observer.
     ///
     /// ```swift
     /// publisher.publish(OrderPlaced(number: 1))
     ///
     /// let events: [any Event] = [OrderPlaced(number: 2), CartEmptied()]
-    /// for event in events { publisher.publish(event) }        // each as what it is
+    /// for event in events { publisher.publish(event) }        // each as its own type
     /// ```
     ///
     /// - Parameters:
     ///   - event: What has happened.
     ///   - isolation: The caller's own, filled in by the compiler.
-    /// - Complexity: O(*n*) in the number of those who are told; for an object O(*n* + *c*), where *c* is the number of
-    ///   classes that are observed.
+    /// - Complexity: O(*n*) in the number of observers that are called; for an object O(*n* + *c*), where *c* is the
+    ///   number of classes that are observed.
     public func publish<Published: Event>(_ event: Published, isolation: isolated (any Actor)? = #isolation) {
         // Before anyone is told: whoever is added from here on has a higher id, and does not hear this event, though the turn
         // of what it observes comes later (promise 3).
@@ -132,18 +132,18 @@ extension EventPublisher {
 extension EventPublisher {
     /// The source to which observers of one type of events are added.
     ///
-    /// It has the whole `add` family, and can be a member of a group like any other source. It may be kept; it does not
-    /// keep the publisher alive, nor the observers when the publisher has gone. To observe then adds nothing, and returns
-    /// an inactive token.
+    /// It has the whole `add` family, and can be a member of a group like any other source. You may keep it. It does
+    /// not keep the publisher alive, nor the observers. When the publisher has been released, adding an observer does
+    /// nothing and returns an inactive token.
     ///
     /// ```swift
     /// publisher.observers(of: OrderPlaced.self).add(self) { badge, order in badge.show(order.number) }
     /// ```
     ///
-    /// Observers of a class are told of its subclasses' events too. May be called on any thread.
+    /// Observers of a class receive the events of its subclasses, too. May be called on any thread.
     ///
     /// - Parameter type: The type of the events.
-    /// - Returns: A source that tells each event of that type.
+    /// - Returns: A source that sends each event of that type.
     /// - Complexity: O(1), for a class that was not observed before O(*c*), where *c* is the number of classes that
     ///   were.
     public func observers<Observed: Event>(of type: Observed.Type) -> some NotificationSource<Observed> {
@@ -152,14 +152,14 @@ extension EventPublisher {
 
     /// The source to which observers of events of every type are added.
     ///
-    /// For a log, for tests, and for forwarding to where types are not known.
+    /// For logs, for tests, and for forwarding to code that does not know the types.
     ///
     /// ```swift
     /// publisher.allEvents.addNonisolated { event in log.debug("\(event)") }
     /// ```
     public var allEvents: some NotificationSource<any Event> { EventSource(set: all) }
 
-    /// Ends all registrations of an owner, whatever events it observes.
+    /// Ends all registrations of an owner, for events of any type.
     ///
     /// - Returns: How many there were.
     /// - Complexity: O(*n*) in the number of all observers.

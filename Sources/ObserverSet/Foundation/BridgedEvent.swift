@@ -1,10 +1,11 @@
 #if NotificationCenter
 public import Foundation
 
-/// An event that travels as a notification of Foundation's, so that code which knows only names and `userInfo` takes
-/// part.
+/// An event that is posted as a notification of Foundation's, so that code that knows only names and `userInfo` can
+/// post and receive it.
 ///
-/// A plain structure needs no line of code. It goes by its own name, module included, and carries itself.
+/// A structure needs no code: the notification's name is that of the type, with its module, and `userInfo` holds the
+/// event itself.
 ///
 /// ```swift
 /// struct ThemeChanged: BridgedEvent {
@@ -15,8 +16,7 @@ public import Foundation
 /// center.post(ThemeChanged(isDark: true))
 /// ```
 ///
-/// To speak with code that is not typed, say what that code says: the name, what stands in `userInfo`, and how to read
-/// it.
+/// To exchange events with code that is not typed, declare the name, what `userInfo` contains, and how to read it.
 ///
 /// ```swift
 /// extension ThemeChanged {
@@ -29,30 +29,30 @@ public import Foundation
 /// }
 /// ```
 ///
-/// The idea, typed notifications that old observers still hear, is that of the article "Harder, Better, Faster, Stronger
-/// Notification".
+/// The idea, typed notifications that old observers still receive, is that of the article "Harder, Better, Faster,
+/// Stronger Notification".
 public protocol BridgedEvent: Event {
     /// The name under which events of this type are posted.
     ///
-    /// By default the type's own, its module and what it is nested in included. The automatic name of a type that is
-    /// private, or local to a function, would change from one run of the program to the next: the program stops with a
-    /// message that says so, at the first use of the name, and such a type must declare one.
+    /// By default the type's name, with its module and the types that it is nested in. The automatic name of a type
+    /// that is private, or local to a function, would change from one run of the program to the next. So such a type
+    /// must declare a name. If it does not, the program stops with a message that says so when the name is first used.
     static var notificationName: Notification.Name { get }
 
-    /// What is posted beside the name, for everyone to read.
+    /// What is posted with the name.
     ///
     /// By default the event itself, under the key `"event"`.
     var userInfo: [AnyHashable: Any]? { get }
 
-    /// Makes the event of a notification with its name; nil if that is of another shape.
+    /// Makes the event from a notification with its name, or returns nil if that has another form.
     ///
-    /// By default the event that stands in `userInfo` under the key `"event"`. Called on the posting thread, once for
-    /// each observer.
+    /// By default the event in `userInfo` under the key `"event"`. Called on the posting thread, once for each
+    /// observer.
     init?(_ notification: Notification)
 }
 
 extension BridgedEvent {
-    /// The type's name, its module and what it is nested in included.
+    /// The type's name, with its module and the types that it is nested in.
     public static var notificationName: Notification.Name {
         AutomaticName.of(Self.self)
     }
@@ -60,7 +60,7 @@ extension BridgedEvent {
     /// The event itself, under the key `"event"`.
     public var userInfo: [AnyHashable: Any]? { ["event": self] }
 
-    /// Takes the event that stands in `userInfo` under the key `"event"`; nil if there is none of this type.
+    /// Takes the event in `userInfo` under the key `"event"`; nil if there is none of this type.
     public init?(_ notification: Notification) {
         guard let event = notification.userInfo?["event"] as? Self else { return nil }
         self = event

@@ -4,14 +4,14 @@ public import Foundation
 extension NotificationCenter {
     /// Posts an event, as a notification with its name and `userInfo`.
     ///
-    /// Typed observers and those who know only the name hear it alike, before this returns; typed observers that belong
-    /// to an actor hear it there, in the order of the posts. May be called on any thread, and from inside an observer.
+    /// Observers by type and observers by name are called before this returns. Typed observers that belong to an actor
+    /// are called there, in the order of the posts. May be called on any thread, and from inside an observer.
     ///
-    /// An event that is an instance of a class goes by the name of its own class, not by that of a superclass.
+    /// An event that is an object is posted with the name of its own class, not with that of a superclass.
     ///
     /// - Parameters:
     ///   - event: What happened.
-    ///   - object: Who says so, for those who observe one sender.
+    ///   - object: The sender, for observers of one sender.
     /// - Complexity: O(*n*).
     public func post(_ event: some BridgedEvent, object: AnyObject? = nil) {
         post(name: Self.name(of: event), object: object, userInfo: event.userInfo)
@@ -29,32 +29,32 @@ extension NotificationCenter {
         type(of: event)
     }
 
-    /// The events of one type, whoever posts them: this library, or code that knows only their name.
+    /// The events of one type, posted with this library or by code that knows only their name.
     ///
-    /// A notification that has the name but is of another shape is skipped.
+    /// A notification that has the name but another form is skipped.
     ///
     /// ```swift
     /// center.observers(of: ThemeChanged.self).add(self) { window, event in window.isDark = event.isDark }
     /// ```
     ///
-    /// Observers are called in the order in which they were added, and never after they have been removed: behind each
-    /// name stands one registration of Foundation's, and behind that a set. Against observers that others have
-    /// registered with the center no order is promised. Foundation does not tell on which actor a notification is
-    /// posted: an observer on the main actor is called in place where `Task.immediate` can notice it, one on another
-    /// actor asynchronously, in order. `settled()` waits for all observers of that name; for no call that is still under
-    /// way when the last of them has been removed.
+    /// Observers are called in the order in which they were added, and not after they have been removed: each name has
+    /// one registration with the center, and a set behind it. There is no order between them and observers that other
+    /// code has registered with the center. Foundation does not pass on which actor a notification is posted: an
+    /// observer on the main actor is called in place where `Task.immediate` can notice it, one on another actor later,
+    /// in order. `settled()` waits for all observers of that name, but not for calls in progress when the last of them
+    /// has been removed.
     ///
     /// - Parameters:
     ///   - type: The type of the events.
-    ///   - object: The only sender whose events are to be told, held weakly; nil for any. When it has died nothing is
-    ///     told any more, even if another object takes its address.
-    /// - Returns: A source that does not keep the center alive. The observers of a center that dies are let go of.
+    ///   - object: The only sender whose events are received, held weakly; nil for any. When it has been released,
+    ///     nothing is received any more, even if another object has its address.
+    /// - Returns: A source that does not keep the center alive. When the center is released, so are the observers.
     /// - Complexity: Adding is amortised O(1).
     public func observers<E: BridgedEvent>(of type: E.Type, object: AnyObject? = nil) -> some NotificationSource<E> {
         NamedSource(center: self, name: E.notificationName, sender: Sender(object)) { E($0) }
     }
 
-    /// What is made of the notifications with a name that others define.
+    /// Values made from the notifications with a name that other code defines.
     ///
     /// ```swift
     /// center.observers(named: .downloadDidFinish) { $0.userInfo?["url"] as? URL }.add(list) { list, url in list.insert(url) }
@@ -64,9 +64,9 @@ extension NotificationCenter {
     ///
     /// - Parameters:
     ///   - name: The notifications' name.
-    ///   - object: The only sender whose notifications are to be told, held weakly; nil for any.
-    ///   - transform: Makes what observers are told, or nil for nothing. Called on the posting thread, once for each
-    ///     observer.
+    ///   - object: The only sender whose notifications are received, held weakly; nil for any.
+    ///   - transform: Makes the value that observers receive, or nil if they are not to be called. Called on the
+    ///     posting thread, once for each observer.
     /// - Returns: A source that does not keep the center alive.
     /// - Complexity: Adding is amortised O(1).
     public func observers<Parameters: Sendable>(
@@ -76,7 +76,7 @@ extension NotificationCenter {
         NamedSource(center: self, name: name, sender: Sender(object), transform: transform)
     }
 
-    /// The notifications with a name that others define, without what they carry.
+    /// The notifications with a name that other code defines, without their contents.
     ///
     /// ```swift
     /// center.observers(named: UserDefaults.didChangeNotification).add(panel) { panel in panel.reload() }
@@ -86,7 +86,7 @@ extension NotificationCenter {
     ///
     /// - Parameters:
     ///   - name: The notifications' name.
-    ///   - object: The only sender whose notifications are to be told, held weakly; nil for any.
+    ///   - object: The only sender whose notifications are received, held weakly; nil for any.
     /// - Returns: A source that does not keep the center alive.
     /// - Complexity: Adding is amortised O(1).
     public func observers(

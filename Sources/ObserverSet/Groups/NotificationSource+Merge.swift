@@ -1,21 +1,22 @@
 extension NotificationSource {
-    /// A source that tells what this one and others tell.
+    /// A source that sends the values of this one and of others.
     ///
-    /// For whoever handles alike what comes from several places. The members tell the same parameters; ``NotificationSource/map(_:)`` makes
-    /// them the same. Where only the fact matters, an ``ObserverGroup`` takes members of any parameters.
+    /// For observers that handle values of several sources in the same way. The members have the same parameters;
+    /// ``NotificationSource/map(_:)`` can make them the same. If the values do not matter, use an ``ObserverGroup``,
+    /// whose members may have any parameters.
     ///
     /// ```swift
     /// let named = document.titleChanged.merge(with: playlist.itemAdded.map(\.name))
     /// named.add(view) { view, name in view.show(name) }
     /// ```
     ///
-    /// An observer is registered with each member, this one first, and one token stands for all. As with a group, an
-    /// owner's death ends all registrations, `addOnce` is called once, whichever member is first, and an observer that runs
-    /// elsewhere has one mailbox for all members, so that it sees what one thread notifies in order across them (promise
-    /// 7). A source that is named twice is observed twice.
+    /// An observer is registered with each member, this one first, and has one token for all. As with a group, an
+    /// owner's death ends all registrations, an observer of `addOnce` is called once, whichever member is first, and an
+    /// observer on another actor or queue has one mailbox for all members, so that it receives what one thread notifies
+    /// in order (promise 7). A source that is named twice is observed twice.
     ///
-    /// The result is a value that holds its members as long as it is held; registrations do not depend on it. A sequence of
-    /// its `values()` holds it for further iterators.
+    /// The result is a value that holds its members. Registrations do not depend on it. A sequence of its `values()`
+    /// holds it, for further iterators.
     ///
     /// - Parameter others: The other sources, in the order in which observers are to be registered with them.
     /// - Returns: A source without state of its own.
@@ -24,7 +25,7 @@ extension NotificationSource {
         merge(with: others)
     }
 
-    /// A source that tells what this one and as many others as a list holds tell.
+    /// A source that sends the values of this one and of those in an array.
     ///
     /// ```swift
     /// let documents = [Document(), Document()]

@@ -1,29 +1,29 @@
 /// Several sources, observed as one.
 ///
-/// For whoever wants to know that something happened, and not what: the members may tell parameters of any types, and
-/// an observer of the group is told none. What several sources of the same parameters tell is passed on by
-/// ``NotificationSource/merge(with:)-(NotificationSource<Parameters>...)``.
+/// For observers that need to know that something has happened, and not what. The members may have parameters of any
+/// types, and an observer of the group receives none of them. To receive the values of several sources with the same
+/// parameters, use ``NotificationSource/merge(with:)-(NotificationSource<Parameters>...)``.
 ///
 /// ```swift
 /// let changed = ObserverGroup(playlist.itemAdded, playlist.cleared)
 /// changed.add(view) { view in view.reload() }
 /// ```
 ///
-/// An observer is registered with each member, and one token stands for all: `remove()` ends every registration,
-/// `isActive` is true while any lives. The whole `add` family is there, and does what it does on a set. An owner's death
-/// ends all of them; `addOnce` is called once, whichever member is first. An observer that runs elsewhere has one mailbox
-/// for all members, so that it sees what one thread notifies in order across them (promise 7).
+/// An observer is registered with each member, and has one token for all: `remove()` ends every registration, and
+/// `isActive` is true while any is active. The whole `add` family can be used, as on a set. An owner's death ends all
+/// registrations. An observer of `addOnce` is called once, whichever member is first. An observer on another actor or
+/// queue has one mailbox for all members, so that it receives what one thread notifies in order (promise 7).
 ///
-/// A member may be a group. A source that is named twice, directly or by way of another group, is observed twice, and
-/// tells its observers twice. A group of none never tells anything, and its tokens are inactive.
+/// A member may be a group. A source that is named twice, directly or in another group, is observed twice, and calls
+/// its observers twice. A group without members never calls an observer, and its tokens are inactive.
 ///
-/// The group is a value: it holds its members as long as it is held, and registrations do not depend on it.
+/// The group is a value that holds its members. Registrations do not depend on it.
 ///
 /// The idea, a group of notifications with one observer, is that of the article "NSNotificationCenter, Swift and blocks".
 public struct ObserverGroup: NotificationSource {
     private let members: [any NotificationSource]
 
-    /// Makes a group of sources, whatever they tell.
+    /// Makes a group of sources with any parameters.
     ///
     /// - Parameter members: The sources, in the order in which observers are to be registered with them.
     public init<each Member: NotificationSource>(_ members: repeat each Member) {
@@ -32,7 +32,7 @@ public struct ObserverGroup: NotificationSource {
         self.members = list
     }
 
-    /// Makes a group of as many sources as a list holds.
+    /// Makes a group of the sources in an array.
     ///
     /// - Parameter members: The sources, in the order in which observers are to be registered with them.
     public init(_ members: [any NotificationSource]) {

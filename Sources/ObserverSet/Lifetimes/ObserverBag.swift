@@ -1,7 +1,7 @@
-/// Ends the registrations whose tokens it holds when it dies.
+/// Ends the registrations whose tokens it holds when it is released.
 ///
-/// For observers without an owner, and for anything that should end before its owner does: keep the bag in whatever
-/// the observers serve, and they end with it.
+/// For observers without an owner, and for those that should end before their owner does. Keep the bag in the object
+/// that the observers belong to, and they end with that object.
 ///
 /// ```swift
 /// final class Player: Sendable {
@@ -13,9 +13,9 @@
 /// }
 /// ```
 ///
-/// It may be used on any thread, and die on any, inside an observer too: what is promised of `remove()` holds for all
-/// that it ends (promises 4 and 9). It keeps no set, owner or observer alive. What has ended otherwise does not pile up
-/// in it.
+/// It may be used and released on any thread, inside an observer, too. What is promised of `remove()` is true of every
+/// registration that it ends (promises 4 and 9). It keeps no set, owner or observer alive. Tokens of registrations that
+/// have ended in another way do not pile up in it.
 ///
 /// The idea, a registration that ends with its holder, is that of the article "NSNotificationCenter, Swift and blocks".
 public final class ObserverBag: Sendable {
@@ -37,7 +37,7 @@ public final class ObserverBag: Sendable {
 
     /// Makes a bag that holds some tokens.
     ///
-    /// - Parameter tokens: Whose registrations are to end with the bag.
+    /// - Parameter tokens: The tokens of registrations that are to end with the bag.
     public convenience init(_ tokens: ObserverToken...) {
         self.init()
         for token in tokens { insert(token) }
@@ -47,12 +47,12 @@ public final class ObserverBag: Sendable {
         removeAll()
     }
 
-    /// Has a registration end when the bag dies.
+    /// Lets a registration end when the bag is released.
     ///
-    /// A token that is in the bag already is held once. A token may be in several bags; the first to die ends its
-    /// registration.
+    /// A token that is in the bag already is held once. A token may be in several bags; the first that is released ends
+    /// its registration.
     ///
-    /// - Parameter token: The registration's.
+    /// - Parameter token: The registration's token.
     /// - Complexity: Amortised O(1).
     public func insert(_ token: ObserverToken) {
         let full: [ObserverToken]? = contents.withLock { contents in
@@ -102,13 +102,13 @@ public final class ObserverBag: Sendable {
 }
 
 extension ObserverToken {
-    /// Has the registration end when a bag dies.
+    /// Lets the registration end when a bag is released.
     ///
     /// ```swift
     /// playlist.cleared.add { print("cleared") }.store(in: bag)
     /// ```
     ///
-    /// - Parameter bag: Where to hold the token.
+    /// - Parameter bag: The bag that holds the token.
     /// - Complexity: Amortised O(1).
     public func store(in bag: ObserverBag) {
         bag.insert(self)

@@ -11,8 +11,8 @@
 extension LocalObserverSet {
     /// Adds an observer without an owner.
     ///
-    /// The observer lives as long as the set does, or until its token is removed. Capture weakly what should be able to die
-    /// before, or use the form with an owner.
+    /// The observer lives as long as the set does, or until its token is removed. Capture weakly what should not live
+    /// that long, or use the form with an owner.
     ///
     /// ```swift
     /// let token = playlist.cleared.add { print("cleared") }
@@ -23,8 +23,8 @@ extension LocalObserverSet {
     /// - Parameters:
     ///   - observer: What to call.
     ///   - isolation: The caller's own, filled in by the compiler; it ties the set to the caller's actor.
-    ///   - fileID: Where the registration stands, for descriptions.
-    ///   - line: Where the registration stands, for descriptions.
+    ///   - fileID: The file of the registration, for descriptions.
+    ///   - line: The line of the registration, for descriptions.
     /// - Returns: A token that ends the registration. Dropping it ends nothing.
     /// - Complexity: Amortised O(1).
     @discardableResult
@@ -45,11 +45,11 @@ extension LocalObserverSet {
     /// ```
     ///
     /// - Parameters:
-    ///   - owner: Whom the observer belongs to; of any class.
+    ///   - owner: The object that the observer belongs to; of any class.
     ///   - observer: What to call with the owner.
     ///   - isolation: The caller's own, filled in by the compiler; it ties the set to the caller's actor.
-    ///   - fileID: Where the registration stands, for descriptions.
-    ///   - line: Where the registration stands, for descriptions.
+    ///   - fileID: The file of the registration, for descriptions.
+    ///   - line: The line of the registration, for descriptions.
     /// - Returns: A token that ends the registration before its owner does.
     /// - Complexity: Amortised O(1).
     @discardableResult
@@ -71,10 +71,10 @@ extension LocalObserverSet {
     ///
     /// - Parameters:
     ///   - method: The method, unapplied.
-    ///   - owner: Whose method it is; held weakly.
+    ///   - owner: The object whose method it is; held weakly.
     ///   - isolation: The caller's own, filled in by the compiler; it ties the set to the caller's actor.
-    ///   - fileID: Where the registration stands, for descriptions.
-    ///   - line: Where the registration stands, for descriptions.
+    ///   - fileID: The file of the registration, for descriptions.
+    ///   - line: The line of the registration, for descriptions.
     /// - Returns: A token that ends the registration before its owner does.
     /// - Complexity: Amortised O(1).
     @discardableResult
@@ -97,10 +97,10 @@ extension LocalObserverSet {
     ///
     /// - Parameters:
     ///   - method: The method, unapplied.
-    ///   - owner: Whose method it is; held weakly.
+    ///   - owner: The object whose method it is; held weakly.
     ///   - isolation: The caller's own, filled in by the compiler; it ties the set to the caller's actor.
-    ///   - fileID: Where the registration stands, for descriptions.
-    ///   - line: Where the registration stands, for descriptions.
+    ///   - fileID: The file of the registration, for descriptions.
+    ///   - line: The line of the registration, for descriptions.
     /// - Returns: A token that ends the registration before its owner does.
     /// - Complexity: Amortised O(1).
     @discardableResult
@@ -125,8 +125,8 @@ extension LocalObserverSet {
     /// - Parameters:
     ///   - observer: What to call.
     ///   - isolation: The caller's own, filled in by the compiler; it ties the set to the caller's actor.
-    ///   - fileID: Where the registration stands, for descriptions.
-    ///   - line: Where the registration stands, for descriptions.
+    ///   - fileID: The file of the registration, for descriptions.
+    ///   - line: The line of the registration, for descriptions.
     /// - Returns: A token that ends the registration before it has been called.
     /// - Complexity: Amortised O(1).
     @discardableResult
@@ -142,11 +142,11 @@ extension LocalObserverSet {
     /// See ``addOnce(_:isolation:fileID:line:)``, and the form of `add` with an owner.
     ///
     /// - Parameters:
-    ///   - owner: Whom the observer belongs to; held weakly.
+    ///   - owner: The object that the observer belongs to; held weakly.
     ///   - observer: What to call with the owner.
     ///   - isolation: The caller's own, filled in by the compiler; it ties the set to the caller's actor.
-    ///   - fileID: Where the registration stands, for descriptions.
-    ///   - line: Where the registration stands, for descriptions.
+    ///   - fileID: The file of the registration, for descriptions.
+    ///   - line: The line of the registration, for descriptions.
     /// - Returns: A token that ends the registration before it has been called.
     /// - Complexity: Amortised O(1).
     @discardableResult
@@ -170,10 +170,10 @@ extension LocalObserverSet {
     ///
     /// - Parameters:
     ///   - method: The method, unapplied.
-    ///   - owner: Whose method it is; held weakly.
+    ///   - owner: The object whose method it is; held weakly.
     ///   - isolation: The caller's own, filled in by the compiler; it ties the set to the caller's actor.
-    ///   - fileID: Where the registration stands, for descriptions.
-    ///   - line: Where the registration stands, for descriptions.
+    ///   - fileID: The file of the registration, for descriptions.
+    ///   - line: The line of the registration, for descriptions.
     /// - Returns: A token that ends the registration before it has been called.
     /// - Complexity: Amortised O(1).
     @discardableResult
@@ -192,10 +192,10 @@ extension LocalObserverSet {
     ///
     /// - Parameters:
     ///   - method: The method, unapplied.
-    ///   - owner: Whose method it is; held weakly.
+    ///   - owner: The object whose method it is; held weakly.
     ///   - isolation: The caller's own, filled in by the compiler; it ties the set to the caller's actor.
-    ///   - fileID: Where the registration stands, for descriptions.
-    ///   - line: Where the registration stands, for descriptions.
+    ///   - fileID: The file of the registration, for descriptions.
+    ///   - line: The line of the registration, for descriptions.
     /// - Returns: A token that ends the registration before it has been called.
     /// - Complexity: Amortised O(1).
     @discardableResult
@@ -212,14 +212,14 @@ extension LocalObserverSet {
 extension LocalObserverSet where Parameters == Void {
     /// Adds an observer that lives as long as its owner, which it is passed.
     ///
-    /// See the same form for sets that tell something.
+    /// See the same form for sets with parameters.
     ///
     /// - Parameters:
-    ///   - owner: Whom the observer belongs to; of any class.
+    ///   - owner: The object that the observer belongs to; of any class.
     ///   - observer: What to call with the owner.
     ///   - isolation: The caller's own, filled in by the compiler; it ties the set to the caller's actor.
-    ///   - fileID: Where the registration stands, for descriptions.
-    ///   - line: Where the registration stands, for descriptions.
+    ///   - fileID: The file of the registration, for descriptions.
+    ///   - line: The line of the registration, for descriptions.
     /// - Returns: A token that ends the registration before its owner does.
     /// - Complexity: Amortised O(1).
     @discardableResult
@@ -232,14 +232,14 @@ extension LocalObserverSet where Parameters == Void {
 
     /// Adds an observer that is called at most once, if its owner lives to see it.
     ///
-    /// See the same form for sets that tell something.
+    /// See the same form for sets with parameters.
     ///
     /// - Parameters:
-    ///   - owner: Whom the observer belongs to; held weakly.
+    ///   - owner: The object that the observer belongs to; held weakly.
     ///   - observer: What to call with the owner.
     ///   - isolation: The caller's own, filled in by the compiler; it ties the set to the caller's actor.
-    ///   - fileID: Where the registration stands, for descriptions.
-    ///   - line: Where the registration stands, for descriptions.
+    ///   - fileID: The file of the registration, for descriptions.
+    ///   - line: The line of the registration, for descriptions.
     /// - Returns: A token that ends the registration before it has been called.
     /// - Complexity: Amortised O(1).
     @discardableResult

@@ -1,7 +1,7 @@
 /// A typed notification for code that stays in one isolation domain.
 ///
-/// It demands nothing of the parameters, the owners and the closures, and the compiler keeps it where it is: a plain class
-/// notifies and observes in Swift 6 without an annotation.
+/// Parameters, owners and closures need not be `Sendable`, and the compiler makes sure that the set stays in its
+/// domain. A plain class can notify and observe in Swift 6 without an annotation.
 ///
 /// ```swift
 /// final class Playlist {
@@ -21,16 +21,16 @@
 /// playlist.itemAdded.notify((name: "So What", index: 0))
 /// ```
 ///
-/// Every observer is called in place, by whoever notifies, and may do anything: add, remove, notify, let go of the set.
-/// Of the contract of ``ObserverSet`` the promises 2 to 6, 8 to 10 and 12 hold, read for one thread; there is no lock, and
-/// nothing is atomic but loads and stores. Where observers belong to several actors, or a model to several threads, use
-/// ``ObserverSet``.
+/// Every observer is called before `notify` returns, and may do anything: add, remove, notify, release the set. Of the
+/// promises of ``ObserverSet`` it keeps 2 to 6, 8 to 10 and 12, as far as they apply to one thread. There is no lock,
+/// and there are no atomic operations except loads and stores. If observers belong to several actors, or several
+/// threads use the model, use ``ObserverSet``.
 ///
 /// ## Its isolation domain
 ///
-/// It is not `Sendable`. Like any such object it may be handed over to another domain as long as nothing here refers to it;
-/// an observer that was added on an actor ties it to that actor for good, whatever the observer captures. A token is tied to
-/// its set.
+/// It is not `Sendable`. Like any such object it may be sent to another domain if nothing in this one refers to it.
+/// When an observer has been added on an actor, the set belongs to that actor for good, whatever the observer captures.
+/// A token belongs to the domain of its set.
 @safe public final class LocalObserverSet<Parameters> {
     /// Made when the first observer is added, since most sets of a model are never observed.
     private var registry: LocalRegistry?
@@ -67,9 +67,9 @@ extension LocalObserverSet: Sendable {}
 extension LocalObserverSet {
     /// Calls every observer, in the order in which they were added.
     ///
-    /// May be called from inside an observer: the inner notification then completes before the outer one goes on.
+    /// May be called from inside an observer: the inner notification then completes before the outer one continues.
     ///
-    /// - Parameter parameters: What the observers are told.
+    /// - Parameter parameters: The value that the observers receive.
     /// - Complexity: O(*n*). Allocates nothing.
     public func notify(_ parameters: Parameters) {
         #if DEBUG
@@ -146,8 +146,8 @@ extension LocalObserverSet {
 extension LocalObserverSet {
     /// Names one registration of a local set, so that it can be ended.
     ///
-    /// A token is inert: dropping it removes nothing. It keeps neither the set nor the owner nor the observer alive, and
-    /// goes on to answer `false` when they are gone. Two tokens are equal if they name the same registration.
+    /// Dropping a token removes nothing. It keeps neither the set nor the owner nor the observer alive, and returns
+    /// `false` when they are gone. Two tokens are equal if they name the same registration.
     ///
     /// ```swift
     /// let token = playlist.itemAdded.add { item in print(item.name) }
@@ -160,8 +160,8 @@ extension LocalObserverSet {
 
         /// Ends the registration.
         ///
-        /// May be called from inside any observer, the token's own included. A notification under way skips the observer
-        /// from here on.
+        /// May be called from inside any observer, the token's own included. A notification in progress skips the
+        /// observer from now on.
         ///
         /// - Returns: False if the registration had been removed before or its set is gone.
         /// - Complexity: Amortised O(1), plus O(log *n*) to find the entry.
@@ -170,7 +170,7 @@ extension LocalObserverSet {
             registry.end(id)
         }
 
-        /// Whether the registration still stands: not removed, and neither its set nor its owner gone.
+        /// Whether the registration has not ended: it is not removed, and neither its set nor its owner is gone.
         ///
         /// - Complexity: O(log *n*).
         public var isActive: Bool {
@@ -211,13 +211,13 @@ extension LocalObserverSet: CustomStringConvertible, CustomDebugStringConvertibl
         describe(count: count)
     }
 
-    /// The description and a line for each observer: its owner's type, and who registered it.
+    /// The description and a line for each observer: its owner's type, and the line that registered it.
     public var debugDescription: String {
         let lines = lines
         return ([describe(count: lines.count)] + lines.map { "  " + $0 }).joined(separator: "\n")
     }
 
-    /// A mirror with a child for each observer: its owner's type, and who registered it.
+    /// A mirror with a child for each observer: its owner's type, and the line that registered it.
     public var customMirror: Mirror {
         Mirror(self, unlabeledChildren: lines, displayStyle: .collection)
     }

@@ -1,7 +1,7 @@
-/// What a source tells, as an asynchronous sequence that is live from the moment it is made.
+/// The notifications of a source, as an asynchronous sequence that receives them from the moment it is made.
 ///
-/// Made by `values(buffering:)` of any source. What is notified from then on waits in the sequence until its first
-/// iterator takes it over; so nothing is lost between making the sequence and iterating over it.
+/// It is made by `values(buffering:)` of any source. What is notified from then on waits in the sequence until its
+/// first iterator takes it. So nothing is lost between making the sequence and iterating over it.
 ///
 /// ```swift
 /// let names = document.titleChanged.values(buffering: .newest(1))
@@ -9,20 +9,22 @@
 /// for await name in names { print(name) }        // begins with "Kind of Blue"
 /// ```
 ///
-/// - The **first iterator** takes the live registration. **Every further one** is a registration of its own, which
-///   begins when that iterator is made. Elements are never split between iterators: each gets all of its own.
-/// - An iterator **ends** when its source lets go of the registration: the set dies, or removes all its observers. What
-///   was buffered until then is still delivered. It ends **at once when its task is cancelled**; what was buffered is
-///   dropped.
-/// - The **registration is gone** at once when the task is cancelled while it waits, when the iterator is dropped
-///   (leaving a loop drops its iterator), and when the sequence is dropped without ever having been iterated over.
+/// - The **first iterator** takes over the registration of the sequence. **Every further one** has a registration of
+///   its own, which begins when that iterator is made. Elements are never divided between iterators: each receives all
+///   that is notified during its registration.
+/// - An iterator **ends** when its source ends the registration: the set is released, or removes all its observers.
+///   What was buffered until then is still delivered. It ends **at once when its task is cancelled**, and what was
+///   buffered is dropped.
+/// - The **registration ends** at once when the task is cancelled while it waits, when the iterator is dropped (leaving
+///   a loop drops its iterator), and when the sequence is dropped without ever having been iterated over.
 /// - The elements of one notifying thread arrive **in order** (promise 7). They are buffered on the notifying thread,
-///   which never waits for an iterator (promise 11, but that buffering takes a lock of its own for a moment, and may
+///   which never waits for an iterator (promise 11, except that buffering takes a lock of its own for a moment, and may
 ///   allocate).
 ///
-/// A sequence does not keep its source alive if that is an object, as a set is; iterators made after its death are
-/// empty. A source that is a value, as a mapped one is, is kept, with what it keeps alive: an iterator alone keeps nothing. A task that is to
-/// end with its set must not hold the set either:
+/// If the source is an object, such as a set, the sequence does not keep it alive, and iterators that are made after
+/// the source is released are empty. If the source is a value, such as a mapped source, the sequence holds it, with
+/// everything that it keeps alive. An iterator alone keeps nothing alive. A task that is to end with its set must not
+/// hold the set, either:
 ///
 /// ```swift
 /// Task { [values = document.titleChanged.values()] in
@@ -32,7 +34,7 @@
 ///
 /// The sequence may be shared between threads. An iterator belongs to the task that uses it.
 public struct NotificationSequence<Parameters: Sendable>: AsyncSequence, Sendable {
-    /// What the source tells.
+    /// The source's parameters.
     public typealias Element = Parameters
     /// It does not throw.
     public typealias Failure = Never
@@ -43,27 +45,28 @@ public struct NotificationSequence<Parameters: Sendable>: AsyncSequence, Sendabl
         self.origin = origin
     }
 
-    /// Makes an iterator: of the live registration the first time, of a registration of its own from then on.
+    /// Makes an iterator: the first takes over the sequence's registration, and each further one gets its own.
     ///
     /// - Complexity: Amortised O(1).
     public func makeAsyncIterator() -> Iterator {
         Iterator(origin.outlet())
     }
 
-    /// How many elements were dropped so far, by all iterators of this sequence together.
+    /// How many elements have been dropped by all iterators of this sequence together.
     ///
-    /// An element is dropped when the buffer has no room for it, and when the iterator goes or its task is cancelled
-    /// before it was delivered. So for each registration, once its iterator has ended and the notifications that were
-    /// under way have returned, what was delivered and what was dropped add up exactly to what it was sent. Never falls.
+    /// An element is dropped when the buffer has no room for it, and when the iterator is dropped or its task is
+    /// cancelled before delivery. So for each registration, after its iterator has ended and the notifications in
+    /// progress have returned, the delivered and the dropped elements add up exactly to those that were sent. The count
+    /// never falls.
     public var droppedCount: Int { origin.drops.count }
 }
 
 extension NotificationSequence {
-    /// Takes the elements of one registration, one after the other.
+    /// Returns the elements of one registration, one after the other.
     ///
     /// The registration ends when the iterator is dropped. Not `Sendable`: two tasks need an iterator each.
     public struct Iterator: AsyncIteratorProtocol {
-        /// What the source tells.
+        /// The source's parameters.
         public typealias Element = Parameters
         /// It does not throw.
         public typealias Failure = Never
@@ -81,8 +84,8 @@ extension NotificationSequence {
 
         /// Waits for the next element.
         ///
-        /// - Returns: Nil for good when the source has let go of the registration and nothing is buffered any more, or
-        ///   when the task is cancelled.
+        /// - Returns: The element; nil, from then on, when the source has ended the registration and nothing is
+        ///   buffered any more, or when the task is cancelled.
         @inlinable
         public nonisolated(nonsending) mutating func next() async -> Parameters? {
             await next(isolation: #isolation)
@@ -91,8 +94,8 @@ extension NotificationSequence {
         /// Waits for the next element, in the caller's isolation.
         ///
         /// - Parameter actor: The caller's own.
-        /// - Returns: Nil for good when the source has let go of the registration and nothing is buffered any more, or
-        ///   when the task is cancelled.
+        /// - Returns: The element; nil, from then on, when the source has ended the registration and nothing is
+        ///   buffered any more, or when the task is cancelled.
         @inlinable  // Specialised in the client, it costs what the stream's own costs.
         public mutating func next(isolation actor: isolated (any Actor)?) async -> Parameters? {
             // Looked at afterwards: the stream goes on to hand out to a cancelled task what is buffered.
@@ -105,7 +108,7 @@ extension NotificationSequence {
             return element
         }
 
-        /// How many elements of this iterator's registration were dropped so far.
+        /// How many elements of this iterator's registration have been dropped.
         ///
         /// See ``NotificationSequence/droppedCount``.
         public var droppedCount: Int { subscription?.drops.count ?? 0 }

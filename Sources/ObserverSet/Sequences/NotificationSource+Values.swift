@@ -1,21 +1,22 @@
 extension NotificationSource {
-    /// What this source tells from now on, as an asynchronous sequence.
+    /// The notifications of this source from now on, as an asynchronous sequence.
     ///
-    /// The registration stands when this returns: nothing that is notified later is missed, whenever the iteration
-    /// begins. See ``NotificationSequence`` for its end.
+    /// The observer has been registered when this returns: nothing that is notified later is missed, whenever the
+    /// iteration begins. See ``NotificationSequence`` for its end.
     ///
     /// ```swift
     /// for await item in playlist.itemAdded.values() { print(item.name) }
     /// ```
     ///
-    /// Traps if there is room for less than one element ("NotificationSequence needs room for at least one element").
+    /// The program stops if there is room for less than one element ("NotificationSequence needs room for at least one
+    /// element").
     ///
     /// - Parameters:
-    ///   - buffering: How many elements wait for an iterator that is slower. By default all of them: use `.newest(1)`
-    ///     where only the latest counts.
-    ///   - fileID: Where the registration stands, for descriptions.
-    ///   - line: Where the registration stands, for descriptions.
-    /// - Returns: A sequence that is live.
+    ///   - buffering: How many elements wait for a slow iterator. By default all of them. Use `.newest(1)` if only the
+    ///     latest is needed.
+    ///   - fileID: The file of the registration, for descriptions.
+    ///   - line: The line of the registration, for descriptions.
+    /// - Returns: A sequence that is registered already.
     /// - Complexity: Amortised O(1).
     public func values(
         buffering: Buffering = .unbounded,
@@ -27,8 +28,8 @@ extension NotificationSource {
 
     /// Waits for the next notification.
     ///
-    /// It waits for the first one after the call. Between two calls nothing is listening: use
-    /// ``values(buffering:fileID:line:)`` to miss none.
+    /// It waits for the first one after the call. What is notified between two calls is missed: use
+    /// ``values(buffering:fileID:line:)`` to receive all.
     ///
     /// ```swift
     /// if let name = await document.titleChanged.first() { print("renamed to \(name)") }
@@ -36,10 +37,10 @@ extension NotificationSource {
     ///
     /// - Parameters:
     ///   - isolation: The caller's own, filled in by the compiler.
-    ///   - fileID: Where the registration stands, for descriptions.
-    ///   - line: Where the registration stands, for descriptions.
-    /// - Returns: What was told; nil if the task is cancelled, or the set dies or removes all its observers before. The
-    ///   registration has then ended. Waiting does not keep the set alive.
+    ///   - fileID: The file of the registration, for descriptions.
+    ///   - line: The line of the registration, for descriptions.
+    /// - Returns: The parameters; nil if before that the task is cancelled, or the set is released or removes all its
+    ///   observers. The registration has then ended. Waiting does not keep the set alive.
     /// - Complexity: Amortised O(1).
     public consuming func first(
         isolation: isolated (any Actor)? = #isolation,
@@ -52,7 +53,7 @@ extension NotificationSource {
         return await iterator.next(isolation: isolation)
     }
 
-    /// Waits for the next notification of which something holds.
+    /// Waits for the next notification that satisfies a condition.
     ///
     /// ```swift
     /// let isDone = await download.progressed.first { fraction in fraction == 1 } != nil
@@ -61,11 +62,11 @@ extension NotificationSource {
     /// See ``first(isolation:fileID:line:)``.
     ///
     /// - Parameters:
-    ///   - predicate: Whether it is the one; called on the notifying thread, until it first returns true.
+    ///   - predicate: The condition, called on the notifying thread until it first returns true.
     ///   - isolation: The caller's own, filled in by the compiler.
-    ///   - fileID: Where the registration stands, for descriptions.
-    ///   - line: Where the registration stands, for descriptions.
-    /// - Returns: What was told; nil as without a condition.
+    ///   - fileID: The file of the registration, for descriptions.
+    ///   - line: The line of the registration, for descriptions.
+    /// - Returns: The parameters; nil in the same cases as without a condition.
     /// - Complexity: Amortised O(1), and for each notification meanwhile what the predicate takes.
     public consuming func first(
         where predicate: @escaping @Sendable (Parameters) -> Bool,

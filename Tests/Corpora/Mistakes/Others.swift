@@ -68,6 +68,12 @@ func delegateOfOtherType(_ delegates: MulticastDelegate<any PlayerDelegate>, _ l
     delegates.add(log)
 }
 
+final class SharedPlayer: Sendable {
+    // error at delegates: stored property 'delegates' of 'Sendable'-conforming class 'SharedPlayer' contains
+    //     non-Sendable type 'any PlayerDelegate'
+    let delegates = MulticastDelegate<any PlayerDelegate>()
+}
+
 func misspeltDelegateMethod(_ delegates: MulticastDelegate<any PlayerDelegate>) {
     // error at playerDidStpo: value of type 'any PlayerDelegate' has no member 'playerDidStpo'
     delegates.notify { $0.playerDidStpo() }
