@@ -8,7 +8,7 @@ package final class EndingRegistration: TokenIssuer, @unchecked Sendable {
         case beginning
         case begun(ObserverToken)
         /// `remove()` is under way; a call that comes meanwhile is faster.
-        case removing(ObserverToken)
+        case removing
         case ended
     }
 
@@ -46,7 +46,7 @@ package final class EndingRegistration: TokenIssuer, @unchecked Sendable {
     override func remove(_ id: UInt64) -> Bool {
         let begun = state.withLock { state -> ObserverToken? in
             guard case .begun(let token) = state else { return nil }
-            state = .removing(token)
+            state = .removing
             return token
         }
         guard let token = begun else { return false }
@@ -71,10 +71,7 @@ package final class EndingRegistration: TokenIssuer, @unchecked Sendable {
 
     private var token: ObserverToken? {
         state.withLock { state in
-            switch state {
-            case .begun(let token), .removing(let token): token
-            case .beginning, .ended: nil
-            }
+            if case .begun(let token) = state { token } else { nil }
         }
     }
 
