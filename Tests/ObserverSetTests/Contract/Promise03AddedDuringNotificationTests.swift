@@ -220,7 +220,7 @@ struct Promise03AddedDuringNotificationTests {
     /// What a thread learns of an observer through the set itself, it can rely on.
     @Test("Whoever has seen that there is an observer reaches it", arguments: [false, true])
     func seenThenNotified(byCount: Bool) async {
-        let rounds = many(800_000, long: 1_000_000)
+        let rounds = many(400_000, long: 1_000_000)
         let sets = (0..<rounds).map { _ in ObserverSet<Int>() }
         let calls = Counter()
 

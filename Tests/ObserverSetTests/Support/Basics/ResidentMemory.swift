@@ -47,13 +47,12 @@ enum ResidentMemory {
         #endif
     }
 
-    /// How much memory `body` leaves occupied beyond what it had after `warmUp`; zero where it is not known.
+    /// How much memory `body` leaves occupied beyond what it had after `warmUp`, which does the same a few times.
+    ///
+    /// Zero where it is not known; then `body`, which would show nothing, is left out.
     static func growth(warmUp: () async -> Void, _ body: () async -> Void) async -> Int {
         await warmUp()
-        guard let before = bytes else {
-            await body()
-            return 0
-        }
+        guard let before = bytes else { return 0 }
         await body()
         return (bytes ?? before) - before
     }
