@@ -97,6 +97,8 @@ import Synchronization
     ///
     ///     init() {
     ///         measured = ObserverSet { [sensor] isObserved in isObserved ? sensor.start() : sensor.stop() }
+    ///         // Weakly: the set holds the sensor.
+    ///         sensor.onMeasure { [weak measured] degrees in measured?.notify(degrees) }
     ///     }
     /// }
     /// ```
@@ -104,7 +106,8 @@ import Synchronization
     /// The function is called with true when the set gets its first observer, and with false when it has none any more
     /// or is released. Its calls never overlap, and the last one is right. A change that is undone during a call may
     /// not be reported. If no other thread changes the set meanwhile, the function has been called before `add` or
-    /// `remove` returns. An owner's death counts when the set notices it, at the latest during the next notification.
+    /// `remove` returns. An owner's death counts when the set notices it: during the next notification, or
+    /// the one after if the observer runs on another actor or awaits.
     ///
     /// It runs on a thread that made a change, under no lock: it may add, remove and notify. What it captures lives as
     /// long as the set; do not capture the set's own model strongly.

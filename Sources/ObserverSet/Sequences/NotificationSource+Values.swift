@@ -29,7 +29,8 @@ extension NotificationSource {
     /// Waits for the next notification.
     ///
     /// It waits for the first one after the call. What is notified between two calls is missed: use
-    /// ``values(buffering:fileID:line:)`` to receive all.
+    /// ``values(buffering:fileID:line:)`` to receive all. A call in a task of its own, as with `async let`, may begin after
+    /// what is notified next; make the sequence of values first, and wait for its first element in the task.
     ///
     /// ```swift
     /// if let name = await document.titleChanged.first() { print("renamed to \(name)") }
@@ -62,7 +63,8 @@ extension NotificationSource {
     /// See ``first(isolation:fileID:line:)``.
     ///
     /// - Parameters:
-    ///   - predicate: The condition, called on the notifying thread until it first returns true.
+    ///   - predicate: The condition, called on the notifying thread. Notifications that come before the waiting task
+    ///     has resumed still call it after it has returned true.
     ///   - isolation: The caller's own, filled in by the compiler.
     ///   - fileID: The file of the registration, for descriptions.
     ///   - line: The line of the registration, for descriptions.
