@@ -123,7 +123,10 @@ import Synchronization
         // No notification is under way: whoever notifies holds the set. What is enqueued is still delivered.
         guard var registry = unsafe unmanagedRegistry?.takeRetainedValue() else { return }
         // Without a token in anybody's hand the registry dies here, and all of it is released at once.
-        if !isKnownUniquelyReferenced(&registry) { registry.removeAll(dropping: false) }
+        if !isKnownUniquelyReferenced(&registry) {
+            registry.removeAll(dropping: false)
+            registry.dropDemand()
+        }
     }
 
     /// Not retained: whoever asks holds the set, and the set holds the registry.

@@ -428,6 +428,11 @@ extension Registry {
         demand?.tell()
     }
 
+    /// Releases the producer's function, which the tokens of a dead set would keep.
+    func dropDemand() {
+        if hasDemand { _ = write { contents, _ in contents.backlog?.demand.take() } }
+    }
+
     /// Detaches what no traversal can reach any more, and says whether something still waits.
     ///
     /// Under the lock, as the last step of each change.

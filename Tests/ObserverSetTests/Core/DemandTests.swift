@@ -100,6 +100,22 @@ struct DemandTests {
         #expect(log.entries == [])
     }
 
+    @Test("What the function captured goes with the set, though somebody has a token")
+    func tokenOutlivesTheSet() {
+        let lifetimes = Lifetimes.current
+        var set: ObserverSet<Int>? = ObserverSet { [log, capture = Tracked()] isObserved in
+            #expect(capture.isIntact)
+            log.append(isObserved)
+        }
+        let token = set?.add { _ in }
+
+        set = nil
+
+        #expect(log.entries == [true, false])
+        #expect(lifetimes.count == 0)
+        #expect(token?.isActive == false)
+    }
+
     @Test("The function may add and remove; its calls do not nest, and the last one is true")
     func reentrant() {
         let set = Shared<ObserverSet<Int>?>(nil)
