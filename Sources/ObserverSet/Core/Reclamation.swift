@@ -356,9 +356,10 @@ final class Backlog: @unchecked Sendable {
 //
 // Acquire and release alone would not suffice. A and H could change places, as a store and a later load of another
 // location may. The traversal would then load the old head, the change would see no traversal, and would release what
-// is about to be walked. On x86 the addition is a locked instruction, which hides that. On arm64 the single-instruction
-// atomics hide it for A and H (an exclusive pair, followed by `ldapr`, does not). Nothing hides it for U and Z there:
-// `stlr` may change places with a later `ldapr`. So a test on a machine that hides it proves nothing.
+// is about to be walked. For A and H, x86 hides that, since the addition is a locked instruction. So do the
+// single-instruction atomics of arm64 (an exclusive pair, followed by `ldapr`, does not). Nothing hides it for U and Z:
+// on x86 a store may change places with a later load, and on arm64 `stlr` with a later `ldapr`. So a test on a machine
+// that hides it proves nothing.
 //
 // Stripes are added without the lock. Their installation, and the loads of the pointer to them by traversals and by Z,
 // are sequentially consistent, too. If Z's load of the pointer misses the installation, then Z's load < installation <
