@@ -1,18 +1,20 @@
 import Synchronization
 
-/// What a mailbox knows of an observer that awaits.
+/// What a mailbox needs of an observer that awaits.
 protocol AwaitedObserver: AnyObject, Sendable {
-    /// Whether what waits may be delivered.
+    /// Whether a value from the mailbox may be delivered.
     var isActive: Bool { get }
-    /// Calls the observer, from an actor or from none, with what `deliver` has posted; returns false if its owner is dead.
+    /// Calls the observer with a value that `deliver` has posted; false if its owner is dead.
+    ///
+    /// `here` is the isolation of the calling task: an actor, or none.
     func call(_ value: any Sendable, from here: isolated (any Actor)?) async -> Bool
     func noteDeadOwner()
     func noteDropped()
 }
 
-/// An observer that is awaited: each of its calls begins when the one before has returned.
+/// An observer that awaits: each of its calls begins when the one before has returned.
 final class AwaitingEntry<Parameters: Sendable>: Entry<Parameters>, AwaitedObserver, @unchecked Sendable {
-    /// Calls the observer, from an actor or from none, with its owner if it has one.
+    /// Calls the observer with its owner, if it has one; the actor, if any, is the one from which it is called.
     typealias Function = @Sendable (isolated (any Actor)?, Owner?, Parameters) async -> Void
     typealias Owner = any AnyObject & Sendable
 
@@ -20,15 +22,16 @@ final class AwaitingEntry<Parameters: Sendable>: Entry<Parameters>, AwaitedObser
     private weak let weakOwner: Owner?
     /// Nil if it has no owner.
     private let staticOwnerType: Any.Type?
-    /// The actor on which the observer runs, if this must not keep it alive: its owner, or the one that added it.
+    /// The actor on which the observer runs, if this entry must not keep it alive: the owner, or the actor that added
+    /// it.
     private weak let weakActor: (any Actor)?
-    /// The type of the actor on which it runs, if it does on one.
+    /// The type of the actor on which it runs; nil if it runs on none.
     private let actorType: (any Actor.Type)?
     private let home: AwaitingMailbox
     private let status: RegistrationStatus
     private let dropped = Atomic<Int>(0)
 
-    /// What says nothing of an isolation runs on the actor's instance that adds it, as with `Destination.of`.
+    /// As with `Destination.of`, a function without an isolation of its own runs on the actor's instance that adds it.
     init(
         owner: Owner?, _ ownerType: Any.Type?, on isolation: (any Actor)?, addedOn adder: (any Actor)?,
         _ buffering: Buffering, _ function: @escaping Function
@@ -44,7 +47,7 @@ final class AwaitingEntry<Parameters: Sendable>: Entry<Parameters>, AwaitedObser
         status = RegistrationStatus()
     }
 
-    /// For a further registration of the same observer, which has the same mailbox.
+    /// For a further registration of the same observer, which shares the mailbox.
     private init(sharing other: AwaitingEntry) {
         function = other.function
         weakOwner = other.weakOwner
@@ -61,9 +64,9 @@ final class AwaitingEntry<Parameters: Sendable>: Entry<Parameters>, AwaitedObser
         return await call(with: parameters, on: actor)
     }
 
-    /// On the actor on which the owner is loaded, lest it die elsewhere.
+    /// Runs on the observer's actor, so that the owner is loaded there, and its `deinit` cannot run elsewhere.
     private func call(with parameters: Parameters, on actor: isolated (any Actor)?) async -> Bool {
-        // It may have been removed on that actor meanwhile.
+        // The observer may have been removed on that actor meanwhile.
         guard isActive else { return true }
         let owner = weakOwner
         guard owner != nil || staticOwnerType == nil else { return false }

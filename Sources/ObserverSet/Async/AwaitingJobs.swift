@@ -1,12 +1,12 @@
-/// A value that waits for an observer that awaits, or with which that is being called.
+/// A value that waits for an observer that awaits, or with which the observer is being called.
 ///
-/// An object, made before the lock is taken, so that little is done under it. The value in the three words of an existential,
-/// as in any mailbox: generic code would look types up for each value.
+/// An object that is made before the lock is taken, so that little is done under the lock. The value is stored as an
+/// existential, as in any mailbox: the runtime would have to look up a generic type for each value.
 final class AwaitingJob: @unchecked Sendable {
     let value: any Sendable
     let observer: any AwaitedObserver
     let priority: TaskPriority
-    /// Unique in the process, and rising from job to job of a mailbox; set once, under its lock.
+    /// Unique in the process, and ascending in each mailbox; set once, under the mailbox's lock.
     fileprivate(set) var number: UInt64 = 0
 
     init(value: any Sendable, observer: any AwaitedObserver, priority: TaskPriority) {
@@ -16,20 +16,21 @@ final class AwaitingJob: @unchecked Sendable {
     }
 }
 
-/// What waits in a mailbox of an observer that awaits: values, and those who wait for all that came before them.
+/// What waits in a mailbox of an observer that awaits: values, and callers of `settled()`.
 struct AwaitingJobs: Sendable {
     private struct Waiter: Sendable {
+        /// A caller of `settled()`.
         let continuation: CheckedContinuation<Void, Never>
-        /// The number of the last job that it waits for.
+        /// The number of the last value that it waits for.
         let last: UInt64
     }
 
-    // Apart, so that what is dropped leaves no gap between those who wait.
-    private var jobs = Line<AwaitingJob>()
-    private var waiters = Line<Waiter>()
+    // Two queues, so that dropped values leave no gaps between the waiters.
+    private var jobs = Queue<AwaitingJob>()
+    private var waiters = Queue<Waiter>()
     private var last: UInt64 = 0
 
-    /// How many values there are.
+    /// The number of values.
     var values: Int { jobs.count }
     var isEmpty: Bool { jobs.count == 0 && waiters.count == 0 }
     var first: AwaitingJob? { jobs.first }
@@ -44,15 +45,15 @@ struct AwaitingJobs: Sendable {
         waiters.append(Waiter(continuation: continuation, last: last))
     }
 
-    /// Takes the first value.
+    /// Removes and returns the first value.
     mutating func removeFirst() -> AwaitingJob { jobs.removeFirst() }
 
-    /// Takes all values for that observer.
+    /// Removes and returns all values for that observer.
     mutating func remove(for observer: any AwaitedObserver) -> [AwaitingJob] {
         jobs.remove { $0.observer === observer }
     }
 
-    /// Takes one who waits for nothing that is here.
+    /// Removes and returns the first waiter, if the values for which it waits are no longer here.
     mutating func takeWaiter() -> CheckedContinuation<Void, Never>? {
         guard let waiter = waiters.first else { return nil }
         if let job = jobs.first, job.number <= waiter.last { return nil }
@@ -60,13 +61,13 @@ struct AwaitingJobs: Sendable {
     }
 }
 
-/// First in, first out, in amortised O(1).
-private struct Line<Element: Sendable>: Sendable {
-    /// From `head` on; nil before it.
+/// A queue: first in, first out, in amortised O(1).
+private struct Queue<Element: Sendable>: Sendable {
+    /// The elements begin at `head`; the places before it are nil.
     private var elements: [Element?] = []
     private var head = 0
 
-    /// How many elements there is room for when there are none; what a burst took beyond goes with it.
+    /// The capacity that an empty queue keeps; what a burst needed beyond that is freed.
     private static var keptRoom: Int { 32 }
 
     var count: Int { elements.count - head }
@@ -81,18 +82,18 @@ private struct Line<Element: Sendable>: Sendable {
             elements.removeAll(keepingCapacity: elements.capacity <= Self.keptRoom)
             head = 0
         } else if head > Self.keptRoom, head > count {
-            // The larger part.
+            // Most of the array is vacant: moves the elements to its beginning.
             elements.removeSubrange(..<head)
             head = 0
         }
         return element
     }
 
-    /// Takes all that are such.
-    mutating func remove(where isSuch: (Element) -> Bool) -> [Element] {
+    /// Removes and returns the elements that satisfy a condition.
+    mutating func remove(where isIncluded: (Element) -> Bool) -> [Element] {
         var removed: [Element] = []
         elements = elements[head...].filter { element in
-            guard isSuch(element!) else { return true }
+            guard isIncluded(element!) else { return true }
             removed.append(element!)
             return false
         }

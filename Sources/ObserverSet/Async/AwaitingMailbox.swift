@@ -1,24 +1,25 @@
 /// What has been notified to one observer that awaits, and not yet delivered: first in, first out, one call at a time.
 ///
-/// While there is something to deliver, one task does: it takes a value, calls the observer and awaits the end of the call,
-/// across its suspensions, and takes the next. A fresh task takes its place where the next call needs another priority, and
-/// after a call that was cancelled. Idle, a mailbox has no task, and holds nothing of the user's.
+/// While there is something to deliver, one task delivers it: it takes a value, calls the observer, awaits the end of
+/// the call, suspensions included, and takes the next. A new task takes over if the next call needs another priority,
+/// or after a call that was cancelled. An idle mailbox has no task, and holds nothing of the user's except the
+/// observer's actor.
 final class AwaitingMailbox: AnyMailbox, @unchecked Sendable {
     private struct State: Sendable {
         var jobs = AwaitingJobs()
-        /// Whether a task delivers, or is to be made.
+        /// Whether there is a task that delivers, or one is about to be made.
         var isBusy = false
-        /// What the observer is being called with.
+        /// The value with which the observer is being called.
         var called: AwaitingJob?
-        /// Whether the task has been cancelled, with the call that is under way.
+        /// Whether the task was cancelled, and with it the call that is under way.
         var isCancelled = false
-        /// The task, from before its first call on, so that whoever ends a call has something to cancel.
+        /// The task; stored before its first call, so that `end` can cancel the call.
         var task: Task<Void, Never>?
-        /// That task, if it has begun, and waits until it is known here.
-        var unknown: CheckedContinuation<Void, Never>?
+        /// The task's continuation, if it began before it was stored in `task`, and waits for that.
+        var earlyStart: CheckedContinuation<Void, Never>?
         var priority = TaskPriority.medium
 
-        /// A task of that priority is to be made.
+        /// Records that a task of that priority is about to be made.
         mutating func start(_ priority: TaskPriority) {
             isBusy = true
             isCancelled = false
@@ -26,10 +27,10 @@ final class AwaitingMailbox: AnyMailbox, @unchecked Sendable {
             self.priority = priority
         }
 
-        /// Whether no call is under way that anybody waits for.
+        /// Whether no call is under way, or only one that was cancelled, whose end no caller of `settled()` waits for.
         var isFree: Bool { called == nil || isCancelled }
 
-        /// Takes those who wait for nothing any more: the values before them have been dropped.
+        /// Removes and returns the waiters in front of which nothing is left, because values have been dropped.
         mutating func takeFreeWaiters() -> [CheckedContinuation<Void, Never>] {
             var waiters: [CheckedContinuation<Void, Never>] = []
             while isFree, let waiter = jobs.takeWaiter() { waiters.append(waiter) }
@@ -42,20 +43,21 @@ final class AwaitingMailbox: AnyMailbox, @unchecked Sendable {
         case call(AwaitingJob)
         case drop(AwaitingJob)
         case resume(CheckedContinuation<Void, Never>)
-        /// Leaves the rest to a task of its own.
+        /// Makes a new task of that priority for the rest, and ends.
         case handOn(TaskPriority)
-        /// Waits until it is known.
+        /// Waits until it is stored in `State.task`.
         case wait
         case end
     }
 
-    /// The observer's actor, on which its owner is loaded and from which it is called; nil if it has none, or if a task must
-    /// not keep that alive between two calls.
+    /// The observer's actor, on which its owner is loaded and from which it is called.
+    ///
+    /// Nil if it has none, or if a task must not keep that actor alive between two calls.
     private let actor: (any Actor)?
     private let buffering: Buffering
     private let state = Lock(State())
 
-    /// How many calls a task makes before it lets others onto the actor.
+    /// The number of steps after which a task yields, to let other work onto the actor.
     private static var turn: Int { 1_000 }
 
     init(on actor: (any Actor)?, _ buffering: Buffering) {
@@ -63,14 +65,15 @@ final class AwaitingMailbox: AnyMailbox, @unchecked Sendable {
         self.buffering = buffering
     }
 
-    // MARK: Coming in
+    // MARK: Posting and removing
 
-    /// Puts a value for an observer at the end, and sees to it that it is delivered.
+    /// Appends a value for an observer, and makes sure that it is delivered.
     func post(_ value: any Sendable, to observer: any AwaitedObserver) {
         let job = AwaitingJob(value: value, observer: observer, priority: Self.priority)
         var resumed: [CheckedContinuation<Void, Never>] = []
         let (dropped, start) = state.withLock { state -> (AwaitingJob?, TaskPriority?) in
-            // Looked at under the lock: what comes after `end` must not wait behind a call that nobody waits for.
+            // Checked under the lock: a value that is posted after `end` must not wait behind a call that was
+            // cancelled.
             guard observer.isActive else { return (job, nil) }
             var dropped: AwaitingJob?
             if let room = buffering.room, state.jobs.values >= room {
@@ -89,17 +92,17 @@ final class AwaitingMailbox: AnyMailbox, @unchecked Sendable {
         }
         if let start { makeTask(start) }
         for continuation in resumed { continuation.resume() }
-        // Here, and not under the lock.
+        // Released here, and not under the lock.
         withExtendedLifetime(dropped) {}
     }
 
-    /// That of the task which notifies; a thread may have none.
+    /// The priority of the notifying task; a thread outside tasks may have none.
     private static var priority: TaskPriority {
         let priority = Task.currentPriority
         return priority.rawValue == 0 ? .medium : priority
     }
 
-    /// Drops what waits for an observer that has been removed, and cancels its call, which nobody waits for any more.
+    /// Drops what waits for a removed observer, and cancels its call, for whose end nothing waits any longer.
     func end(_ observer: any AwaitedObserver) {
         var resumed: [CheckedContinuation<Void, Never>] = []
         var dropped: [AwaitingJob] = []
@@ -107,13 +110,14 @@ final class AwaitingMailbox: AnyMailbox, @unchecked Sendable {
             dropped = state.jobs.remove(for: observer)
             let isCalled = state.called?.observer === observer
             if isCalled { state.isCancelled = true }
-            // Also if it was another registration of the same observer that was called.
+            // Not only if this observer is being called: the call in progress may be a cancelled one of another
+            // registration, and the dropped values may have been all that was left in front of a waiter.
             resumed = state.takeFreeWaiters()
             return isCalled ? state.task : nil
         }
         task?.cancel()
         for continuation in resumed { continuation.resume() }
-        // Here, and not under the lock.
+        // Released here, and not under the lock.
         dropped.removeAll()
     }
 
@@ -132,31 +136,32 @@ final class AwaitingMailbox: AnyMailbox, @unchecked Sendable {
         }
     }
 
-    // MARK: Going out
+    // MARK: Delivering
 
     private func makeTask(_ priority: TaskPriority) {
         let task = Task(priority: priority) { await deliver(on: actor) }
-        let unknown = state.withLock { state in
+        let earlyStart = state.withLock { state in
             state.task = task
-            return state.unknown.take()
+            return state.earlyStart.take()
         }
-        unknown?.resume()
+        earlyStart?.resume()
     }
 
-    private func waitUntilKnown(isolation: isolated (any Actor)? = #isolation) async {
+    private func waitUntilStored(isolation: isolated (any Actor)? = #isolation) async {
         await withCheckedContinuation { continuation in
-            let isKnown = state.withLock { state in
+            let isStored = state.withLock { state in
                 guard state.task == nil else { return true }
-                state.unknown = continuation
+                state.earlyStart = continuation
                 return false
             }
-            if isKnown { continuation.resume() }
+            if isStored { continuation.resume() }
         }
     }
 
     private func deliver(on actor: isolated (any Actor)?) async {
         var left = Self.turn
-        // Held until the state knows that its call is over: the last reference is not dropped under the lock.
+        // Held until `state` no longer has this job as `called`, so that the last reference is not dropped under the
+        // lock.
         var last: AwaitingJob?
         while true {
             let step = withExtendedLifetime(last) { next() }
@@ -176,7 +181,7 @@ final class AwaitingMailbox: AnyMailbox, @unchecked Sendable {
             case .handOn(let priority):
                 return makeTask(priority)
             case .wait:
-                await waitUntilKnown()
+                await waitUntilStored()
             case .end:
                 return
             }
@@ -188,11 +193,11 @@ final class AwaitingMailbox: AnyMailbox, @unchecked Sendable {
         }
     }
 
-    /// What comes after a call, or at first.
+    /// Decides what the task does next, at first or after a step.
     private func next() -> Step {
         state.withLock { state in
             guard state.task != nil else { return .wait }
-            // Not the last reference to it.
+            // Not the last reference to the job: see `deliver`.
             state.called = nil
             if let continuation = state.jobs.takeWaiter() { return .resume(continuation) }
             guard let job = state.jobs.first else {
@@ -213,8 +218,8 @@ final class AwaitingMailbox: AnyMailbox, @unchecked Sendable {
     }
 }
 
-/// The call of an observer that awaits, inside which a task or one of its children runs.
+/// The call of an observer that awaits in which the current task runs; inherited by the tasks that it starts.
 enum AwaitingCall {
-    /// Unique in the process; zero if there is none.
+    /// The number of the call's `AwaitingJob`; zero if there is no such call.
     @TaskLocal static var number: UInt64 = 0
 }

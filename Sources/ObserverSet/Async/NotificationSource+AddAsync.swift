@@ -1,34 +1,35 @@
-// Observers that await. A name of their own, so that these forms do not compete with those of `add`.
+// Observers that await. They have a name of their own, so that these forms do not compete with those of `add`.
 
 extension NotificationSource {
     /// Adds an observer without an owner, whose calls are awaited.
     ///
-    /// Each call begins when the one before has returned, across its suspensions. The calls come in the order of the
-    /// notifications (promise 7), and an actor's observer is not re-entered by its own next value; other work of the
-    /// actor may run while a call is suspended. A notification only enqueues the value: the observer is never called
-    /// in place, whatever actor the notifier is on.
+    /// Calls do not overlap: each begins when the one before has returned, suspensions included. They are made in the
+    /// order of the notifications (promise 7). An actor's observer is not re-entered by its own next value, but other
+    /// work of the actor may run while a call is suspended. A notification only enqueues the value: the observer is
+    /// never called in place, whatever actor the notifier is on.
     ///
-    /// A closure literal belongs to the actor that its surroundings are isolated to, as with `Task { }`; elsewhere to
-    /// none. What an actor's instance adds for itself runs on that actor too, whatever its closure captures. If the
-    /// closure captures the actor, it keeps it alive: use the form with an actor as the owner there. Otherwise the
-    /// actor is held weakly, and when it is gone the observer belongs to none.
+    /// A closure literal is isolated to the actor of the code around it, as with `Task { }`; in nonisolated code, to
+    /// none. What an actor's instance adds runs on that actor, even if the closure does not capture it. If the closure
+    /// captures the actor, it keeps it alive: use the form with an actor as the owner there. Otherwise the actor is
+    /// held weakly, and when it has been released, the observer belongs to no actor.
     ///
     /// ```swift
     /// let token = document.titleChanged.addAsync { title in await history.append(title) }
     /// ```
     ///
     /// A value waits in the observer's mailbox until the calls before it have returned. `buffering` limits how many
-    /// wait; the one with which the observer is being called does not count. Values for which there is no room are
-    /// lost, and counted in ``ObserverToken/droppedCount``. If there is room for less than one, the program stops with
-    /// "An observer that awaits needs room for at least one element; use .newest(1) instead of .newest(0)".
+    /// values wait; the one with which the observer is being called does not count. Values for which there is no room
+    /// are dropped, and counted in ``ObserverToken/droppedCount``. If there is room for less than one value, the
+    /// program stops with "An observer that awaits needs room for at least one element; use .newest(1) instead of
+    /// .newest(0)".
     ///
-    /// The observer lives as long as the source does, or until its token is removed. Its removal drops what waits and
-    /// cancels the call that is under way: `Task.isCancelled` is true in it, and nobody waits for its end. That is so
-    /// if the observer itself removes the token, too. When the set dies, what waits is still delivered. ``settled()``
-    /// waits for these calls, too.
+    /// The observer lives as long as the source does, or until its token is removed. Its removal drops what waits, and
+    /// cancels the call in progress without waiting for its end: `Task.isCancelled` is true in that call. This is so
+    /// even if the observer itself removes the token. When the set is released, what waits is still delivered.
+    /// ``settled()`` waits for these calls, too.
     ///
-    /// Each call has the priority of its notifier. Its task-local values are those of the notifier whose value found
-    /// the mailbox empty, and so started the delivery.
+    /// Each call has the priority of its notifier. Its task-local values are those of the notifier that started the
+    /// delivery: the last one whose value found nothing in the mailbox and no call in progress.
     ///
     /// May be called on any thread. See <doc:ObserversThatAwait> for a server that is built of such observers.
     ///
@@ -56,8 +57,9 @@ extension NotificationSource {
 
     /// Adds an observer that lives as long as its owner, which it is passed, and whose calls are awaited.
     ///
-    /// The owner is held weakly while values wait, and strongly during its own call, across the suspensions. When it
-    /// goes, what waits is dropped. Use the owner that is passed rather than capturing it, which would keep it alive.
+    /// The owner is held weakly while values wait, and strongly during its own call, suspensions included. When the
+    /// owner is released, what waits is dropped. Use the owner that is passed rather than capturing it, which would
+    /// keep it alive.
     ///
     /// ```swift
     /// document.titleChanged.addAsync(view, buffering: .newest(1)) { view, title in
@@ -66,8 +68,9 @@ extension NotificationSource {
     /// }
     /// ```
     ///
-    /// A call that waits for something that never comes keeps the owner alive until the token is removed, which
-    /// cancels the call. For isolation, order, buffering and removal see ``addAsync(buffering:_:isolation:fileID:line:)``.
+    /// A call that waits for something that never happens keeps the owner alive until the token is removed, which
+    /// cancels the call. For isolation, order, buffering and removal see
+    /// ``addAsync(buffering:_:isolation:fileID:line:)``.
     ///
     /// - Parameters:
     ///   - owner: The object that the observer belongs to; held weakly.
@@ -93,7 +96,7 @@ extension NotificationSource {
 
     /// Adds an observer that is isolated to the actor that owns it, and whose calls are awaited.
     ///
-    /// The actor is not called with its next value before the call for this one has returned. While the call is
+    /// The actor is called with the next value only when the call for this one has returned. While that call is
     /// suspended, the actor may do other work, as any actor may.
     ///
     /// ```swift

@@ -28,7 +28,7 @@ public enum Buffering: Hashable, Sendable {
     /// Stops the program if there is no room for a single value.
     package func checkRoom(of what: String, file: StaticString, line: UInt) {
         guard let room, room < 1 else { return }
-        // Not a precondition, whose message a release build leaves out.
+        // Not a `precondition`: a release build leaves out its message.
         fatalError(
             "\(what) needs room for at least one element; use .newest(1) instead of .\(self)", file: file, line: line)
     }

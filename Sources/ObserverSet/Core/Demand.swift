@@ -1,12 +1,12 @@
-/// Tells a producer whether its set is observed, whenever that has changed.
+/// Informs a producer when its set becomes observed or unobserved.
 ///
-/// Level-triggered: a change that is taken back meanwhile need not be told, and what is told last is true.
+/// Level-triggered: a change that is undone before it was reported need not be reported, but the last report is true.
 final class Demand: Sendable {
     private struct State: Sendable {
         var isObserved = false
-        var lastTold = false
-        /// Whether a thread is telling it; that one sees to what others change meanwhile.
-        var isTelling = false
+        var lastReported = false
+        /// Whether a thread is calling the producer's function; that thread also reports what others change meanwhile.
+        var isReporting = false
     }
 
     private let state = Lock(State())
@@ -16,22 +16,22 @@ final class Demand: Sendable {
         self.whenObserved = whenObserved
     }
 
-    /// Keeps what is true from now on; `tell()` has to follow when the registry's lock is free.
+    /// Records whether the set is observed; `tell()` must follow after the registry's lock has been released.
     ///
-    /// Under that lock, so that what comes last is true.
+    /// Called under that lock, so that the last call has the current state.
     func note(_ isObserved: Bool) {
         state.withLock { $0.isObserved = isObserved }
     }
 
-    /// Calls the producer's function until it knows what is true; does nothing if another call of it is under way.
+    /// Calls the producer's function until its last report is true; does nothing if another call of it is under way.
     func tell() {
         var isMine = false
         while true {
             let news = state.withLock { state -> Bool? in
-                guard isMine || !state.isTelling else { return nil }
-                state.isTelling = state.lastTold != state.isObserved
-                guard state.isTelling else { return nil }
-                state.lastTold = state.isObserved
+                guard isMine || !state.isReporting else { return nil }
+                state.isReporting = state.lastReported != state.isObserved
+                guard state.isReporting else { return nil }
+                state.lastReported = state.isObserved
                 return state.isObserved
             }
             guard let news else { return }

@@ -3,7 +3,8 @@
 final class Destination: Sendable {
     private enum Kind: Sendable {
         case actor(any Actor)
-        /// An actor that is held weakly, or the set would keep it alive: the observer's owner, or the one that added it.
+        /// An actor that is held weakly, since the set must not keep it alive: the observer's owner, or the actor that
+        /// added it.
         case weakActor(@Sendable () -> (any Actor)?)
         case queue(async: @Sendable (@escaping @Sendable () -> Void) -> Void, label: @Sendable () -> String)
     }
@@ -11,10 +12,11 @@ final class Destination: Sendable {
     private let kind: Kind
     /// The address of the actor or queue.
     ///
-    /// A notifier on that actor is where the observer belongs; on a queue nobody is ever known to be.
+    /// A notifier on the actor with this address may call the observer in place. No notifier has the address of a
+    /// queue.
     let identity: UInt
 
-    /// Most observers' own.
+    /// The destination that most observers have.
     private static let mainActor = Destination(.actor(MainActor.shared), MainActor.shared)
 
     private init(_ kind: Kind, _ object: AnyObject) {
@@ -22,7 +24,7 @@ final class Destination: Sendable {
         identity = UInt(bitPattern: ObjectIdentifier(object))
     }
 
-    /// A queue of Dispatch's, which is not known here: not every system has it.
+    /// A dispatch queue, as closures: this file does not import Dispatch, which not every system has.
     convenience init(
         queue: AnyObject, async: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void,
         label: @escaping @Sendable () -> String
@@ -30,11 +32,12 @@ final class Destination: Sendable {
         self.init(.queue(async: async, label: label), queue)
     }
 
-    /// Where a function of that isolation runs if it was added on `home`; nil if on the notifying thread.
+    /// Where a function of that isolation runs if it was added on `home`; nil if it runs on the notifying thread.
     ///
-    /// An applied method of an actor's instance (`set.add(hear)`) has lost its isolation, which no signature can refuse:
-    /// so what says nothing of an isolation runs on the actor that adds it, unless that is the main actor, of which nobody
-    /// writes methods. That actor is held weakly, and so is one that is the owner.
+    /// A partially applied method of an actor's instance (`set.add(hear)`) has lost its isolation, and no signature can
+    /// reject it. So a function without an isolation of its own runs on the actor that adds it. The main actor is an
+    /// exception, since nobody writes methods of `MainActor` itself. The actor that adds an observer is held weakly,
+    /// and so is an actor that is the owner.
     @usableFromInline
     static func of(
         _ actor: (any Actor)?, addedOn home: (any Actor)? = nil, owner: AnyObject? = nil
@@ -47,13 +50,14 @@ final class Destination: Sendable {
         return Destination(.weakActor { [weak actor] in actor }, actor)
     }
 
-    /// Has the mailbox drained there, once; `again` if its turn was over.
+    /// Schedules one drain of the mailbox there; `again` is true if the drain before it has reached its limit.
     ///
-    /// A mailbox asks for that only when no drain is on its way. One job for each value would lose the order: jobs for an
-    /// actor pass through tasks, which the runtime may start in any order. The job takes the priority and the task-local
-    /// values of whoever asks for it, as a task made by hand would; values that come meanwhile are delivered under them.
+    /// A mailbox calls this only when no other drain is scheduled or under way. One job for each value would lose the
+    /// order: jobs reach an actor through tasks, which the runtime may start in any order. The task has the caller's
+    /// priority and task-local values, as any `Task { }`; values that arrive meanwhile are delivered under these, too.
     func schedule(_ mailbox: Mailbox, again: Bool = false) {
-        // What is delivered is no part of the awaited call inside which it was notified: `settled()` waits for that.
+        // A delivery is not part of the awaited call in which the value was notified: `settled()` in a task that it
+        // starts has to wait for that call.
         guard AwaitingCall.number == 0 else {
             return AwaitingCall.$number.withValue(0) { schedule(mailbox, again: again) }
         }
@@ -63,8 +67,8 @@ final class Destination: Sendable {
         case .actor(let actor) where actor !== MainActor.shared:
             Task { await drain(mailbox, on: actor) }
         case .actor:
-            // An immediate task starts in place if the caller is on the main actor already, even where no type says so; that
-            // is how an observer on the main actor is called in place from nonisolated code that runs there.
+            // An immediate task starts in place if the caller already runs on the main actor, even if no type says so.
+            // That is how an observer on the main actor is called in place from nonisolated code that runs there.
             if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *), !again {
                 Task.immediate { @MainActor in mailbox.drain() }
             } else {
@@ -76,8 +80,8 @@ final class Destination: Sendable {
             } else if again {
                 Task { mailbox.drain() }
             } else {
-                // Either the owner was the actor, so that no delivery calls anything; or the observer says nothing of an
-                // isolation, and may be called anywhere: here, but for no longer than a turn.
+                // The actor is gone. If it was the owner, no delivery calls anything. Otherwise the observer has no
+                // isolation of its own, and may be called anywhere: here, but for no longer than one turn.
                 mailbox.drain()
             }
         }

@@ -1,18 +1,19 @@
 /// A registration that its own observer may end, even before `register` has returned its token.
 ///
-/// It stands between the token that is handed out and the registration's own, so that one state decides between a call that
-/// ends it and `remove()`.
+/// It issues the token that is handed out, and holds the registration's own. So its state alone decides between a call
+/// that ends the registration and `remove()`.
 package final class EndingRegistration: TokenIssuer, @unchecked Sendable {
     private enum State: Sendable {
         /// `register` has not returned yet.
         case beginning
         case begun(ObserverToken)
-        /// `remove()` is under way; a call that comes meanwhile is faster.
+        /// `remove()` is under way; a call that comes meanwhile takes precedence.
         case removing
         case ended
     }
 
-    // The token keeps the registry, which keeps the observer, which keeps this: until it has ended, or the set dies.
+    // A cycle: the token holds the registry, which holds the observer, which holds this. It lasts until this
+    // registration has ended, or the set is released.
     private let state = Lock(State.beginning)
 
     package override init() {}
@@ -29,7 +30,7 @@ package final class EndingRegistration: TokenIssuer, @unchecked Sendable {
         return ObserverToken(issuer: self, id: token.id)
     }
 
-    /// Ends it, and returns true for the one caller who did; also if the set has died, so that what is enqueued is delivered.
+    /// Ends it; true for the one caller who did, even if the set has been released: what is enqueued is then delivered.
     @discardableResult
     package func end() -> Bool {
         switch exchange() {
@@ -53,7 +54,7 @@ package final class EndingRegistration: TokenIssuer, @unchecked Sendable {
         let isRemoved = token.remove()
         return state.withLock { state in
             guard case .removing = state else { return false }
-            // Where the set has died, what it enqueued is still delivered.
+            // If the set has been released, the registration stays: the values that it enqueued are still delivered.
             state = isRemoved ? .ended : .begun(token)
             return isRemoved
         }

@@ -1,58 +1,58 @@
 /// What a registration has beyond a function: an owner, a place to run, a mailbox.
 ///
-/// This part knows no parameters.
+/// This part does not know the type of the parameters.
 @usableFromInline
 class AnyEntry: @unchecked Sendable {
-    /// The owner, loaded, if there is one and it lives.
+    /// The owner, if there is one and it is alive.
     ///
-    /// Never under the lock.
+    /// Never loaded under the lock.
     var owner: AnyObject? { nil }
     /// The static type of the owner; nil if the registration has none.
     var ownerType: Any.Type? { nil }
     /// Where the observer runs, for descriptions; nil if on the notifying thread.
     var placeDescription: String? { nil }
-    /// Where values wait that were notified from elsewhere; nil if there never were any.
+    /// The mailbox for values that cannot be delivered at once; nil if none was ever needed.
     var mailbox: AnyMailbox? { nil }
-    /// How many values were dropped for want of room.
+    /// How many values were dropped because there was no room for them.
     var droppedCount: Int { 0 }
     /// Whether it is an `IsolatedClosure`.
     var isIsolatedClosure: Bool { false }
-    /// Where its object is or was, if it is a `WeakEntry`.
+    /// The address of its object, which may be dead, if it is a `WeakEntry`.
     var address: ObjectIdentifier? { nil }
-    /// Whether it is that object's.
+    /// Whether it is the `WeakEntry` of that object.
     ///
-    /// Never under the lock.
+    /// Never called under the lock.
     func isOf(_ object: AnyObject) -> Bool { false }
-    /// Calls the observer, where it runs, with a value that has waited in its mailbox.
+    /// Calls the observer with a value from its mailbox; called where the observer runs.
     func deliverEnqueued(_ value: any Sendable) { fatalError("nothing is enqueued for it") }
-    /// The registration has been removed: what is still enqueued is to be dropped.
+    /// Notes that the registration has been removed, so that values still enqueued are dropped.
     ///
-    /// Under the lock.
+    /// Called under the lock.
     func end() {}
-    /// Whether the observer is one that awaits, and `cancel()` has to follow when the lock is free.
+    /// Whether the observer is awaited (`addAsync`), so that `cancel()` has to follow after unlocking.
     var isAwaited: Bool { false }
     /// Drops what is enqueued, and cancels the call that is under way.
     func cancel() {}
-    /// The entry for a registration of its own: this one, or another of the same type with the same mailbox.
+    /// The entry for one more registration: this one, or another of the same type with the same mailbox.
     func claimed() -> AnyEntry { self }
 
     /// Whether the observer may still be called: it has no owner, or a living one.
     ///
-    /// Never under the lock.
+    /// Never called under the lock.
     final var isAlive: Bool {
         CallOut.assertNoLockIsHeld()
         return ownerType == nil || owner != nil
     }
 
-    /// Whether that can change.
+    /// Whether it has an owner, or a weakly held object, that may die.
     var mayDie: Bool { ownerType != nil }
-    /// Whether it is to be removed by who looks for such.
+    /// Whether a search for dead owners and objects should remove it.
     ///
-    /// Never under the lock.
+    /// Never called under the lock.
     var isDead: Bool { !isAlive }
 }
 
-/// The part that knows the parameters.
+/// The part that knows the type of the parameters.
 @usableFromInline
 class Entry<Parameters>: AnyEntry, @unchecked Sendable {
     /// Calls the observer, or enqueues the call.
@@ -65,7 +65,8 @@ class Entry<Parameters>: AnyEntry, @unchecked Sendable {
 
 /// An observer with a weakly held owner, which is called on the notifying thread.
 ///
-/// It asks for nothing that is `Sendable`, since local sets have such observers too; whoever makes one does.
+/// Its types need not be `Sendable`, since local sets have such observers, too; other sets require it where they make
+/// one.
 @usableFromInline
 final class OwnedEntry<Owner: AnyObject, Parameters>: Entry<Parameters>, @unchecked Sendable {
     private weak let weakOwner: Owner?

@@ -1,13 +1,13 @@
 import Synchronization
 
-/// Where one observer runs, and what waits for it there.
+/// Where one observer runs, and the mailbox of what waits for it there.
 ///
-/// A part of the entries that know the parameters, and does not know them itself.
+/// The part of an isolated entry that does not depend on the type of the parameters.
 @safe struct Place: ~Copyable, Sendable {
     private let destination: Destination
-    /// What identifies the actor or queue; here as well, for the sake of notifying.
+    /// The destination's identity, copied so that a notification loads one pointer less.
     private let identity: UInt
-    /// Retained; made when the first value has to wait, or when the observer is registered once more.
+    /// Retained; made when the first value has to wait, or when the observer is registered a second time.
     private let lazyMailbox: Atomic<Unmanaged<Mailbox>?>
     private let status: RegistrationStatus
 
@@ -18,7 +18,7 @@ import Synchronization
         status = RegistrationStatus()
     }
 
-    /// For a further registration of the same observer, which has the same mailbox.
+    /// For a further registration of the same observer, which shares the mailbox.
     init(sharing other: borrowing Place) {
         destination = other.destination
         identity = other.identity
@@ -30,10 +30,10 @@ import Synchronization
         unsafe lazyMailbox.load(ordering: .relaxed)?.release()
     }
 
-    /// Whether it becomes the place of a registration by this call.
+    /// Claims the place for a registration; false if another registration has it already.
     func claim() -> Bool { status.claim() }
 
-    /// Whether the notifier is there, and a call in place would overtake nothing.
+    /// Whether the notifier is on the observer's actor, and no value is waiting that a call in place would overtake.
     @inline(__always)
     func mayCall(from here: UInt) -> Bool {
         guard here == identity else { return false }
@@ -44,12 +44,13 @@ import Synchronization
     /// Puts a value into the mailbox; false if the owner is dead.
     func enqueue(_ value: any Sendable, for observer: AnyEntry, from here: UInt) -> Bool {
         guard status.isOpen else { return status.isRemoved }
-        // Where the notifier is there already, all in place: earlier values first, then this one.
+        // If the notifier is on the observer's actor, the mailbox is drained in place: earlier values first, then this
+        // one.
         madeMailbox().post(value, to: observer, drainingInPlace: here == identity)
         return true
     }
 
-    /// Whether what has waited may be delivered.
+    /// Whether a value from the mailbox may be delivered.
     var isActive: Bool { status.isActive }
 
     func noteDeadOwner() { status.noteDeadOwner() }
@@ -57,14 +58,14 @@ import Synchronization
     func end() { status.end() }
 
     var mailbox: Mailbox? {
-        // Acquiring: it must be seen initialised.
+        // Acquiring: the mailbox must be seen initialised.
         unsafe lazyMailbox.load(ordering: .acquiring)?.takeUnretainedValue()
     }
 
     private func madeMailbox() -> Mailbox {
         if let mailbox { return mailbox }
         let fresh = unsafe Unmanaged.passRetained(Mailbox(destination))
-        // Releasing, for those who will load it; acquiring, in case another thread has made one.
+        // Releasing, for threads that will load the pointer; acquiring, in case another thread has made a mailbox.
         let (isOurs, theirs) = unsafe lazyMailbox.compareExchange(
             expected: nil, desired: fresh, ordering: .acquiringAndReleasing)
         if !isOurs { unsafe fresh.release() }
@@ -74,10 +75,10 @@ import Synchronization
     var description: String { destination.description }
 }
 
-/// An observer that belongs to an actor or a queue: called in place where the notifier is already there, and through
-/// its mailbox otherwise.
+/// An observer that belongs to an actor or a queue: called in place if the notifier is already there, and through its
+/// mailbox otherwise.
 ///
-/// The one place that decides.
+/// `Place.mayCall` decides which.
 @usableFromInline
 class IsolatedEntry<Parameters: Sendable>: Entry<Parameters>, @unchecked Sendable {
     fileprivate let place: Place
@@ -95,7 +96,7 @@ class IsolatedEntry<Parameters: Sendable>: Entry<Parameters>, @unchecked Sendabl
     }
 
     override final func deliverEnqueued(_ value: any Sendable) {
-        // What `deliver` has posted.
+        // The cast cannot fail: `deliver` has posted this value.
         if place.isActive, !call(value as! Parameters) { place.noteDeadOwner() }
     }
 
@@ -104,7 +105,7 @@ class IsolatedEntry<Parameters: Sendable>: Entry<Parameters>, @unchecked Sendabl
     override final func end() { place.end() }
 }
 
-/// One without an owner.
+/// An isolated observer without an owner.
 @usableFromInline
 @safe final class IsolatedClosure<Parameters: Sendable>: IsolatedEntry<Parameters>, @unchecked Sendable {
     private let function: @Sendable (Parameters) -> Void
@@ -119,7 +120,7 @@ class IsolatedEntry<Parameters: Sendable>: Entry<Parameters>, @unchecked Sendabl
         super.init(place: place)
     }
 
-    /// Calls the observer, if it may be called at once; false otherwise.
+    /// Calls the observer if it may be called in place; false otherwise.
     @inline(__always)
     func callInPlace(_ parameters: Parameters, from here: UInt) -> Bool {
         guard place.mayCall(from: here) else { return false }
@@ -139,7 +140,7 @@ class IsolatedEntry<Parameters: Sendable>: Entry<Parameters>, @unchecked Sendabl
     }
 }
 
-/// One with a weakly held owner.
+/// An isolated observer with a weakly held owner.
 @usableFromInline
 @safe
 final class IsolatedOwnedEntry<Owner: AnyObject & Sendable, Parameters: Sendable>: IsolatedEntry<Parameters>,

@@ -1,20 +1,23 @@
-/// Takes the isolation off a function.
-///
-/// The one place that does.
+/// Removes the isolation from a function's type; no other code does.
 ///
 /// A function of type `@isolated(any)` can be called synchronously only where the compiler sees that the caller is on
-/// its actor. A registration knows that in another way: it keeps the isolation beside the function, and compares. The
-/// standard library's `MainActor.assumeIsolated` rests on the same cast.
+/// its actor. A registration knows that in another way: it stores the isolation beside the function, and compares it
+/// with the notifier's. The standard library's `MainActor.assumeIsolated` relies on the same cast.
 ///
-/// Why it is sound: isolation is no part of how a synchronous function is called, only of who may call it. The results
-/// are called in two ways: at once, if the function has no isolation, or if it is the notifier's own, which the notifier
-/// proves by an `isolated` parameter (`Place.mayCall`); and from a drain, which runs on the function's actor. Where the
-/// actor is the owner it may have died, its address may even have been used again, and the drain run anywhere; then there
-/// is no owner, and nothing is called. Where a function says nothing of an isolation, it runs on the actor that added it,
-/// and may be called anywhere when that is gone. A third way would have to show the same.
+/// Why it is sound: isolation does not affect how a synchronous function is called, only who may call it. The results
+/// are called in exactly two ways:
+///
+/// - By a notification, in place, if the function has no isolation, or the notifier's own. The notifier proves its
+///   isolation by an `isolated` parameter (`Place.mayCall`).
+/// - By a drain, which runs on the function's actor. There are two exceptions. If the actor was the owner, it may be
+///   dead, another actor may have its address by now, and the drain may run anywhere; then there is no owner, and
+///   nothing is called. If the function has no isolation of its own, it runs on the actor that added it, and may be
+///   called anywhere when that actor is gone.
+///
+/// A third way would have to be shown to be sound, too.
 @usableFromInline
 enum Isolation {
-    /// A function of one argument, without the actor that it is isolated to.
+    /// A function of one argument, without its isolation.
     @inlinable @inline(__always)
     static func removed<A>(
         from function: @escaping @isolated(any) @Sendable (A) -> Void
@@ -22,7 +25,7 @@ enum Isolation {
         unsafe unsafeBitCast(Isolated1(function: function), to: Nonisolated1.self).function
     }
 
-    /// A function of an owner and another argument, without the actor that it is isolated to.
+    /// A function of an owner and another argument, without its isolation.
     @inlinable @inline(__always)
     static func removed<Owner: AnyObject, A>(
         from function: @escaping @isolated(any) @Sendable (Owner, A) -> Void
@@ -38,7 +41,7 @@ enum Isolation {
         unsafe unsafeBitCast(IsolatedToOwner(function: function), to: Nonisolated2.self).function
     }
 
-    /// A function of any number of arguments, without the actor that it is isolated to.
+    /// A function of any number of arguments, without its isolation.
     @inlinable @inline(__always)
     static func removed<each A>(
         fromMethod function: @escaping @isolated(any) @Sendable (repeat each A) -> Void
@@ -46,9 +49,10 @@ enum Isolation {
         unsafe unsafeBitCast(IsolatedN(function: function), to: NonisolatedN.self).function
     }
 
-    /// An owner's method, without the actor that it is isolated to, which must be the one with which it was added.
+    /// An owner's method, without its isolation, which must be the one that the method had when it was added.
     ///
-    /// Most are, since a method's isolation is part of its declaration; a function that returns one may return another.
+    /// It usually is, since a method's isolation is part of its declaration. But `method` may be any function that
+    /// returns a function, and return one with another isolation.
     @inlinable @inline(__always)
     static func removed<A>(
         from method: @escaping @isolated(any) @Sendable (A) -> Void, on actor: UInt
@@ -57,7 +61,7 @@ enum Isolation {
         return removed(from: method)
     }
 
-    /// The same of a method of any number of arguments.
+    /// The same for a method of any number of arguments.
     @inlinable @inline(__always)
     static func removed<each A>(
         fromMethod method: @escaping @isolated(any) @Sendable (repeat each A) -> Void, on actor: UInt
@@ -74,16 +78,16 @@ enum Isolation {
         )
     }
 
-    /// What identifies an actor among those that live; zero for none.
+    /// A number that identifies an actor among those that are alive; zero for none.
     @inlinable @inline(__always)
     static func identity(of actor: (any Actor)?) -> UInt {
         guard let actor else { return 0 }
         return UInt(bitPattern: ObjectIdentifier(actor))
     }
 
-    // A function is cast as part of a structure: by itself it would be wrapped in a closure on its way into the cast, and in
-    // another on its way out, to be called through both each time (and one of a parameter pack is not cast at all). Frozen,
-    // so that the sizes are known where the library is built for evolution.
+    // A function is cast as the field of a structure. A bare function would be wrapped in a closure on its way into the
+    // cast, and in another on its way out, and each call would go through both (and a function of a parameter pack
+    // would not be cast at all). Frozen, so that the sizes are known where the library is built for library evolution.
 
     @frozen @usableFromInline
     struct Isolated1<A> {

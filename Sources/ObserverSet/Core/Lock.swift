@@ -1,18 +1,19 @@
 import Synchronization
 
-/// The mutex of a registry or a mailbox, which knows in debug builds that this thread holds it.
+/// The mutex of a registry or a mailbox, which in debug builds records that this thread holds it.
 ///
-/// A critical section copies, swaps and returns what it displaced. It never calls out, never loads a weak reference and
-/// never drops the last reference to a value of the user: each of these could run a `deinit` that comes back here
-/// (promise 1). `CallOut.assertNoLockIsHeld()` stands before every call-out and fails where that rule is broken.
+/// A critical section copies, swaps, and returns what it removed or replaced. It never calls user code, never loads a
+/// weak reference and never drops the last reference to a value of the user's: each of these could run a `deinit` that
+/// re-enters the library (promise 1). `CallOut.assertNoLockIsHeld()` comes before every call of user code, and fails if
+/// that rule is broken.
 ///
-/// `package`, not internal: the layers guard what is theirs with it, and are held to the same rule.
+/// `package`, not internal: the layers guard their own state with it, and must follow the same rule.
 package struct Lock<State: ~Copyable & Sendable>: ~Copyable, Sendable {
     private let mutex: Mutex<State>
-    /// Whether somebody holds the mutex; it may be out of date.
+    /// Whether a thread holds the mutex; may be out of date.
     ///
-    /// On Linux, a try at a mutex that is taken is a system call, many times as dear as a critical section. So one looks here
-    /// first.
+    /// On Linux, trying to lock a mutex that is held is a system call, which costs many times as much as a critical
+    /// section. So this hint is checked first.
     ///
     /// Relaxed: see "Why nothing is forgotten" in `Reclamation.swift`.
     private let isTaken = Atomic<Bool>(false)
@@ -32,9 +33,10 @@ package struct Lock<State: ~Copyable & Sendable>: ~Copyable, Sendable {
         }
     }
 
-    /// Runs `body` if nobody holds the lock, and returns nil otherwise.
+    /// Runs `body` if no thread holds the lock, and returns nil otherwise.
     ///
-    /// Also returns nil if somebody held it a moment ago, unless a fence stands between the unlocking and here.
+    /// It may also return nil if a thread held the lock a moment ago, unless there is a fence between the unlocking and
+    /// this call.
     @inline(__always)
     func withLockIfAvailable<Result: Sendable>(_ body: (inout State) -> Result) -> Result? {
         guard !isTaken.load(ordering: .relaxed) else { return nil }
@@ -45,7 +47,7 @@ package struct Lock<State: ~Copyable & Sendable>: ~Copyable, Sendable {
         }
     }
 
-    /// Before the state is touched: passing it on already counts.
+    /// Called before the state is touched: passing it `inout` already counts as an access.
     @inline(__always)
     private func beginHolding() {
         witness.follow()
@@ -59,14 +61,14 @@ package struct Lock<State: ~Copyable & Sendable>: ~Copyable, Sendable {
     }
 }
 
-/// The debug flag "this thread holds a lock of the library", asserted before every call-out.
+/// The debug flag "this thread holds a lock of the library", which is asserted before every call of user code.
 ///
-/// `package`, not internal: the layers assert it before their own call-outs.
+/// `package`, not internal: the layers assert it before their own calls of user code.
 package enum CallOut {
-    /// Whether this build keeps the flag, and checks its invariants.
+    /// Whether this build maintains the flag, and checks it and the invariants.
     ///
-    /// Not for the thread sanitizer: reading the flag goes through a lazily initialised global, which would order
-    /// everything that it stands between, and hide races.
+    /// Builds for the thread sanitizer do not: reading the flag goes through a lazily initialised global, which would
+    /// order the accesses around it, and so hide races.
     static var isChecked: Bool {
         #if DEBUG && !OBSERVERSET_TSAN
         true
@@ -75,7 +77,7 @@ package enum CallOut {
         #endif
     }
 
-    /// A task-local value serves as a thread-local one: outside a task the runtime keeps it per thread.
+    /// A task-local value serves as a thread-local one: outside tasks the runtime stores it for each thread.
     @TaskLocal private static var isForbidden = false
 
     @inline(__always)

@@ -5,35 +5,36 @@ class AnyMailbox: @unchecked Sendable {
     /// Waits until what has been enqueued so far has been delivered or dropped.
     func settled() async { fatalError("abstract") }
 
-    /// Whether there is something to wait for after its observer has been removed; then the keeper will be told of the end.
+    /// Whether values still wait after their observer has been removed; if so, the keeper is called when none are left.
     func isBusy(telling keeper: any MailboxKeeper) -> Bool { false }
 }
 
 /// What has been notified to one observer and not yet delivered: first in, first out, one delivery at a time.
 ///
-/// Only the observer's own actor or queue takes from it (or, if the owner that was the actor is dead, whoever finds
-/// that). Idle, it holds nothing of the user's but where it is drained.
+/// Values are taken out on the observer's own actor or queue alone; if that actor is gone, on any thread (see
+/// `Destination.schedule`). An idle mailbox holds nothing of the user's except the actor or queue where it is drained.
 final class Mailbox: AnyMailbox, @unchecked Sendable {
     private struct State: Sendable {
-        /// What a drain left when its turn was over, last first; then what came after it, first first.
-        var rest: [Job] = []
+        /// Jobs that the last drain left when it reached its limit, in reverse order.
+        var leftover: [Job] = []
+        /// Newer jobs, in order.
         var jobs: [Job] = []
         var phase = Phase.idle
-        /// Those who keep it until it is idle, and are told then.
+        /// Who keeps this mailbox until it is idle, and is called then.
         var keepers: [Keeper] = []
     }
 
-    /// Whose turn it is to deliver.
+    /// What happens next.
     private enum Phase: Sendable {
-        /// Nobody's: there is nothing to deliver.
+        /// There is nothing to deliver.
         case idle
-        /// That of a job that is on its way to the observer's actor or queue.
+        /// A drain is on its way to the observer's actor or queue.
         case scheduled
-        /// That of a `drain` that is under way there.
+        /// A drain is under way there.
         case delivering
     }
 
-    /// Weak: nobody need live because something is still enqueued.
+    /// Weak: a registry need not stay alive because something is still enqueued.
     private struct Keeper: Sendable {
         weak let object: (any MailboxKeeper)?
     }
@@ -45,9 +46,9 @@ final class Mailbox: AnyMailbox, @unchecked Sendable {
     /// Stored under the lock.
     private let isBusy = Atomic<Bool>(false)
 
-    /// How many jobs there is room for in an idle mailbox; what a burst took beyond goes with it.
+    /// The capacity that an idle mailbox keeps, in jobs; what a burst needed beyond that is freed.
     private static let keptRoom = 32
-    /// How many deliveries a drain makes before it lets others onto the actor or queue.
+    /// How many deliveries a drain makes before it lets other work onto the actor or queue.
     private static let turn = 1_000
 
     init(_ destination: Destination) {
@@ -56,17 +57,18 @@ final class Mailbox: AnyMailbox, @unchecked Sendable {
 
     /// Whether all that was posted has been delivered or dropped.
     ///
-    /// Relaxed is enough to keep promise 7: a thread sees its own posts, and what it learned of another thread's
-    /// through any synchronisation; a notification that knows of no earlier one may go first. The other way, a drain
-    /// that has ended did so on the observer's actor, on which the caller that relies on it now is. A removed
-    /// observer's mailbox is asked when no notification can post any more, and those that posted have been seen to leave.
+    /// Relaxed is enough for promise 7. A thread sees its own posts, and those of another thread that it knows of
+    /// through any synchronisation; a notification that knows of no earlier one may go first. In the other direction, a
+    /// drain that has ended ran on the observer's actor, and a caller that relies on its end is on that actor now. A
+    /// removed observer's mailbox is asked when no traversal can post any more; those that posted have been seen to
+    /// leave.
     var isIdle: Bool {
         @inline(__always) get { !isBusy.load(ordering: .relaxed) }
     }
 
-    /// Whether it is not idle; then whoever keeps it until it is will be told.
+    /// Whether it is not idle; if so, the keeper is called when it is.
     ///
-    /// Called when the observer's registration can post no more.
+    /// Called when no traversal can post for the removed observer any more.
     override func isBusy(telling keeper: any MailboxKeeper) -> Bool {
         guard !isIdle else { return false }
         return state.withLock { state in
@@ -76,14 +78,15 @@ final class Mailbox: AnyMailbox, @unchecked Sendable {
         }
     }
 
-    /// Puts a value for an observer at the end, and sees to it that it is delivered.
+    /// Appends a value for an observer, and makes sure that it is delivered.
     ///
-    /// In place, with what waits before it, if the caller is where the observer belongs. (Inside a drain, that drain comes to
-    /// it.) What others post meanwhile must not keep the caller there.
+    /// If the caller is on the observer's actor, what waits and then this value are delivered in place. (Inside a drain
+    /// they are left to that drain.) Values that other threads post meanwhile are not: they must not hold up the
+    /// caller.
     func post(_ value: any Sendable, to observer: AnyEntry, drainingInPlace: Bool) {
         let (isFirst, position) = state.withLock { state in
             state.jobs.append(.delivery(value, to: observer))
-            let position = state.rest.count + state.jobs.count
+            let position = state.leftover.count + state.jobs.count
             guard state.phase == .idle else { return (false, position) }
             state.phase = .scheduled
             isBusy.store(true, ordering: .relaxed)
@@ -99,7 +102,7 @@ final class Mailbox: AnyMailbox, @unchecked Sendable {
     /// Returns when everything that was posted before the call has been delivered or dropped.
     override func settled() async {
         await withCheckedContinuation { continuation in
-            // A job of its own, behind what is there: it is resumed where that is delivered, and under no lock.
+            // A job behind those that wait: the continuation is resumed where they are delivered, and under no lock.
             let isWaiting = state.withLock { state in
                 guard state.phase != .idle else { return false }
                 state.jobs.append(.resumption(continuation))
@@ -109,23 +112,23 @@ final class Mailbox: AnyMailbox, @unchecked Sendable {
         }
     }
 
-    /// Delivers what is there, and what comes meanwhile.
+    /// Delivers what waits, and what arrives meanwhile.
     ///
-    /// On the observer's actor or queue.
+    /// Called on the observer's actor or queue.
     ///
-    /// Called inside a drain that is under way it does nothing: what is there stays queued behind what that drain
-    /// holds.
+    /// Does nothing inside a drain that is under way: what waits stays queued behind the values that that drain has
+    /// taken.
     ///
-    /// - Parameter limit: The number of deliveries after which it leaves the rest to another drain, to let others onto the
-    ///   actor or queue.
+    /// - Parameter limit: The number of deliveries after which it leaves the rest to another drain, to let other work
+    ///   onto the actor or queue.
     func drain(limit: Int = turn) {
-        // The batch is reversed and taken from the end, so that each job is released when it is done.
+        // The batch is reversed and taken from its end, so that each job is released when it is done.
         var batch: [Job] = []
         var left = limit
         let isMine = state.withLock { state in
             guard state.phase == .scheduled else { return false }
             state.phase = .delivering
-            swap(&batch, &state.rest)
+            swap(&batch, &state.leftover)
             return true
         }
         guard isMine else { return }
@@ -139,7 +142,7 @@ final class Mailbox: AnyMailbox, @unchecked Sendable {
             }
             let phase = state.withLock { state in
                 if !batch.isEmpty {
-                    swap(&batch, &state.rest)
+                    swap(&batch, &state.leftover)
                     state.phase = .scheduled
                 } else if state.jobs.isEmpty {
                     state.phase = .idle
@@ -153,7 +156,7 @@ final class Mailbox: AnyMailbox, @unchecked Sendable {
             }
             switch phase {
             case .idle:
-                // When the lock is free again.
+                // After unlocking.
                 for keeper in keepers { keeper.object?.hasSettled(self) }
                 return
             case .scheduled:
@@ -165,19 +168,19 @@ final class Mailbox: AnyMailbox, @unchecked Sendable {
     }
 }
 
-/// What keeps the mailbox of a removed observer until it is idle.
+/// A registry that keeps the mailbox of a removed observer until it is idle.
 protocol MailboxKeeper: AnyObject, Sendable {
     func hasSettled(_ mailbox: Mailbox)
 }
 
 /// What waits in a mailbox.
 ///
-/// The value in the three words of an existential, so that a small one needs no allocation. Not a generic structure, whose
-/// type the runtime would have to look up for each value.
+/// The value is stored in the three words of an existential, so that a small one needs no allocation. The type is not
+/// generic, since the runtime would have to look up a generic type for each value.
 private enum Job: Sendable {
-    /// Looks for itself whether the observer still wants it.
+    /// A value; `deliverEnqueued` checks whether the observer may still receive it.
     case delivery(any Sendable, to: AnyEntry)
-    /// Whoever waits for what is in front of it.
+    /// A caller of `settled()`, which waits for the jobs in front of this one.
     case resumption(CheckedContinuation<Void, Never>)
 
     func make() {

@@ -1,7 +1,7 @@
 // The `add` family, written once for every source. Each form makes an `Observer` and registers it.
 //
-// `@inlinable` pays here: where the client knows the source's type, `register` is called without a look at witness tables.
-// Nothing else is inlined: what the heart does stays in one place.
+// `@inlinable` pays here: where the client knows the source's type, it calls `register` without a look at witness
+// tables. Apart from this, only what makes an observer is inlinable; nothing of the registry is.
 
 extension NotificationSource {
     /// Adds an observer without an owner, which runs where it was formed.

@@ -140,7 +140,7 @@ extension NotificationSource {
         }
     }
 
-    /// Registers an observer of whose calls only the one that ends the registration goes through.
+    /// Registers an observer of which only one call goes through: the one that ends the registration.
     func registerOnce(_ observer: (EndingRegistration) -> Observer<Parameters>) -> ObserverToken {
         let registration = EndingRegistration()
         return registration.begin(register(observer(registration)))

@@ -1,5 +1,5 @@
-// What a source tells, in other words or only in part: nothing stands between the two but what adapts an observer. What
-// takes time or keeps state belongs to asynchronous sequences.
+// Sources that send another source's values in another form, or only some of them. They only adapt the observers that
+// they pass on to that source. Operators that take time or keep state belong to asynchronous sequences.
 
 extension NotificationSource {
     /// A source that transforms the value of each notification.
@@ -70,7 +70,8 @@ extension NotificationSource {
     }
 }
 
-/// What is made of another source's notifications, if anything.
+/// A source that sends what a function makes of another source's values, and nothing for those for which it returns
+/// nil.
 private struct Adapted<Source: NotificationSource, Parameters: Sendable>: NotificationSource {
     let source: Source
     let transform: @Sendable (Source.Parameters) -> Parameters?

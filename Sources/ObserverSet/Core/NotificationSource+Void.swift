@@ -1,4 +1,4 @@
-// The forms with an owner, for sources that tell nothing: a closure need not name a parameter that is always `()`.
+// The forms with an owner, for sources of `Void`: the closure need not name a parameter that is always `()`.
 
 extension NotificationSource where Parameters == Void {
     /// Adds an observer that lives as long as its owner, which it is passed, and runs where it was formed.

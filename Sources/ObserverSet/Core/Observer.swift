@@ -6,9 +6,10 @@ import Synchronization
 /// passes it on to the sources behind it, unchanged or `adapted(_:)` to their parameters. It holds its owner weakly. An
 /// observer that is registered in several places has one mailbox, so that it receives their values in order.
 public struct Observer<Parameters: Sendable>: Sendable {
-    /// The function, if it may be called on any thread and belongs to nobody; otherwise the entry knows what to call.
+    /// The function, if it runs on the notifying thread and has no owner; otherwise the entry has the function to call.
     let call: @Sendable (Parameters) -> Void
-    /// An `Entry<Parameters>`; kept as its superclass, which unspecialised code releases without a look at metadata.
+    /// An `Entry<Parameters>`; stored as its superclass, which unspecialised code releases without a look at type
+    /// metadata.
     let entry: AnyEntry?
     let site: Site
 
@@ -21,7 +22,7 @@ public struct Observer<Parameters: Sendable>: Sendable {
 
     @usableFromInline
     init(entry: Entry<Parameters>, site: Site) {
-        // Never called. A literal would capture the parameters' type, in a box for each observer.
+        // Never called. A closure literal would capture the type of the parameters, in a box for each observer.
         self.call = unsafe unsafeBitCast(Nothing(), to: Function.self).call
         self.entry = entry
         self.site = site
@@ -69,24 +70,25 @@ public struct Observer<Parameters: Sendable>: Sendable {
         return true
     }
 
-    /// The same observer, for a registration of its own.
+    /// The same observer, for one more registration.
     func claimed() -> Observer {
         guard let entry else { return self }
         return unsafe Observer(entry: unsafeDowncast(entry.claimed(), to: Entry<Parameters>.self), site: site)
     }
 }
 
-/// A function without a context, whatever it is taken for.
+/// A function without a context, whose bits serve as a function of any type that is never called.
 private struct Nothing {
     let call: @Sendable () -> Void = {}
 }
 
-// MARK: - The makers of observers
+// MARK: - Making observers
 
-// Inlinable, so that the entry's type is known where the client knows the owner's and the parameters': the runtime would look
-// it up for each observer.
+// Inlinable, so that the entry's type is known where the client knows the types of the owner and the parameters.
+// Otherwise the runtime would look it up for each observer.
 extension Observer {
-    /// A function without its isolation, which runs there; on the notifying thread if nowhere else.
+    /// An observer from a function without its isolation, which runs at `destination`; if that is nil, on the notifying
+    /// thread.
     @inlinable
     init(_ call: @escaping @Sendable (Parameters) -> Void, at destination: Destination?, site: Site) {
         if let destination {
@@ -96,7 +98,7 @@ extension Observer {
         }
     }
 
-    /// The same for a function that belongs to a living owner.
+    /// The same for a function with an owner.
     @inlinable
     init<Owner: AnyObject & Sendable>(
         _ owner: Owner, _ call: @escaping @Sendable (Owner, Parameters) -> Void, at destination: Destination?,
@@ -110,13 +112,13 @@ extension Observer {
     }
 }
 
-/// An observer of something else, reached through a function.
+/// An observer of other parameters, which a function converts.
 private final class AdaptedEntry<Input: Sendable, Parameters: Sendable>: Entry<Input>, @unchecked Sendable {
     private let base: Observer<Parameters>
     private let transform: @Sendable (Input) -> Parameters?
-    /// False when the registration has been removed, which `transform` may do.
+    /// False once the registration has been removed, which `transform` itself may do.
     ///
-    /// Relaxed: only this thread's own removal is sure to be seen, and no other need be.
+    /// Relaxed: a thread is sure to see only its own removal, and no more is needed.
     private let isActive = Atomic<Bool>(true)
 
     init(base: Observer<Parameters>, transform: @escaping @Sendable (Input) -> Parameters?) {

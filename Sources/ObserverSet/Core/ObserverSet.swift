@@ -79,7 +79,8 @@ import Synchronization
 ///   closure and its captures (promise 8). A call that another thread has already decided on may begin after the
 ///   removal, and is then cancelled from the start (promise 4).
 @safe public final class ObserverSet<Parameters: Sendable>: Sendable {
-    /// The registry, retained; made when the first observer is added, since most sets of a model are never observed.
+    /// The registry, retained; allocated when the first observer is added, since most sets of a model are never
+    /// observed.
     private let lazyRegistry = unsafe Atomic<Unmanaged<Registry>?>(nil)
 
     /// Makes a set without observers.
@@ -120,18 +121,18 @@ import Synchronization
     }
 
     deinit {
-        // No notification is under way: whoever notifies holds the set. What is enqueued is still delivered.
+        // No notification is under way, since a notification holds the set. What is enqueued is still delivered.
         guard var registry = unsafe unmanagedRegistry?.takeRetainedValue() else { return }
-        // Without a token in anybody's hand the registry dies here, and all of it is released at once.
+        // If no token holds the registry, it is deallocated here, which releases everything at once.
         if !isKnownUniquelyReferenced(&registry) {
             registry.removeAll(dropping: false)
             registry.dropDemand()
         }
     }
 
-    /// Not retained: whoever asks holds the set, and the set holds the registry.
+    /// Not retained: the caller holds the set, and the set holds the registry.
     private var unmanagedRegistry: Unmanaged<Registry>? {
-        // Acquiring: it must be seen initialised.
+        // Acquiring: the registry must be seen initialised.
         @inline(__always) get { unsafe lazyRegistry.load(ordering: .acquiring) }
     }
 
@@ -140,7 +141,7 @@ import Synchronization
     private func madeRegistry(_ demand: Demand? = nil) -> Registry {
         if let registry { return registry }
         let fresh = unsafe Unmanaged.passRetained(Registry(telling: demand))
-        // Releasing, for those who will load it; acquiring, in case another thread has made one.
+        // Releasing, for threads that will load the pointer; acquiring, in case another thread has made a registry.
         let (isOurs, theirs) = unsafe lazyRegistry.compareExchange(
             expected: nil, desired: fresh, ordering: .acquiringAndReleasing)
         if !isOurs { unsafe fresh.release() }
@@ -165,14 +166,14 @@ extension ObserverSet {
         notify(parameters, upTo: .max, isolation: isolation)
     }
 
-    /// Tells the observers whose ids are not above a limit.
+    /// Calls the observers whose ids are at most `limit`.
     ///
-    /// For what several sets are told as one notification, which no observer hears that was added since it began: see
-    /// `ObserverToken.lastID`. Transparent, since in a debug build the frame of a function that is merely inlined would
-    /// stand on the stack for each nested notification (promise 6).
+    /// For several sets that are notified as one: an observer that was added to any of them since that began is not
+    /// called, see `ObserverToken.lastID`. Transparent, since in a debug build a function that is merely inlined keeps
+    /// a stack frame, here one for each nested notification (promise 6).
     @_transparent
     package func notify(_ parameters: Parameters, upTo limit: UInt64, isolation: isolated (any Actor)?) {
-        // The registry is not retained: the set holds it, and is held until this has returned.
+        // The registry is not retained: the set holds it, and is held until this returns.
         defer { extendLifetime(self) }
         guard let registry = unsafe unmanagedRegistry else { return }
         let last = unsafe registry._withUnsafeGuaranteedRef { $0.lastID.load(ordering: .relaxed) }

@@ -72,14 +72,14 @@ public struct ObserverToken: Sendable {
     ///
     /// Rises from call to call.
     static func nextID() -> UInt64 {
-        // Relaxed: only the number matters. Within a set it is drawn under the set's lock.
+        // Relaxed: only the number matters. The ids of one set ascend because they are issued under the set's lock.
         issued.wrappingAdd(1, ordering: .relaxed).newValue
     }
 
     /// The last id that was issued in this process.
     ///
-    /// Relaxed: a registration that was made before, on this thread or as far as this thread can know, has no higher one; of
-    /// a registration that is made meanwhile either answer is right.
+    /// Relaxed: a registration that was made before, as far as this thread can know, has no higher id. For a
+    /// registration that is made at the same time either answer is right.
     package static var lastID: UInt64 {
         @inline(__always) get { issued.load(ordering: .relaxed) }
     }
@@ -100,11 +100,11 @@ extension ObserverToken: CustomStringConvertible {
     }
 }
 
-/// What a token asks.
+/// What carries out a token's functions: a registry, or a combination of tokens.
 ///
-/// A class of its own, so that tokens do not depend on the parameters' type.
+/// It has no type parameter, so that tokens do not depend on the type of the parameters.
 ///
-/// `package`, not internal, since a registry is one.
+/// `package`, not internal, since `Registry` inherits from it.
 package class TokenIssuer: @unchecked Sendable {
     init() {}
 
@@ -117,7 +117,7 @@ package class TokenIssuer: @unchecked Sendable {
     func issuesTokens(for issuer: TokenIssuer) -> Bool { self === issuer }
 }
 
-/// Stands for several tokens.
+/// The issuer of a token that combines several tokens.
 private final class CombinedIssuer: TokenIssuer, @unchecked Sendable {
     private let tokens: [ObserverToken]
     private let hasBeenRemoved = Atomic<Bool>(false)
@@ -127,7 +127,7 @@ private final class CombinedIssuer: TokenIssuer, @unchecked Sendable {
     }
 
     override func remove(_ id: UInt64) -> Bool {
-        // All of them before anyone returns; of two callers who have each removed some, one gets true.
+        // All are removed before any caller returns. If two callers have each removed some, only one gets true.
         let count = tokens.count { $0.remove() }
         return count > 0 && !hasBeenRemoved.exchange(true, ordering: .relaxed)
     }

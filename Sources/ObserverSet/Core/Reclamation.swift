@@ -1,28 +1,32 @@
 import Synchronization
 
-/// What sees to it that nothing is released while a traversal may reach it.
+/// Makes sure that nothing is released while a traversal may reach it.
 ///
-/// Two counts of the traversals under way take turns, as in sleepable read-copy-update (SRCU): newcomers add themselves to
-/// the *open* one, while the *idle* one can only fall (but for latecomers, see below). When the idle count is zero, the two
-/// change places. Traversals that overlap without end therefore cannot postpone a release for ever: after the change every
-/// newcomer counts itself on the other side.
+/// Two counts of the traversals under way take turns, as in sleepable read-copy-update (SRCU). New traversals add
+/// themselves to the *open* count. The *idle* one only falls, except for latecomers (see below). When the idle count is
+/// zero, the two change roles; this is a *flip*. So traversals that overlap without end cannot postpone a release for
+/// ever: after the flip every new traversal is counted on the other side.
 ///
-/// The counts are spread over stripes. The first is inline; after two threads were seen to notify at the same time, or one to
-/// change the set while another one notified it, there are more, and each thread counts itself on its own cache line instead
-/// of passing one back and forth.
+/// What has been unlinked and not yet released is *retired*: it waits in the backlog. In the functions of a change,
+/// `displaced` is what no traversal can reach any more, and what the change releases after unlocking.
 ///
-/// The argument for correctness stands below.
+/// The counts are spread over stripes. The first stripe is inline. More are added when two threads have been seen to
+/// notify at the same time, or one to change the set while another notified it. From then on a thread counts itself on
+/// the stripe that its stack's address selects. Each stripe has cache lines of its own, so that threads do not pass one
+/// line back and forth.
+///
+/// The argument for correctness is at the end of this file.
 @safe struct Reclamation: ~Copyable {
     private let stripes = unsafe Atomic<UnsafeMutableRawPointer?>(nil)
     private let inlineCounts = Pair()
-    /// The parity that newcomers take.
+    /// The parity that new traversals take.
     ///
-    /// A hint: a traversal may take either parity at any time and be counted correctly.
+    /// A hint: a traversal may take either parity at any time, and is still counted correctly.
     private let open = Atomic<UInt8>(0)
-    /// Whether something waits to be released; stored under the lock.
+    /// Whether anything waits for release; stored under the lock.
     let isWaiting = Atomic<Bool>(false)
 
-    /// How many traversals are inside that came in on one stripe, with one parity.
+    /// How many traversals are under way that counted themselves in on one stripe, with one parity.
     fileprivate typealias Count = Atomic<UInt32>
 
     private struct Pair: ~Copyable {
@@ -30,14 +34,15 @@ import Synchronization
         private let odd = Count(0)
     }
 
-    /// Eight stripes, each alone on two cache lines, since processors fetch lines in pairs.
+    /// Eight stripes of two cache lines each, since processors fetch lines in pairs.
     private static let stripeCount = 8
     private static let stripeSize = 128
 
-    /// What a traversal needs to leave where it came in.
+    /// What a traversal needs to count itself out where it counted itself in.
     @safe struct Ticket {
         fileprivate let count: UnsafeMutablePointer<Count>
-        /// How many traversals were inside when it came in; nil on a stripe, where others are no news.
+        /// The count before this traversal was added; nil on an added stripe, since it serves only to decide whether to
+        /// add stripes.
         fileprivate let before: UInt32?
     }
 
@@ -49,19 +54,19 @@ import Synchronization
     @inline(__always)
     func enter() -> Ticket {
         let parity = Int(open.load(ordering: .relaxed))
-        // Sequentially consistent, like the installation and the load in `isEmpty`.
+        // Sequentially consistent, as are the installation of the stripes and the load in `isEmpty`.
         let stripes = unsafe stripes.load(ordering: .sequentiallyConsistent)
         let count = unsafe stripes.map { unsafe Self.counts($0, Self.stripe()) } ?? first
         let before = unsafe count[parity].wrappingAdd(1, ordering: .sequentiallyConsistent).oldValue
         return unsafe Ticket(count: count + parity, before: stripes == nil ? before : nil)
     }
 
-    /// Counts the calling traversal out, and says whether something waits that it may have been the last to hold.
+    /// Counts the calling traversal out; true if something waits that this traversal may have been the last to reach.
     @inline(__always)
     func leave(_ ticket: Ticket) -> Bool {
         let after = unsafe ticket.count.pointee.wrappingSubtract(1, ordering: .sequentiallyConsistent).newValue
-        // A traversal finds the count as it left it if the others were nested in it, or it in them. Otherwise there are two
-        // threads.
+        // Nested traversals restore the count: it is unchanged if the others were nested in this one, or this one in
+        // them. A difference means that another thread was counted.
         if let before = ticket.before, before != after { addStripes() }
         guard after == 0 else { return false }
         // fault: no-look-after-leaving
@@ -70,11 +75,12 @@ import Synchronization
 
     // MARK: Changes, under the lock
 
-    /// Keeps what was unlinked until no traversal can reach it; not at all, if none is under way.
+    /// Keeps what was unlinked until no traversal can reach it; if no traversal is under way, moves it to `displaced`
+    /// at once.
     @inline(__always)
     func retire(_ unlinked: Retired, _ contents: inout Contents, _ displaced: inout Retired) {
-        // Where something waits already, a traversal probably is under way, and a look at the counts would take them away
-        // from it.
+        // If something waits already, a traversal is probably under way, and reading the counts would take their cache
+        // line away from it.
         if !contents.isAnythingWaiting && isEmpty() {
             displaced.append(contentsOf: unlinked)
         } else {
@@ -85,11 +91,11 @@ import Synchronization
         }
     }
 
-    /// Detaches what no traversal can reach any more.
+    /// Moves what no traversal can reach any more from the backlog to `displaced`.
     func collect(_ backlog: Backlog, _ displaced: inout Retired) {
         while !backlog.isEmpty, idleIsEmpty() {
-            // Only while the idle side is empty: flipping on an occupied one would let two threads in turn keep a count
-            // above zero for ever.
+            // Flips only while the idle count is zero: with a flip on every attempt, two threads could take turns to
+            // keep a count above zero for ever.
             open.store(1 ^ open.load(ordering: .relaxed), ordering: .relaxed)
             displaced.append(contentsOf: backlog.older)
             // fault: epoch-skipped
@@ -99,12 +105,12 @@ import Synchronization
         if backlog.isEmpty { isWaiting.store(false, ordering: .relaxed) }
     }
 
-    /// Whether no traversal is counted on the idle side; those that come in do so on the open one.
+    /// Whether no traversal is counted on the idle side; new ones are counted on the open side.
     func idleIsEmpty() -> Bool {
         isEmpty(Int(1 ^ open.load(ordering: .relaxed)))
     }
 
-    /// Whether each count was seen to be zero at some time during this call.
+    /// Whether each count was read as zero at some moment during this call.
     @inline(__always)
     func isEmpty() -> Bool {
         // fault: quick-way-looks-at-one-count
@@ -114,7 +120,8 @@ import Synchronization
     @inline(__always)
     private func isEmpty(_ parity: Int) -> Bool {
         guard unsafe Self.isZero(first[parity]) else { return false }
-        // If this load misses the installation, then whoever counts itself in on a stripe loads the head after us.
+        // If this load misses the installation, then a traversal that counts itself in on an added stripe loads the
+        // head later.
         guard let stripes = unsafe stripes.load(ordering: .sequentiallyConsistent) else { return true }
         // fault: stripes-unseen
         return (0..<Self.stripeCount).allSatisfy { unsafe Self.isZero(Self.counts(stripes, $0)[parity]) }
@@ -125,7 +132,7 @@ import Synchronization
 
     // MARK: Stripes
 
-    /// Once in the life of a set, when two threads have been seen to meet.
+    /// Adds the stripes, once in the life of a set, when two threads have been seen in it at once.
     @inline(never)
     func addStripes() {
         guard unsafe stripes.load(ordering: .relaxed) == nil else { return }
@@ -144,7 +151,7 @@ import Synchronization
         unsafe (stripes + stripe &* stripeSize).assumingMemoryBound(to: Count.self)
     }
 
-    /// The counts that are a part of the registry; atomic, so that they have one address for life.
+    /// The inline counts, which are atomic, and so have one address as long as they live.
     private var first: UnsafeMutablePointer<Count> {
         @inline(__always) get {
             unsafe withUnsafePointer(to: inlineCounts) {
@@ -153,18 +160,20 @@ import Synchronization
         }
     }
 
-    /// Where the calling thread counts itself: a hash of what tells threads apart.
+    /// The stripe on which the calling thread counts itself: a hash of `thread()`.
     ///
-    /// Neighbouring threads, whose stacks are usually half a mebibyte or eight apart, get different stripes. Any value would
-    /// be correct.
+    /// Threads with neighbouring stacks, which are usually half a mebibyte or eight mebibytes apart, get different
+    /// stripes. Any value would be correct.
     @inline(__always)
     private static func stripe() -> Int {
         let thread = thread()
         return Int((thread ^ (thread >> 4)) % UInt(stripeCount))
     }
 
-    /// Tells threads apart, but for the sake of speed alone: where the calling thread's stack lies, to half a mebibyte.
-    // What takes a local's address gets a stack protector, which an uncontended traversal need not pay for.
+    /// Distinguishes threads, for the sake of speed alone: the address of the calling thread's stack, in half
+    /// mebibytes.
+    // A function that takes the address of a local variable gets a stack protector. Not inlined, so that uncontended
+    // traversals do not pay for one.
     @inline(never)
     static func thread() -> UInt {
         var here: UInt8 = 0
@@ -178,10 +187,10 @@ import Synchronization
 
 /// What was unlinked: a traversal that begins now cannot reach it, but one that began earlier may.
 @safe struct Retired {
-    /// What removed observers held; the first needs no array.
+    /// The callees of removed observers; the first one needs no array.
     private var first: Callee?
     private var others: [Callee] = []
-    /// Blocks that others have replaced, whose slots own nothing any more, in the order in which they were current.
+    /// Blocks that were replaced, in the order in which they were current; their slots own nothing any more.
     var blocks = unsafe [Block]()
 
     init() {}
@@ -209,19 +218,20 @@ import Synchronization
         others.forEach(body)
     }
 
-    /// Marks an observer removed in the blocks that have it; false if one had it not.
+    /// Marks an observer as removed in the blocks that have it; false if there is a block without it.
     ///
-    /// From the latest. A living observer that is in one of them is in all later ones: where it is missing, we are done.
+    /// Begins with the latest block. A living observer that is in one block is in all later ones, too. So behind the
+    /// first block without it there is none that has it.
     func markRemoved(_ id: UInt64) -> Bool {
         unsafe blocks.reversed().allSatisfy { unsafe $0.markRemoved(id) }
     }
 
-    /// The same for all observers, up to a block that has been dealt with so.
+    /// The same for all observers, back to the first block for which that was done before.
     func markAllRemoved() -> Bool {
         unsafe blocks.reversed().allSatisfy { unsafe $0.markAllRemoved() }
     }
 
-    /// Releases it all; the `deinit` of closures' captures runs here.
+    /// Releases everything; the `deinit` of closures' captures runs here.
     @inline(__always)
     func release() {
         CallOut.assertNoLockIsHeld()
@@ -230,18 +240,19 @@ import Synchronization
     }
 }
 
-/// What a change leaves to be done when the lock is free: it runs code of the user's.
+/// What a change has to do after unlocking, because it runs user code.
 struct Aftermath {
-    /// To be released.
+    /// What no traversal can reach any more, and is to be released.
     var displaced = Retired()
-    /// Made by the few changes that remove observers which are awaited: those.
+    /// The removed observers that are awaited (`addAsync`), whose calls have to be cancelled; allocated if there are
+    /// any.
     private var ended: Ended?
 
     private final class Ended {
         var entries: [AnyEntry] = []
     }
 
-    /// The registration of that observer has been removed.
+    /// Records that the registration of that observer has been removed.
     @inline(__always)
     mutating func end(_ entry: AnyEntry) {
         entry.end()
@@ -258,27 +269,29 @@ struct Aftermath {
     }
 }
 
-/// What waits until no traversal can reach it; guarded by the registry's lock.
+/// What waits for release, and what only few sets need; guarded by the registry's lock.
 final class Backlog: @unchecked Sendable {
-    /// Since the last flip.
+    /// Retired since the last flip.
     var newer = Retired()
-    /// Before the last flip.
+    /// Retired before the last flip.
     var older = Retired()
-    /// Who put something here last: see `Reclamation.thread()`.
+    /// The thread that retired something last: see `Reclamation.thread()`.
     var thread: UInt = 0
-    /// Mailboxes that were not idle when their observer could be reached no more, until they are: `settled()` waits for
-    /// them too.
+    /// Mailboxes that were still busy when no traversal could reach their removed observer any more.
+    ///
+    /// They are kept until they are idle, since `settled()` waits for them, too.
     var departing: [ObjectIdentifier: AnyMailbox] = [:]
-    /// Whom to tell whether the set is observed; here, since few sets have it.
+    /// The producer that is informed whether the set is observed; stored here, since few sets have one.
     var demand: Demand?
     /// The ids of living `WeakEntry`s, by the addresses of their objects.
     ///
-    /// They wait for nothing. They stand here since most registries have none, and need not pay for the room.
+    /// They do not wait for anything. They are stored here because most registries have none, and need no memory for
+    /// them.
     var ids: [ObjectIdentifier: UInt64] = [:]
 
     var isEmpty: Bool { newer.isEmpty && older.isEmpty }
 
-    /// Marks an observer removed for the traversals of displaced blocks.
+    /// Marks an observer as removed in the replaced blocks, which earlier traversals may still be walking.
     func markRemoved(_ id: UInt64) {
         _ = newer.markRemoved(id) && older.markRemoved(id)
     }
@@ -288,15 +301,15 @@ final class Backlog: @unchecked Sendable {
         _ = newer.markAllRemoved() && older.markAllRemoved()
     }
 
-    /// Forgets the id of a `WeakEntry` that was removed.
+    /// Removes the id of a `WeakEntry` that was removed.
     func forget(_ address: ObjectIdentifier) {
         ids[address] = nil
-        // Where thousands were, the room goes with most of them.
+        // Frees the memory of a dictionary that has become almost empty.
         if ids.capacity > 64, ids.count < ids.capacity / 8 { ids = ids.filter { _ in true } }
     }
 
     deinit {
-        // The registry is dead.
+        // The registry is being deallocated, so no traversal is under way.
         newer.release()
         older.release()
         demand?.note(false)
@@ -306,80 +319,100 @@ final class Backlog: @unchecked Sendable {
 
 // # The argument for correctness
 //
-// Traversals hold no lock, so that a change may find some of them walking what it displaces. *Unlinking* is the store to
-// `head` after which no newcomer reaches the item: a fresh block, or the same one again after a slot was marked removed.
+// Traversals hold no lock, so a change may find some of them walking what it removes or replaces. *Unlinking* is the
+// store to `head` after which no new traversal can reach the item. It stores a fresh block, or stores the same block
+// again after a slot in it was marked as removed.
 //
-// `Tools/litmus` shows under the C11, arm64 and RISC-V models that these orders forbid what is argued away here, and, under
-// C11, that each weaker one would allow it; processors hide a part of that, and the table there says which. Change both
-// together.
+// `Tools/litmus` shows under the C11, arm64 and RISC-V models that these orders forbid the outcomes that are ruled out
+// here. It also shows, under C11, that each weaker order would allow such an outcome; processors hide some of these,
+// and the table there says which. Change both together.
 //
-// The parts, by who writes them:
-//  - a traversal: the count of (parity, stripe);
-//  - a change, under the lock: slots, `head`, the lists of what waits, the parity, `isWaiting`.
+// What is shared, and who writes it:
+//  - a traversal: the count of its parity and stripe;
+//  - a change, under the lock: the slots, `head`, the lists of what waits, the parity, `isWaiting`;
+//  - any thread, once: the pointer to the added stripes.
 //
 // ## What publishes what
-// A slot's callee is written before its id is stored (releasing); a traversal reads it after loading the id (acquiring).
-// The slots taken over into a fresh block are written before `head` is stored; a traversal reads them after loading
-// `head`. On arm64 neither order comes for free: without them a traversal could see the id and not the callee.
+// A slot's callee is written before its id is stored (releasing); a traversal reads the callee after loading the id
+// (acquiring). The slots that a fresh block takes over are written before `head` is stored; a traversal reads them
+// after loading `head`. arm64 guarantees neither order by itself: without them a traversal could see the id and not the
+// callee.
 //
 // ## Why nothing is released too early
-// A traversal adds one to a count (A), then loads `head` (H). A change unlinks (U), then reads each count as zero (Z), and
-// only then releases. All four are sequentially consistent, so they stand in one order S in which each thread's own
-// steps keep theirs. If a traversal can reach the item, its H came before U: so A < H < U < Z, its own addition was in the
-// count that Z read as zero, so its subtraction was too; it has left, and its leaving (a release) synchronises with Z
-// (an acquire). If its A comes after Z in S, its H comes after U, and it cannot reach the item. It does not matter
-// which parity the traversal took, nor when it read it: each item waits until both counts were seen zero once after its
-// unlinking. The quick way in `retire` looks at both at once; the long way sees one before each flip, and an item
-// waits for two flips: `newer` → `older` → detached.
+// A traversal adds one to a count (A), then loads `head` (H). A change unlinks (U), then reads each count as zero (Z),
+// and only then releases. All four are sequentially consistent. So they have one total order S, in which the steps of
+// each thread keep their order.
 //
-// With acquire and release alone, A and H could change places (a store and a later load of another location may): the
-// traversal would load the old head, the change see nobody, and release what is about to be walked. A locked
-// instruction on x86 hides that. On arm64 the single-instruction atomics hide it for A and H (`ldapr` after an exclusive
-// pair does not), and nothing hides it for U and Z: `stlr` may change places with a later `ldapr`. So a test on a machine
+// Suppose the traversal can reach the item. Then its H came before U, and so A < H < U < Z. The traversal's own
+// addition was therefore included in the count that Z read as zero, and so was its subtraction: the traversal has left.
+// Its subtraction (a release) synchronises with Z (an acquire), so all that it read was read before the item is
+// released.
+//
+// Suppose its A comes after Z in S. Then its H comes after U, and it cannot reach the item.
+//
+// It does not matter which parity the traversal took, or when it read the parity: each item waits until both counts
+// have been read as zero once after its unlinking. The quick way, in `retire`, reads both in one call. The long way
+// reads one before each flip, and an item waits for two flips: `newer` → `older` → detached.
+//
+// Acquire and release alone would not suffice. A and H could change places, as a store and a later load of another
+// location may. The traversal would then load the old head, the change would see no traversal, and would release what
+// is about to be walked. For A and H, x86 hides that, since the addition is a locked instruction. So do the
+// single-instruction atomics of arm64 (an exclusive pair, followed by `ldapr`, does not). Nothing hides it for U and Z:
+// on x86 a store may change places with a later load, and on arm64 `stlr` with a later `ldapr`. So a test on a machine
 // that hides it proves nothing.
 //
-// Stripes appear without the lock. Their installation, and every load of the pointer to them, are sequentially
-// consistent too: if Z's load of the pointer misses the installation, then Z < installation < the traversal's load of
-// the pointer < A, and H comes after U as before.
+// Stripes are added without the lock. Their installation, and the loads of the pointer to them by traversals and by Z,
+// are sequentially consistent, too. If Z's load of the pointer misses the installation, then Z's load < installation <
+// the traversal's load of the pointer < A, and H comes after U as before.
 //
-// Marking a slot removed is relaxed: a traversal that misses it is one that had begun, and the callee is still there for
-// it. One that begins after `remove` returned has H after U, and so sees the mark (promise 4).
+// Marking a slot as removed is a relaxed store. A traversal that misses the mark had begun before, and the callee is
+// still there for it. A traversal that begins after `remove` has returned has its H after U, and so sees the mark
+// (promise 4).
 //
-// Slots at the end become vacant when nothing waits any more: then no traversal is left that saw one of them living. One
-// that comes later finds a slot removed, or vacant, or taken by another observer, whose id it acquires with all that
-// belongs to it, and which is above its limit unless the notification began after `lastID` was raised to it.
+// Slots at the end become vacant when nothing waits any more. Then no traversal is left that saw one of them living. A
+// later traversal finds such a slot removed, vacant, or taken by another observer. In the last case it acquires the id,
+// and with it everything that belongs to that observer. That id is above the limit of the traversal, unless the
+// notification began after `lastID` was raised to it.
 //
 // ## Why nothing is kept for ever
-// Traversals that overlap without end never let a single count fall to zero. But the idle parity takes no newcomers, except
-// those that read the parity before the last flip; so it empties, and the counts change places. *The idle side
-// must be empty at the flip*: with a flip on every attempt, two threads in turn kept one count above zero for ever.
+// Traversals that overlap without end may never let a single count become zero. But no new traversal takes the idle
+// parity, except latecomers, which read the parity before the last flip. So the idle count becomes zero, and the counts
+// change roles. *The idle count must be zero at the flip*: when there was a flip on every attempt, two threads that
+// took turns kept one count above zero for ever.
 //
 // ## Why nothing is forgotten
-// Whoever makes the last obstacle vanish must see that something waits, or leave it to someone who will look:
-//  - a leaver that emptied its count then loads `isWaiting`; if set, it fences, and tries the lock. Failing, it goes;
-//  - whoever unlocks while something waits fences, and looks at the idle counts; if they are zero, it tries again.
-// Between a leaver's subtraction and its try, and between an unlocking and the look at the counts, stands a
-// sequentially consistent fence: the mutex promises only acquire and release, and `Lock.isTaken` nothing, so that
-// without either fence the leaver could see the lock taken and the unlocker the count occupied. For the same reason the
-// subtraction and the flag's load are sequentially consistent; the flag's stores may be relaxed, since the unlocker's
-// fence follows them. It says "while the idle counts are zero", not "while something waits" (a removal made inside an
-// observer would wait for itself), and not "once more" (a wake-up could be lost).
+// The thread that removes the last obstacle to a release must see that something waits, or another thread must look
+// after that:
+//  - A traversal that leaves, and makes its count zero, then loads `isWaiting`. If that is set, it issues a fence and
+//    tries the lock. If it does not get the lock, it does nothing more.
+//  - A thread that unlocks while something waits issues a fence, and then reads the idle counts. If they are zero, it
+//    tries the lock again.
+//
+// So there is a sequentially consistent fence between a traversal's subtraction and its try, and another between an
+// unlocking and the reading of the counts. A mutex guarantees only acquire and release, and `Lock.isTaken` guarantees
+// nothing. If either fence were missing, the traversal could see the lock as taken although it was free, while the
+// other thread saw the count above zero. For the same reason the subtraction and the load of the flag are sequentially
+// consistent. The stores to the flag may be relaxed, since the unlocking thread's fence follows them.
+//
+// The unlocking thread repeats this while the idle counts are zero. It must not repeat it while something waits: a
+// removal made inside an observer would wait for its own traversal. Nor may it try only once more: a wake-up could be
+// lost.
 //
 // ## Re-entrancy
-// A nested traversal counts itself in again. A removal inside an observer marks the slot, which the outer ones on this
-// and on any older block skip from then on; its callee waits for them all, the caller's own included. The id of an
-// observer that is added inside another is above the limit of those that are under way.
+// A nested traversal counts itself in again. A removal inside an observer marks the slot. From then on all traversals
+// under way skip it, on this block and on older ones. Its callee waits for all of them, the caller's own included. An
+// observer that is added inside another one has an id above the limits of the traversals under way.
 
 extension Registry {
     typealias Change<Result> = (inout Contents, inout Aftermath) -> Result
 
-    /// Makes a change, sees to what became free meanwhile, and releases what was displaced.
+    /// Makes a change, collects what has become free meanwhile, and releases it after unlocking.
     @inline(__always)
     func write<Result: Sendable>(_ change: Change<Result>) -> Result {
         write(change, answering: { $0 })
     }
 
-    /// The same, and makes an answer of the change's result when the lock is free, before anything is released.
+    /// The same; `answer` turns the change's result into the answer after unlocking, before anything is released.
     @inline(__always)
     func write<Result: Sendable, Answer>(_ change: Change<Result>, answering answer: (Result) -> Answer) -> Answer {
         var after = Aftermath()
@@ -411,9 +444,10 @@ extension Registry {
         if hasDemand { tellDemand() }
     }
 
-    /// After a change to a set with a producer: has that told what is true now.
+    /// After a change to a set with a producer: informs the producer of the current state.
     ///
-    /// Under the lock once more, so that other sets do not pay for it: as part of the change it costs each one a twentieth.
+    /// It takes the lock again. As part of the change it would make the changes of all other sets slower, by a
+    /// twentieth.
     @inline(never)
     private func tellDemand() {
         var after = Aftermath()
@@ -433,9 +467,9 @@ extension Registry {
         if hasDemand { _ = write { contents, _ in contents.backlog?.demand.take() } }
     }
 
-    /// Detaches what no traversal can reach any more, and says whether something still waits.
+    /// Moves what no traversal can reach any more to `after`, and says whether something still waits.
     ///
-    /// Under the lock, as the last step of each change.
+    /// Called under the lock, as the last step of each change.
     @inline(__always)
     private func collect(_ contents: inout Contents, _ after: inout Aftermath) -> Bool {
         if contents.isAnythingWaiting, let backlog = contents.backlog { reclamation.collect(backlog, &after.displaced) }
@@ -443,7 +477,7 @@ extension Registry {
         return contents.isAnythingWaiting
     }
 
-    /// After an unlocking that left something waiting.
+    /// Called after unlocking while something waits: see "Why nothing is forgotten".
     @inline(never)
     private func collectAfterUnlocking(_ after: inout Aftermath) {
         while true {
@@ -456,7 +490,7 @@ extension Registry {
         }
     }
 
-    /// After a traversal that emptied its count and saw that something waits.
+    /// Called after a traversal that made its count zero and saw that something waits: see "Why nothing is forgotten".
     @inline(never)
     func collectAfterLeaving() {
         atomicMemoryFence(ordering: .sequentiallyConsistent)

@@ -1,13 +1,14 @@
 import Synchronization
 
-/// What has become of the registration of an observer whose values may wait.
+/// The state of one registration of an observer whose values may wait.
 ///
-/// Relaxed throughout: a removal in the observer's own isolation is ordered before any later delivery by that isolation,
-/// and no other removal promises more than "soon".
+/// Relaxed throughout. A removal in the observer's own isolation is ordered before any later delivery in that
+/// isolation; for other removals only "soon" is promised.
 struct RegistrationStatus: ~Copyable, Sendable {
     private enum State: UInt8, AtomicRepresentable {
         case unregistered, registered
-        /// Noticed where the observer runs: a notifier does not load an owner from elsewhere, lest the owner die there.
+        /// Set only where the observer runs. A notifier elsewhere does not load the owner, since it might drop the last
+        /// reference, and the owner's `deinit` would run there.
         case ownerIsDead
         case removed
     }
@@ -18,7 +19,7 @@ struct RegistrationStatus: ~Copyable, Sendable {
         state = Atomic(isClaimed ? .registered : .unregistered)
     }
 
-    /// Whether it becomes the status of a registration by this call.
+    /// Claims the status for a registration; false if another registration has it already.
     func claim() -> Bool {
         state.compareExchange(expected: .unregistered, desired: .registered, ordering: .relaxed).exchanged
     }
@@ -26,7 +27,7 @@ struct RegistrationStatus: ~Copyable, Sendable {
     /// Whether a value may be enqueued.
     var isOpen: Bool { state.load(ordering: .relaxed).rawValue < State.ownerIsDead.rawValue }
 
-    /// Whether what has waited may be delivered.
+    /// Whether a value from the mailbox may be delivered.
     var isActive: Bool { state.load(ordering: .relaxed) == .registered }
 
     var isRemoved: Bool { state.load(ordering: .relaxed) == .removed }

@@ -1,15 +1,15 @@
 import Synchronization
 
-/// Questions. Weak references are loaded under no lock.
+/// Queries. None of them loads a weak reference under the lock.
 extension Registry {
-    /// The number of living observers, in O(*n*).
+    /// The number of registered observers whose owner, if they have one, is alive; in O(*n*).
     var count: Int {
         var count = 0
         forEachLiving { if $0.isAlive { count += 1 } }
         return count
     }
 
-    /// Whether there is no living observer.
+    /// Whether there is no such observer.
     var isEmpty: Bool {
         var traversal = unsafe Traversal(.passUnretained(self))
         defer { extendLifetime(traversal) }
@@ -25,7 +25,7 @@ extension Registry {
 
     func description(of id: UInt64) -> String? { registration(id).map { Self.describe($0.entry, $0.site) } }
 
-    /// One line for each living observer, in order.
+    /// A line for each registered observer whose owner, if it has one, is alive; in the order of registration.
     var descriptions: [String] {
         var lines: [String] = []
         forEachLiving { if $0.isAlive { lines.append(Self.describe($0.callee.entry, $0.site)) } }
@@ -39,11 +39,12 @@ extension Registry {
         return remove(ids)
     }
 
-    /// Where values may be waiting: those of the observers, and of removed ones that were being called.
+    /// The mailboxes in which values may wait: those of registered observers, and of removed ones that were still in
+    /// use.
     func mailboxes() -> [AnyMailbox] {
         var mailboxes: [AnyMailbox] = []
         forEachLiving { if let mailbox = $0.callee.entry?.mailbox { mailboxes.append(mailbox) } }
-        // After the walk: an observer that is removed meanwhile is found in the one or the other.
+        // After the traversal: an observer that is removed meanwhile is found by the traversal or in the backlog.
         return write { contents, _ in
             guard let backlog = contents.backlog else { return mailboxes }
             mailboxes.append(contentsOf: backlog.departing.values)
@@ -54,7 +55,7 @@ extension Registry {
         }
     }
 
-    /// What stands there of a living observer.
+    /// The entry and the site of a registration; nil if it has ended, or its owner is dead.
     private func registration(_ id: UInt64) -> (entry: AnyEntry?, site: Site)? {
         let traversal = unsafe Traversal(.passUnretained(self))
         defer { extendLifetime(traversal) }
@@ -73,10 +74,10 @@ extension Registry {
 // MARK: - Invariants
 
 extension Registry {
-    /// Checks what holds whenever the lock is free.
+    /// Checks the invariants that hold whenever the lock is free.
     ///
-    /// Under the lock; in debug builds, but for the thread sanitizer's, which are slow enough, and while there is little
-    /// to look at.
+    /// Called under the lock, at the end of a change, in builds for which `CallOut.isChecked` is true. It looks at the
+    /// slots only if there are few, since it takes O(*n*).
     @inline(__always)
     func checkInvariants(_ contents: borrowing Contents) {
         guard CallOut.isChecked else { return }

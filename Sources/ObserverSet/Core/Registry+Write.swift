@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Changes. Each is one critical section; what must not be done under the lock is done after it.
+/// Changes. Each is one critical section; anything that must not run under the lock runs after unlocking.
 extension Registry {
     /// Registers an observer, and returns the id of the registration, in amortised O(1).
     func append(_ callee: Callee, site: Site) -> UInt64 {
@@ -12,7 +12,7 @@ extension Registry {
         return id
     }
 
-    /// Ends those registrations, and returns how many there still were.
+    /// Ends these registrations, and returns how many of them had not ended before.
     ///
     /// Each costs amortised O(1), plus O(log *n*) to find it.
     func remove(_ ids: some Sequence<UInt64>) -> Int {
@@ -21,23 +21,24 @@ extension Registry {
         }
     }
 
-    /// Ends that registration; false if it had ended, or its owner is dead.
+    /// Ends a registration; false if it had ended before, or its owner is dead.
     ///
-    /// Whether the owner lives is seen before what was removed is released, which may end it.
+    /// Whether the owner is alive is checked before what was removed is released, since that release may deallocate the
+    /// owner.
     func end(_ id: UInt64) -> Bool {
         write(
             { contents, after in remove(id, &contents, &after) },
             answering: { removed in removed.map { entry in entry?.isAlive ?? true } ?? false })
     }
 
-    /// Ends that registration, if it is one of this registry's; true for exactly one caller.
+    /// Ends a registration, if it is one of this registry's; true for exactly one caller.
     package func remove(_ token: ObserverToken) -> Bool {
         token.issuer.issuesTokens(for: self) && token.remove()
     }
 
     /// Ends all registrations.
     ///
-    /// Values that are still enqueued are dropped if `dropping`, and delivered otherwise.
+    /// Values that are still enqueued are dropped if `dropping` is true, and delivered otherwise.
     package func removeAll(dropping: Bool) {
         write { contents, after in
             var removed = Retired()
@@ -59,8 +60,8 @@ extension Registry {
 
     /// Removes the entries of dead owners, and of dead objects.
     ///
-    /// For a notification that met one. Does nothing if another thread is changing the registry: notifying never waits
-    /// for that.
+    /// Called after a traversal that met one. It does nothing if another thread is changing the registry: notifying
+    /// never waits for a change.
     @inline(never)
     func removeDead() {
         let dead = deadOnes()
@@ -80,28 +81,28 @@ extension Registry {
 
     // MARK: Under the lock
 
-    /// Registers an observer behind all others, and says whether the dead are to be looked for.
+    /// Registers an observer behind all others; `isCrowded` is true if it is time to search for dead owners.
     @inline(__always)
     func insert(
         _ callee: Callee, site: Site, mayDie: Bool, _ contents: inout Contents, _ after: inout Aftermath
     ) -> (id: UInt64, isCrowded: Bool) {
         if slots.isFull(contents.counts) { moveToFreshBlock(&contents, &after) }
         let slot = unsafe slots[Int(contents.counts.taken)]
-        // Under the lock, so that ids rise from slot to slot.
+        // Issued under the lock, so that ids ascend from slot to slot.
         let id = ObserverToken.nextID()
-        // Before the slot is published: see there.
+        // Before the slot is published: see `lastID`.
         lastID.store(id, ordering: .relaxed)
         unsafe slot.pointee.publish(callee, id: id, site: site)
-        // Only one thread is told.
+        // `add` resets its counter when it returns true, so that only one thread searches.
         return (id, contents.counts.add(mayDie: mayDie))
     }
 
-    /// Ends that registration, and returns the entry that it had, if any; nil if it had ended.
+    /// Ends a registration, and returns its entry: `.some(nil)` for a plain function, nil if it had ended before.
     func remove(_ id: UInt64, _ contents: inout Contents, _ after: inout Aftermath) -> AnyEntry?? {
         guard let slot = unsafe slots.living(id, among: contents.counts.taken) else { return nil }
         let callee = unsafe slot.pointee.callee
         let entry = callee.entry
-        // In the current slot first, which is where the next notification of any thread looks.
+        // The current slot first: it is the one that the next notification of any thread reads.
         unsafe slot.pointee.markRemoved()
         contents.backlog?.markRemoved(id)
         if let entry {
@@ -110,8 +111,8 @@ extension Registry {
         }
         contents.counts.living -= 1
         if contents.counts.living == 0 { lastID.store(0, ordering: .relaxed) }
-        // The same pointer once more: whoever loads the head after this store sees the slot marked. Sequentially
-        // consistent: this is the unlinking in "Why nothing is released too early".
+        // Stores the same pointer again: a traversal that loads the head after this store sees the slot marked.
+        // Sequentially consistent, since this store is the unlinking (U) in "Why nothing is released too early".
         unsafe slots.head.store(slots.head.load(ordering: .relaxed), ordering: .sequentiallyConsistent)
         reclamation.retire(Retired(callee), &contents, &after.displaced)
         return .some(entry)
@@ -123,12 +124,12 @@ extension Registry {
 
     private func replaceBlock(by fresh: Block?, _ contents: inout Contents, _ after: inout Aftermath) {
         let old = unsafe slots.block
-        // Sequentially consistent: it unlinks the old block, and publishes the slots of the fresh one.
+        // Sequentially consistent: the store unlinks the old block (U), and publishes the slots of the fresh one.
         unsafe slots.head.store(fresh?.memory, ordering: .sequentiallyConsistent)
         if let old = unsafe old { unsafe reclamation.retire(Retired(old), &contents, &after.displaced) }
     }
 
-    /// The last step of each change.
+    /// The last step of each change; still under the lock.
     @inline(__always)
     func finish(_ contents: inout Contents, _ after: inout Aftermath) {
         // See "Why nothing is released too early".
@@ -136,7 +137,8 @@ extension Registry {
         if !contents.isAnythingWaiting { slots.trim(&contents.counts) }
         if slots.areWasteful(contents.counts) { moveToFreshBlock(&contents, &after) }
         after.displaced.forEachCallee { callee in
-            // What is still enqueued for a removed observer, when no traversal can enqueue more.
+            // No traversal can enqueue more for this removed observer. What is still enqueued keeps its mailbox in
+            // `departing`.
             guard let mailbox = callee.entry?.mailbox, mailbox.isBusy(telling: self) else { return }
             contents.madeBacklog().departing[ObjectIdentifier(mailbox)] = mailbox
         }
@@ -145,13 +147,13 @@ extension Registry {
 }
 
 extension Registry: MailboxKeeper {
-    /// A mailbox that has departed is idle.
+    /// Called by a mailbox in `departing` when it has become idle.
     func hasSettled(_ mailbox: Mailbox) {
         write { contents, _ in
             guard let backlog = contents.backlog else { return }
-            // It may have got busy again, and departed a second time.
+            // It may have become busy again meanwhile, and have been put into `departing` a second time.
             if mailbox.isIdle { backlog.departing[ObjectIdentifier(mailbox)] = nil }
-            // Where thousands departed, the room goes with the last of them.
+            // After thousands of mailboxes the dictionary is large: frees its memory with the last of them.
             if backlog.departing.isEmpty { backlog.departing = [:] }
         }
     }

@@ -1,30 +1,34 @@
 import Synchronization
 
-/// What a set and its tokens share: the slots that notifications walk, and the lock under which they are changed.
+/// What a set and its tokens share: the slots that notifications walk, and the lock that guards changes to them.
 ///
 ///     ObserverSet ──▶ Registry ──▶ first slot ──▶ a function, or an entry ┄┄weak┄┄▶ owner
 ///                        ▲    └──▶ block of slots          └──▶ mailbox, if ever one was needed
 ///     ObserverToken ─────┘
 ///
-/// A token keeps the registry, never the set: a set that dies empties its registry, and its tokens go inert.
+/// A token keeps the registry alive, never the set. When a set is released, it empties its registry, and its tokens
+/// become inactive.
 ///
-/// `package`, not internal: a layer that tells objects on its own terms has a registry of its own, see `WeakEntry`.
+/// `package`, not internal: a layer that holds objects weakly and calls them itself has a registry of its own, see
+/// `WeakEntry`.
 ///
-/// What an observer holds has exactly one owner: its current slot while it lives, or, once removed, what is `Retired`. All
-/// other copies of its bits, in displaced blocks and in removed slots, are borrowed by traversals.
+/// What an observer holds has exactly one owner: the observer's current slot until it is removed, and a `Retired` after
+/// that. All other copies of those bits, in replaced blocks and in removed slots, are borrowed by traversals.
 @safe package final class Registry: TokenIssuer, @unchecked Sendable {
-    /// Changed under the lock, walked by counted traversals.
+    /// Changed under the lock; walked by traversals, which hold no lock but are counted.
     let slots = Slots()
-    /// The last observer's id; zero if none is living, so that there is nobody to call.
+    /// The id of the observer that was added last; zero if none is registered, so that a notification has nobody to
+    /// call.
     ///
     /// Stored under the lock.
     ///
-    /// Relaxed, and raised before the slot is published: anyone who has learned of an observer, from its `add` or through
-    /// the set itself (`isEmpty`, `count`), has acquired the store that published it, and so sees at least its id.
+    /// Relaxed, and raised before the slot is published. A thread that knows of an observer, from its `add` or through
+    /// the set itself (`isEmpty`, `count`), has acquired the store that published the slot, and so sees at least that
+    /// observer's id.
     let lastID = Atomic<UInt64>(0)
     let reclamation = Reclamation()
     let lock = Lock(Contents())
-    /// Whether a producer is to be told if the set is observed.
+    /// Whether there is a producer that is informed when the set becomes observed or unobserved.
     let hasDemand: Bool
 
     init(telling demand: Demand?) {
@@ -47,7 +51,7 @@ import Synchronization
 /// What the registry's lock guards.
 struct Contents: ~Copyable, @unchecked Sendable {
     var counts = SlotCounts()
-    /// Made by the first change after which something has to wait, and by the first `WeakEntry`.
+    /// Allocated when there is first something to put into it.
     private(set) var backlog: Backlog?
 
     var isAnythingWaiting: Bool { backlog.map { !$0.isEmpty } ?? false }
@@ -58,7 +62,7 @@ struct Contents: ~Copyable, @unchecked Sendable {
         return made
     }
 
-    /// An entry has been removed: whoever looks for its object finds none.
+    /// Drops the address of a removed entry's object, so that looking for the object finds no entry.
     mutating func forget(_ entry: AnyEntry) {
         if let address = entry.address { backlog?.forget(address) }
     }

@@ -1,9 +1,9 @@
-/// The `#fileID:#line` that registered an observer, packed into the twelve bytes that a slot has room for.
+/// The `#fileID:#line` that registered an observer, packed into twelve bytes of a slot.
 ///
-/// `package`, not internal: the layers tell in their descriptions who registered what.
+/// `package`, not internal: the layers' descriptions show it, too.
 @usableFromInline
 @safe package struct Site: Sendable, CustomStringConvertible {
-    /// The start of a string literal in the program's constant data: never freed, and ended by a zero.
+    /// The start of a string literal in constant data: never freed, and terminated by a zero byte.
     private nonisolated(unsafe) let fileID: UnsafePointer<UInt8>?
     private let line: UInt32
 
@@ -13,7 +13,7 @@
         self.line = UInt32(clamping: line)
     }
 
-    /// Nowhere.
+    /// The site of a vacant slot.
     init() {
         unsafe fileID = nil
         line = 0

@@ -2,21 +2,22 @@ import Synchronization
 
 /// What a slot holds of an observer, whatever its parameters: a function, or an entry.
 ///
-/// Two words without a meaning to the compiler, so that everything but the call itself is ordinary, unspecialised code, and
-/// bits may be copied while others read them. Whoever owns one releases it, once.
+/// Two words that are opaque to the compiler. So everything except the call itself is ordinary, unspecialised code, and
+/// the bits may be copied while other threads read them. A callee is not counted as a reference: its owner releases it,
+/// exactly once.
 ///
-/// Why the casts are sound: a stored function is two words, its code and its context, and a context is retained and released
-/// like any native object. Only a set puts callees into its registry, all of its own parameters, and only it has them
-/// called.
+/// Why the casts are sound: a stored function is two words, its code and its context, and a context is retained and
+/// released like any native object. Only a set puts callees into its registry, all of them with the set's own
+/// parameters, and only the set has them called.
 @safe struct Callee: @unchecked Sendable {
     private let code: UInt
     private let reference: Unmanaged<AnyEntry>?
 
-    // No function is at these addresses.
+    // Tags in the place of a function's code; no function is at these addresses.
     private static let isEntry: UInt = 1
     fileprivate static let isIsolatedClosure: UInt = 2
 
-    /// The function of an observer, or an entry for a registration of its own; retained.
+    /// Retains an observer's function, or an entry for this registration of the observer.
     @inline(__always)
     init<Parameters: Sendable>(retaining observer: Observer<Parameters>) {
         if let entry = observer.entry {
@@ -38,7 +39,7 @@ import Synchronization
         _ = unsafe reference?.retain()
     }
 
-    /// Nothing.
+    /// The callee of a vacant slot.
     init() {
         unsafe self.init(code: 0, reference: nil)
     }
@@ -54,20 +55,20 @@ import Synchronization
 
     var hasEntry: Bool { code == Self.isEntry || code == Self.isIsolatedClosure }
 
-    /// The entry, if there is one.
+    /// The entry; nil for a plain function.
     var entry: AnyEntry? { unsafe hasEntry ? reference?.takeUnretainedValue() : nil }
 
-    /// Never under the lock: the `deinit` of a closure's captures runs here.
+    /// Never called under the lock: the `deinit` of a closure's captures runs here.
     func release() { unsafe reference?.release() }
 }
 
-/// A callee that is a function, as a notification sees it in its slot: borrowed.
+/// A callee that is a function, borrowed from its slot by a notification.
 ///
-/// Nothing is retained but what the call itself retains.
+/// Nothing is retained, except by the call itself.
 @unsafe struct BorrowedFunction<Parameters>: ~Copyable {
     private let call: (Parameters) -> Void
 
-    /// The callee in a slot, of which it is the first field.
+    /// The callee of a slot, which is the slot's first field.
     @inline(__always)
     static func at(_ slot: UnsafeMutablePointer<Slot>) -> UnsafeMutablePointer<BorrowedFunction> {
         unsafe UnsafeMutableRawPointer(slot).assumingMemoryBound(to: BorrowedFunction.self)
@@ -77,7 +78,7 @@ import Synchronization
     borrowing func callAsFunction(_ parameters: Parameters) { unsafe call(parameters) }
 }
 
-/// A callee that is an entry, in the same way.
+/// A callee that is an entry, borrowed from its slot in the same way.
 @unsafe struct BorrowedEntry<Parameters>: ~Copyable {
     private let code: UInt
     private let entry: Entry<Parameters>
@@ -93,9 +94,10 @@ import Synchronization
         unsafe entry.deliver(parameters, from: here)
     }
 
-    /// Calls the observer if it is a closure that belongs to the notifier's actor, and nothing waits for it; false otherwise.
+    /// Calls the observer if it is an ownerless closure on the notifier's actor and no value waits for it; false
+    /// otherwise.
     ///
-    /// Without a look at a table of methods.
+    /// It spares such observers a dispatch through the entry's method table.
     @inline(__always)
     borrowing func callClosure(_ parameters: Parameters, from here: UInt) -> Bool where Parameters: Sendable {
         guard unsafe code == Callee.isIsolatedClosure else { return false }
@@ -103,28 +105,30 @@ import Synchronization
     }
 }
 
-/// The place of one observer in a set.
+/// The memory for one observer of a set.
 ///
-/// It is published by its id, and then changes once, from living to removed. Vacant again it is only when no traversal can
-/// have seen it living.
+/// Storing its id publishes the slot. After that it changes once, from living to removed. It becomes vacant again only
+/// when no traversal that may have seen it living is left.
 @safe struct Slot: ~Copyable, @unchecked Sendable {
     /// The first field, so that a slot's address is its callee's.
     private(set) var callee = Callee()
-    /// The registration's id, and what is to be done; zero if it is vacant.
+    /// The registration's id and the flags below; zero if the slot is vacant.
     private let word = Atomic<UInt64>(0)
     private(set) var site = Site()
 
     static let removed: UInt64 = 1 << 63
+    /// The observer is not a plain function: it has an entry, or is called only once.
     private static let special: UInt64 = 1 << 62
-    /// It is called once, in a local set.
+    /// The observer is called only once; set by local sets alone.
     private static let once: UInt64 = 1 << 61
-    /// Above every id.
+    /// A number above every id, and the bits in which the id is stored.
     static let noLimit: UInt64 = once - 1
 
-    /// Acquiring, against the releasing store in `publish`: what it publishes is there.
+    /// Acquiring, paired with the releasing store in `publish`: what was published with the id is seen, too.
     ///
-    /// That a slot was removed decides only whether to call: what is called stays alive while the traversal is counted. One
-    /// that begins after a removal sees it through the head, see `Reclamation`.
+    /// The removed flag needs no order. It decides only whether to call; the callee stays alive as long as the
+    /// traversal is counted. A traversal that begins after a removal sees the flag because of the head that it loads,
+    /// see `Reclamation`.
     var state: UInt64 {
         // fault: slot-read-relaxed
         @inline(__always) get { word.load(ordering: .acquiring) }
@@ -132,13 +136,13 @@ import Synchronization
 
     var id: UInt64 { word.load(ordering: .relaxed) & Self.noLimit }
 
-    /// Whether there is an observer.
+    /// Whether it holds an observer that has not been removed.
     var isLiving: Bool {
         let state = state
         return state != 0 && state < Self.removed
     }
 
-    /// Whether that observer is there, and living: the slot may be another one's by now.
+    /// Whether it holds that observer, not removed; the slot may have been reused for another one by now.
     func isLiving(_ id: UInt64) -> Bool {
         let state = state
         return state < Self.removed && state & Self.noLimit == id
@@ -146,19 +150,19 @@ import Synchronization
 
     var isOnce: Bool { word.load(ordering: .relaxed) & Self.once != 0 }
 
-    /// Whether what it holds has no owner, or a living one.
+    /// Whether the callee has no owner, or a living one.
     ///
-    /// Never under the lock.
+    /// Never called under the lock.
     var isAlive: Bool { callee.entry?.isAlive ?? true }
 
-    /// Whether it is to be removed by who looks for such.
+    /// Whether a search for dead owners and objects should remove it.
     ///
-    /// Never under the lock.
+    /// Never called under the lock.
     var isDead: Bool { callee.entry?.isDead ?? false }
 
     var isRemoved: Bool { word.load(ordering: .relaxed) >= Self.removed }
 
-    /// Under the lock, like what follows.
+    /// This and the following functions are called under the registry's lock; a local set has none.
     mutating func publish(_ callee: Callee, id: UInt64, site: Site, isOnce: Bool = false) {
         self.callee = callee
         self.site = site

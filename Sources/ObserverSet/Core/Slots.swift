@@ -2,12 +2,12 @@ import Synchronization
 
 /// Memory with room for a fixed number of slots, of which the first ones are taken, in the order of registration.
 ///
-/// A handle: whoever holds it must know that the block is alive. Traversals know it by being counted, writers by holding
-/// the lock.
+/// A handle, which owns nothing: code that uses it must know that the block has not been freed. A traversal knows it
+/// because it is counted, a writer because it holds the lock.
 @unsafe struct Block: @unchecked Sendable {
     private struct Header {
         let capacity: Int
-        /// Whether it is displaced, and all of its slots have been marked removed.
+        /// Whether the block has been replaced, and all of its slots have been marked as removed.
         var isBlank = false
     }
 
@@ -17,7 +17,7 @@ import Synchronization
         unsafe self.memory = memory
     }
 
-    /// A fresh block with these slots.
+    /// A fresh block of vacant slots.
     init(capacity: Int) {
         let size = MemoryLayout<Header>.stride + capacity * MemoryLayout<Slot>.stride
         unsafe memory = .allocate(byteCount: size, alignment: MemoryLayout<Slot>.alignment)
@@ -39,14 +39,14 @@ import Synchronization
         @inline(__always) get { unsafe header.pointee.capacity }
     }
 
-    /// The slot with that id among the first so many, living or removed; vacant ones may follow.
+    /// The slot with that id among the first `count`, living or removed; vacant slots may be among those, at the end.
     func slot(of id: UInt64, among count: Int) -> UnsafeMutablePointer<Slot>? {
         let count = unsafe min(count, capacity)
         guard count > 0 else { return nil }
         let (first, last) = unsafe (idAt(0), idAt(count - 1))
         guard id >= first, id <= last else { return nil }
-        // Ids rise from slot to slot, so that a slot lies no further from either end than its id does. Where none is missing
-        // this names the place at once; otherwise it narrows a binary search.
+        // Ids ascend from slot to slot, so a slot is at most as far from either end as its id is from the id there. If
+        // no id is missing in between, these bounds meet at the slot; otherwise they narrow a binary search.
         var low = max(0, count - 1 - Int(clamping: last - id))
         var high = min(count - 1, Int(clamping: id - first))
         while low < high {
@@ -56,21 +56,21 @@ import Synchronization
         return unsafe idAt(low) == id ? slots + low : nil
     }
 
-    /// The id in that slot; of a vacant one more than all others.
+    /// The id in that slot; for a vacant slot a number above all ids.
     @inline(__always)
     private func idAt(_ index: Int) -> UInt64 {
         let id = unsafe slots[index].id
         return id == 0 ? .max : id
     }
 
-    /// Marks a slot of a displaced block removed; false if that observer is not there.
+    /// Marks an observer's slot in a replaced block as removed; false if the observer is not in this block.
     func markRemoved(_ id: UInt64) -> Bool {
         guard let slot = unsafe slot(of: id, among: .max) else { return false }
         unsafe slot.pointee.markRemoved()
         return true
     }
 
-    /// Marks all slots of a displaced block removed; false if they were.
+    /// Marks all slots of a replaced block as removed; false if that was done before.
     func markAllRemoved() -> Bool {
         guard unsafe !header.pointee.isBlank else { return false }
         for index in 0..<(unsafe capacity) { unsafe slots[index].markRemoved() }
@@ -83,24 +83,24 @@ import Synchronization
     }
 }
 
-/// How many slots a set has.
+/// How many slots of a set are in use.
 struct SlotCounts {
-    // 32 bits each, for which there is room beside a mutex.
+    // 32 bits each, to keep the registry small.
 
-    /// How many are taken, from the first on.
+    /// How many slots are taken, from the first on: the living ones, and removed ones that are not vacant again.
     var taken: UInt32 = 0
-    /// How many of them are living.
+    /// How many of them hold an observer that has not been removed.
     var living: UInt32 = 0
-    /// How many observers that may die were added since dead ones were last looked for.
+    /// How many observers that may die (with an owner, or weakly held) were added since the last search for dead ones.
     var unexamined: UInt32 = 0
 
-    /// Counts one more, and says whether dead ones are to be looked for.
+    /// Counts one more observer, and says whether it is time to search for dead ones.
     mutating func add(mayDie: Bool) -> Bool {
         taken += 1
         living += 1
         guard mayDie else { return false }
         unexamined += 1
-        // As many as the walk over all slots costs, so that it costs each of them O(1).
+        // In proportion to the slots that the search walks, so that it costs O(1) for each of these observers.
         guard unexamined >= max(32, living / 2) else { return false }
         unexamined = 0
         return true
@@ -109,21 +109,21 @@ struct SlotCounts {
 
 /// The slots of a set, in the order of registration.
 ///
-/// The first slot is a part of whatever has the slots, since most sets have one observer; the others stand in a block, which
-/// is replaced when it is full, half of it blank, or far too large.
+/// The first slot is inline, since most sets have one observer. The others are in a block, which is replaced when it is
+/// full, when more than half of many slots are removed, or when it is far too large.
 @safe struct Slots: ~Copyable {
-    /// The memory of the block that follows the first slot.
+    /// The memory of the block that follows the first slot; nil if there is none.
     let head = unsafe Atomic<UnsafeMutableRawPointer?>(nil)
     private let inlineSlot = Slot()
 
-    /// Changed in place, like the slots of a block.
+    /// The inline slot, which is changed in place, like the slots of a block.
     ///
-    /// It is atomic in part, so that it has one address for life.
+    /// It contains an atomic, and so has one address as long as it lives.
     var first: UnsafeMutablePointer<Slot> {
         @inline(__always) get { unsafe withUnsafePointer(to: inlineSlot) { unsafe UnsafeMutablePointer(mutating: $0) } }
     }
 
-    /// Acquiring, for traversals: it must be seen initialised.
+    /// Acquiring, for lookups without the lock: the block must be seen initialised.
     var block: Block? {
         @inline(__always) get { unsafe head.load(ordering: .acquiring).map { unsafe Block($0) } }
     }
@@ -132,7 +132,7 @@ struct SlotCounts {
         unsafe index == 0 ? first : Block(head.load(ordering: .relaxed).unsafelyUnwrapped).slots + (index - 1)
     }
 
-    /// Where the living observer with that id is, if it is among the first so many.
+    /// The slot of the living observer with that id, if it is among the first `count`.
     func living(_ id: UInt64, among count: UInt32 = .max) -> UnsafeMutablePointer<Slot>? {
         let slot = unsafe first.pointee.id == id ? first : block?.slot(of: id, among: max(0, Int(count) - 1))
         guard let slot = unsafe slot, unsafe slot.pointee.isLiving(id) else { return nil }
@@ -141,17 +141,21 @@ struct SlotCounts {
 
     func isFull(_ counts: SlotCounts) -> Bool { Int(counts.taken) == 1 + room }
 
-    /// Whether half of many slots are blank, which notifications should not walk, or three quarters of much room are left over.
+    /// Whether the block should be replaced by a smaller one.
+    ///
+    /// It should if there are many slots, more than half of which are removed, so that notifications walk them in vain;
+    /// or if a large block has less than a quarter of its slots taken.
     func areWasteful(_ counts: SlotCounts) -> Bool {
         counts.taken >= 32 && counts.living * 2 < counts.taken || room >= 32 && Int(counts.taken) * 4 < room
     }
 
     private var room: Int { unsafe block?.capacity ?? 0 }
 
-    /// A block for the living ones behind the first, with room for as many again, or for a quarter as many where they are many.
+    /// A block for the living slots behind the first, with room for as many again; for a quarter as many if they are
+    /// many.
     ///
-    /// It is to take the place of this one; whoever puts it there sees to it that the old one is released. None, if the first
-    /// slot alone is taken, and there is room behind it.
+    /// The caller puts it into the place of the current block, and retires that one. Nil if no block is needed: at most
+    /// the first slot is taken, and the next observer has a place.
     func freshBlock(_ counts: inout SlotCounts) -> Block? {
         guard counts.taken > 1 || isFull(counts) else { return nil }
         let kept = unsafe Int(counts.living) - (first.pointee.isLiving ? 1 : 0)
@@ -161,7 +165,8 @@ struct SlotCounts {
         for index in 1..<Int(counts.taken) {
             let slot = unsafe self[index]
             guard unsafe slot.pointee.isLiving else { continue }
-            // Bit by bit, since traversals may still be reading the old ones; the fresh block owns what the slots own.
+            // Copies bits, since traversals may still be reading the old slots. From now on the fresh block owns what
+            // they hold.
             unsafe UnsafeMutableRawPointer(place).copyMemory(from: slot, byteCount: MemoryLayout<Slot>.size)
             unsafe place += 1
         }
@@ -169,7 +174,7 @@ struct SlotCounts {
         return unsafe fresh
     }
 
-    /// Makes the last slots vacant whose observers were removed, when no traversal can have seen them living.
+    /// Makes removed slots at the end vacant; no traversal that saw one of them living may be left.
     func trim(_ counts: inout SlotCounts) {
         while counts.taken > 0, unsafe self[Int(counts.taken) - 1].pointee.isRemoved {
             counts.taken -= 1
@@ -178,7 +183,7 @@ struct SlotCounts {
     }
 
     deinit {
-        // Nobody can come in the way of what is released here: whoever knows the slots is dead.
+        // No traversal and no change can be under way: nothing refers to these slots any more.
         if unsafe first.pointee.isLiving { unsafe first.pointee.callee.release() }
         guard let block = unsafe block else { return }
         for index in 0..<(unsafe block.capacity) where unsafe block.slots[index].isLiving {
@@ -188,36 +193,36 @@ struct SlotCounts {
     }
 }
 
-/// A place in the slots, which moves from one living observer to the next.
+/// A position in the slots, which moves from one living observer to the next.
 @unsafe struct Cursor {
     private let limit: UInt64
-    /// Where it is, and where the slots end that lie there.
+    /// The next slot to look at, and the end of the contiguous slots that it belongs to.
     private var place: UnsafeMutablePointer<Slot>
     private var stop: UnsafeMutablePointer<Slot>
-    /// The block that follows the first slot, until the cursor comes to it.
+    /// The block that follows the first slot, until the cursor reaches it.
     private var block: UnsafeMutableRawPointer?
 
-    /// Who registered the observer in the slot that `next` returned.
+    /// The line that registered the observer in the slot that `next` returned.
     var site: Site { unsafe (place - 1).pointee.site }
 
-    /// Before the first of the observers up to that id.
+    /// A cursor before the first slot, which ends behind the last observer whose id is at most `limit`.
     @inline(__always)
     init(_ slots: borrowing Slots, upTo limit: UInt64) {
         unsafe self.limit = limit
-        // Sequentially consistent, and before any slot is looked at: see "Why nothing is released too early".
+        // Sequentially consistent, and before any slot is read: this is H in "Why nothing is released too early".
         unsafe block = unsafe slots.head.load(ordering: .sequentiallyConsistent)
         unsafe place = unsafe slots.first
         unsafe stop = unsafe place + 1
     }
 
-    /// The next living slot; nil if there is none, and from then on.
+    /// The next living slot; nil at the end, and from then on.
     @inline(__always)
     mutating func next() -> UnsafeMutablePointer<Slot>? {
         var isPlain = false
         return unsafe next(&isPlain)
     }
 
-    /// The same, and whether that slot holds a function alone.
+    /// The same; `isPlain` says whether that slot holds a plain function.
     @inline(__always)
     mutating func next(_ isPlain: inout Bool) -> UnsafeMutablePointer<Slot>? {
         while true {
@@ -225,7 +230,7 @@ struct SlotCounts {
                 let slot = unsafe place
                 unsafe place = unsafe slot + 1
                 let state = unsafe slot.pointee.state
-                // Less one, so that zero, which tells of a vacant slot, becomes the highest of numbers.
+                // Minus one: zero, the state of a vacant slot, becomes the greatest number, which is above every limit.
                 isPlain = unsafe state &- 1 < limit
                 if _fastPath(isPlain) { return unsafe slot }
                 // fault: liveness-unchecked
@@ -240,7 +245,7 @@ struct SlotCounts {
         }
     }
 
-    /// Nothing follows a vacant slot, nor one of an observer that was added later.
+    /// Ends the walk: behind a vacant slot, or one whose observer was added later, there is nothing to call.
     private mutating func end() -> UnsafeMutablePointer<Slot>? {
         unsafe block = nil
         unsafe place = unsafe stop

@@ -1,23 +1,24 @@
 /// One walk over the observers, without a lock.
 ///
-/// It is counted while it lives: what it reaches stays alive meanwhile, whatever is removed. A traversal made inside an
-/// observer counts itself in again and walks what is there by then; a removal made inside an observer marks the slot,
-/// which this traversal then skips, and is reclaimed by the outermost one when it ends.
+/// It is counted as long as it lives: what it reaches stays alive meanwhile, whatever is removed. A traversal that is
+/// made inside an observer counts itself in again, and walks the observers that there are by then. A removal inside an
+/// observer marks the slot, which this traversal then skips. What was removed is released after the last traversal that
+/// could reach it.
 ///
-/// A structure that takes and gives nothing but pointers, since neither retains nor closures may stand between a
-/// notifier and its observers: the former cost time, the latter stack.
+/// It takes and returns nothing but pointers, because retains and closures between a notifier and its observers would
+/// cost something: the former time, the latter stack.
 ///
 /// `package`, not internal: see `WeakEntry`.
 @usableFromInline
 @safe package struct Traversal: ~Copyable {
-    /// Kept alive by whoever makes the traversal.
+    /// Kept alive by the code that makes the traversal.
     private let registry: Unmanaged<Registry>
     private let ticket: Reclamation.Ticket
     private var cursor: Cursor
-    /// Whether the entry of a dead object was found, which is removed when the traversal has ended.
+    /// Whether the entry of a dead object was met; such entries are removed after the traversal.
     var metDead = false
 
-    /// A traversal of the observers up to that id.
+    /// A traversal of the observers whose ids are at most `limit`.
     @inline(__always)
     init(_ registry: Unmanaged<Registry>, upTo limit: UInt64 = Slot.noLimit) {
         unsafe self.registry = unsafe registry
@@ -28,20 +29,21 @@
 
     /// The next living slot.
     ///
-    /// It may be removed at any time, which leaves what it holds in place until the traversal has ended.
+    /// Its observer may be removed at any time; what the slot holds stays in place until this traversal has ended.
     @inline(__always)
     mutating func next() -> UnsafeMutablePointer<Slot>? { unsafe cursor.next() }
 
-    /// The same, and whether that slot holds a function alone.
+    /// The same; `isPlain` says whether that slot holds a plain function.
     @inline(__always)
     mutating func next(_ isPlain: inout Bool) -> UnsafeMutablePointer<Slot>? { unsafe cursor.next(&isPlain) }
 
-    /// Who registered the observer in the slot that `next` returned.
+    /// The line that registered the observer in the slot that `next` returned.
     package var site: Site { unsafe cursor.site }
 
     /// Counts the traversal out.
     ///
-    /// What waits for release may be what it was the last to hold.
+    /// It may have been the last that could reach something that waits for release; then it tries to have that
+    /// released.
     @inline(__always)
     @usableFromInline
     deinit {

@@ -1,13 +1,14 @@
 import Synchronization
 
-/// An entry without a function: an object, held weakly, and what a layer keeps with it.
+/// An entry without a function: an object, held weakly, and memory that a layer keeps with it.
 ///
-/// It has no owner. Tokens would load that on any thread, and might thus be the last to let go of an object that belongs to
-/// somebody's isolation. Only who is where the objects may be used finds one dead: who makes a traversal, and who adds one.
+/// It has no owner. A token would load an owner on any thread, and could drop the last reference to an object that
+/// belongs to one isolation domain. Only code that runs where the objects may be used learns that one is dead: a
+/// traversal, and adding another object.
 @safe final class WeakEntry: AnyEntry, @unchecked Sendable {
     fileprivate weak let object: AnyObject?
     private let key: ObjectIdentifier
-    /// Only read, and freed with the entry.
+    /// Never changed, and freed with the entry.
     fileprivate let memory: UnsafeMutableRawPointer?
 
     fileprivate init(_ object: AnyObject, _ memory: UnsafeMutableRawPointer?) {
@@ -34,9 +35,9 @@ import Synchronization
     }
 }
 
-/// A callee that is such an entry, as a traversal sees it in its slot: borrowed, like a `BorrowedEntry`.
+/// A callee that is a `WeakEntry`, borrowed from its slot by a traversal, like a `BorrowedEntry`.
 ///
-/// Sound where a registry has no other entries.
+/// Sound only in a registry that has no other entries.
 @unsafe private struct BorrowedWeakEntry: ~Copyable {
     let code: UInt
     let entry: WeakEntry
@@ -47,20 +48,19 @@ import Synchronization
     }
 }
 
-/// What layers do with objects that they tell on their own terms.
+/// A registry of weakly held objects, for layers that call them in their own way.
 ///
-/// A registry of objects has no other entries, and of each object one. All this is for callers who are where the objects may
-/// be used.
+/// It has no other entries, and one for each object. Callers must run where the objects may be used.
 extension Registry {
-    /// Registers an object, unless it is there already, and returns the token of its registration.
+    /// Registers an object, unless it is registered already, and returns the token of its registration.
     ///
-    /// In amortised O(1), plus O(log *n*) if it is there already. `memory` makes what is kept with the object, and freed with
-    /// its entry.
+    /// Takes amortised O(1), plus O(log *n*) if the object is registered already. `memory` makes what is kept with the
+    /// object, and freed with its entry.
     package func add(_ object: AnyObject, site: Site, memory: () -> UnsafeMutableRawPointer?) -> ObserverToken {
         let known = entry(at: object)
         if let known, known.entry.isOf(object) { return ObserverToken(issuer: self, id: known.id) }
-        // What stands there is of an object that is dead. Whatever else comes to stand there is of this one, since no other
-        // has its address now.
+        // The entry that was found, if any, is that of a dead object. Any other entry that is at this address by the
+        // time the lock is held is this object's, since no other object has its address now.
         let entry = unsafe WeakEntry(object, memory())
         let (id, isCrowded) = write { contents, after in
             if let id = contents.backlog?.ids[ObjectIdentifier(object)] {
@@ -75,17 +75,17 @@ extension Registry {
         return ObserverToken(issuer: self, id: id)
     }
 
-    /// Ends the registration of an object; false if it has none, or is dead, as it is in its own `deinit`.
+    /// Ends an object's registration; false if it has none, or is being deallocated, as it is in its own `deinit`.
     package func remove(_ object: AnyObject) -> Bool {
         guard let (id, entry) = entry(at: object) else { return false }
-        // Not so, if it is of one that had the address before.
+        // False if the entry is that of a dead object which had the same address.
         let isAlive = entry.isOf(object)
         return end(id) && isAlive
     }
 
-    /// A traversal of those who are there now.
+    /// A traversal of the objects that are registered now.
     ///
-    /// Whoever makes it holds the registry until it has ended.
+    /// The caller must hold the registry until the traversal has ended.
     package func traversal() -> Traversal {
         unsafe Traversal(.passUnretained(self), upTo: lastID.load(ordering: .relaxed))
     }
@@ -100,20 +100,20 @@ extension Registry {
 }
 
 extension Traversal {
-    /// An object, which whoever has it holds, and what is kept with it.
+    /// An object, retained, and the memory that is kept with it.
     @usableFromInline package typealias Object = (object: AnyObject, memory: UnsafeMutableRawPointer?)
 
     /// The next object that is alive, in the order of registration.
     ///
-    /// Objects that were added since the traversal began, or removed before their turn, are left out. The entries of those that
-    /// are found dead are removed when it has ended.
+    /// Objects that were added since the traversal began, or removed before their turn, are skipped. The entries of
+    /// objects that are found dead are removed after the traversal.
     @usableFromInline
     package mutating func nextObject() -> Object? {
         guard let slot = unsafe next() else { return nil }
         return unsafe Self.object(in: slot) ?? nextBehindDead()
     }
 
-    // By itself, so that what it needs is not saved and restored for each object.
+    // A function of its own, so that the registers that it needs are not saved and restored for each object.
     @inline(never)
     private mutating func nextBehindDead() -> Object? {
         metDead = true

@@ -1,20 +1,20 @@
 import Synchronization
 
-// What the thread sanitizer must be told of, in builds for it, which set the flag `OBSERVERSET_TSAN`.
+// What the thread sanitizer must know, in builds for it, which set the flag `OBSERVERSET_TSAN`.
 
 #if OBSERVERSET_TSAN
-/// Tells the sanitizer of an order that is made in a library which it does not see, as that of a contended `Mutex`.
+/// Shows the sanitizer an order that a library establishes which it does not see, as that of a contended `Mutex`.
 ///
-/// Without it the sanitizer would report races that are none. In all other builds it is empty.
+/// Without it the sanitizer would report races that do not exist. In all other builds it is empty.
 package struct Witness: ~Copyable, Sendable {
     private let order = Atomic<UInt>(0)
 
     package init() {}
 
-    /// What this thread has done is ordered before what another one does after `follow()`.
+    /// Orders what this thread has done before what another thread does after `follow()`.
     ///
-    /// Stays a moment the first few times, and ever more rarely then, so that other threads come to the end of a critical
-    /// section, which few processors seldom let them.
+    /// It sleeps for a microsecond in calls 1, 2, 4, 8 and so on, that is ever more rarely. Then other threads get to
+    /// run at the end of a critical section, which they seldom do on few processors.
     package func lead() {
         let count = order.wrappingAdd(1, ordering: .releasing).newValue
         if count & (count &- 1) == 0 { _ = Self.sleep(1) }

@@ -55,12 +55,13 @@
     public init() {}
 
     deinit {
-        // Tokens may still have the registry.
+        // Tokens may still hold the registry.
         registry.removeAll(dropping: true)
     }
 }
 
-/// What it holds is found and changed under a lock, and handed out only as what it was added as.
+/// The registry may be used on any thread, and a delegate is handed out only as the `Sendable` type as which it was
+/// added.
 extension MulticastDelegate: @unchecked Sendable where Delegate: Sendable {}
 
 // MARK: - Notifying
@@ -84,7 +85,7 @@ extension MulticastDelegate {
     /// - Complexity: O(*n*).
     @inlinable
     public func notify<Failure: Error>(_ body: (Delegate) throws(Failure) -> Void) throws(Failure) {
-        // Inlinable, so that the client's own code is all that stands between an entry and the delegate's method.
+        // Inlinable, so that only the client's own code is between an entry and the delegate's method.
         var failure: Failure?
         var traversal = traversal()
         while let (object, bits) = unsafe traversal.nextObject() {
@@ -93,20 +94,21 @@ extension MulticastDelegate {
             } catch {
                 if failure == nil { failure = error }
             }
-            // `lend` has lent what nothing else may hold.
+            // `lend` does not retain the object: this may be the only reference to it.
             _fixLifetime(object)
         }
         end(traversal)
         if let failure { throw failure }
     }
 
-    /// A traversal of the delegates, which the multicast has to outlive.
+    /// A traversal of the delegates; the multicast must outlive it.
     @usableFromInline
     func traversal() -> Traversal { registry.traversal() }
 
     /// Ends a traversal.
     ///
-    /// A function of the multicast, so that this is held until then, and the registry with it.
+    /// A method of the multicast, so that the caller holds the multicast, and thereby the registry, until the traversal
+    /// has ended.
     @usableFromInline
     func end(_ traversal: consuming Traversal) {}
 }
@@ -172,17 +174,17 @@ extension MulticastDelegate {
         registry.removeAll(dropping: true)
     }
 
-    /// The object that a delegate is; nil if it is something else.
+    /// The object that a delegate is; nil if it is not a class instance.
     private func object(of delegate: Delegate) -> AnyObject? {
-        // Only of a class: anything can be made an object of by putting it into a box.
+        // The cast to `AnyObject` alone proves nothing: it succeeds for any value, by putting it into a box.
         guard type(of: delegate as Any) is AnyObject.Type else { return nil }
-        // Behind a type parameter an error's own box would be put into another.
+        // In generic code the cast would put an error's box into another box; a cast from `any Error` does not.
         if Delegate.self == (any Error).self, let error = delegate as? any Error { return error as AnyObject }
         return delegate as AnyObject
     }
 }
 
-// MARK: - Who is there
+// MARK: - Inspecting
 
 extension MulticastDelegate {
     /// The delegates that are alive, in the order in which they were added.

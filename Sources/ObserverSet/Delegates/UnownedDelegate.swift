@@ -1,27 +1,27 @@
-/// A delegate as the value that it was added as, without a reference of its own.
+/// A delegate as the value that it was added as, without a retain of its own.
 ///
-/// A weak reference can be formed to an object only, not to a value of a type that is merely known to hold one; and the
-/// way back, a dynamic cast, costs several times what the rest of a call does. So the value's bits are kept beside the
-/// weak reference, without a retain, and are a value again while the object is alive.
+/// A weak reference can refer to an object, but not to a value of a type that is only known to hold one. Casting the
+/// object back to that type costs several times as much as the rest of a call. So a copy of the value's bits is stored
+/// beside the weak reference, not retained. While the object is alive, the bits can be used as the value again.
 ///
 /// Why that is sound:
-///  - The value holds a class instance, as its dynamic type says, and is therefore one of: the reference itself; an
-///    existential whose first word is the reference and whose others are pointers to constant data; a boxed error, whose
-///    first word is the box. The last is told from the others by comparing the first word with the object's address,
+///  - The value holds a class instance, as its dynamic type says. So it is one of three things: the reference itself;
+///    an existential whose first word is the reference and whose other words are pointers to constant data; or a boxed
+///    error, whose first word is the box. An error is recognised by comparing the first word with the object's address,
 ///    and is cast instead.
-///  - Such a value owns nothing but one reference to the object. `lend` lends the value that the bits are while its caller
-///    holds the object, and nobody destroys it, so that nothing need be retained or released for it. Whoever copies what
-///    is lent retains the object, as with any other value.
-///  - The bits are written once, before the entry is published, and only read after that. They name the object that the
-///    entry's weak reference names, whose address cannot be used again while that loads.
+///  - Such a value owns nothing but one reference to the object. `lend` passes the value on as a borrowed one, while
+///    its caller holds the object, and nothing destroys it. So nothing has to be retained or released for it. Code that
+///    copies the borrowed value retains the object, as with any other value.
+///  - The bits are written once, before the entry is published, and only read after that. They refer to the same object
+///    as the entry's weak reference. The object's address cannot be reused as long as that reference loads.
 ///
-/// Not copyable, and of the same layout as what it has: so the compiler reads it where it is, without a retain. Nobody
-/// makes one, nor destroys one.
+/// Not copyable, and of the same layout as its only field, so that the compiler reads the value in place, without a
+/// retain. No instance is ever created or destroyed: the type is only used to read the stored bits.
 @usableFromInline
 struct UnownedDelegate<Delegate>: ~Copyable {
     @usableFromInline let delegate: Delegate
 
-    /// A copy of the delegate's bits; nil if they are not the object's reference.
+    /// A copy of the delegate's bits; nil if their first word is not the object's reference.
     static func bits(of delegate: Delegate, _ object: AnyObject) -> UnsafeMutableRawPointer? {
         unsafe withUnsafeBytes(of: delegate) { bytes in
             let address = unsafe bytes.loadUnaligned(as: UInt.self)
@@ -33,7 +33,7 @@ struct UnownedDelegate<Delegate>: ~Copyable {
         }
     }
 
-    /// Runs `body` with the delegate that has these bits, whose object the caller holds until this has returned.
+    /// Runs `body` with the delegate that has these bits; the caller holds the object until this has returned.
     @inlinable @inline(__always)
     static func lend<Failure: Error>(
         _ object: AnyObject, _ bits: UnsafeMutableRawPointer?, _ body: (Delegate) throws(Failure) -> Void

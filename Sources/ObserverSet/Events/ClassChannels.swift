@@ -2,15 +2,17 @@ import Synchronization
 
 /// A publisher's channels for classes, each before those of its superclasses.
 ///
-/// A linked list that only grows, at any place. Publishing walks it without a lock, and asks each channel whether it is
-/// one of the event's: there is no other way to a class's superclasses, and rarely more than a few classes are events.
+/// A linked list, to which a link can be added at any position, and from which none is ever removed. Publishing walks
+/// it without a lock, and asks each channel whether it is one of the event's. A class does not list its superclasses
+/// cheaply, and usually only few classes are events.
 ///
-/// Why a walk meets only what is complete: a link is made with what follows it, and then stored, releasing, in the one
-/// before it, where the walk loads it, acquiring. Writers hold the publisher's lock. Each link is retained by the list
-/// and released in its `deinit`, which no walk can meet, since whoever walks holds the publisher that holds the list.
+/// Why a walk reaches only complete links: a link is initialised, with its successor, and then stored (releasing) in
+/// the link before it, from which the walk loads it (acquiring). Writers hold the publisher's lock. The list retains
+/// each link, and releases it in its `deinit`. No walk can be under way then, since a walk holds the publisher, which
+/// holds the list.
 @safe struct ClassChannels: ~Copyable, Sendable {
     @safe private final class Link: Sendable {
-        /// Nil in the link before the first.
+        /// Nil in the link that starts the list.
         let channel: (any EventChannel)?
         let next: Atomic<Unmanaged<Link>?>
 
@@ -19,6 +21,7 @@ import Synchronization
             unsafe self.next = unsafe Atomic(next.map { unsafe .passUnretained($0) })
         }
 
+        /// Relaxed: whether there is a link; a walk loads it again, acquiring.
         @inline(__always)
         var isLast: Bool { unsafe next.load(ordering: .relaxed) == nil }
 
@@ -27,7 +30,7 @@ import Synchronization
 
     private let start = Link(nil, before: nil)
 
-    /// Tells each channel of the event's class and of its superclasses, the most derived first.
+    /// Publishes to the channels of the event's class and of its superclasses, the most derived first.
     func publish(_ event: any Event, upTo limit: UInt64, isolation: isolated (any Actor)?) {
         var link = start.following
         while let channel = link?.channel {
@@ -40,9 +43,10 @@ import Synchronization
     @inline(__always)
     var isEmpty: Bool { start.isLast }
 
-    /// Puts a channel in its place: before the first superclass's.
+    /// Inserts a channel before that of its first superclass in the list; if there is none, at the end.
     ///
-    /// Its subclasses stand before that one, since they are subclasses of it too. Under the lock.
+    /// Channels of its subclasses are already before that position, since they are subclasses of that superclass, too.
+    /// Called under the lock.
     func insert(_ channel: any EventChannel) {
         var link = start
         while let next = link.following, let other = next.channel, !other.isOfSuperclass(of: channel) { link = next }

@@ -59,7 +59,7 @@ public final class EventPublisher: Sendable {
     /// The observers of classes.
     private let classes = ClassChannels()
     private let all = ObserverSet<any Event>()
-    /// The sets of the former, in the order in which they were made; whoever adds one holds the lock.
+    /// The sets of `values` and `classes`, in the order in which they were made; one is added only under this lock.
     let channels = Lock(Channels())
 
     struct Channels: Sendable {
@@ -93,8 +93,8 @@ extension EventPublisher {
     /// - Complexity: O(*n*) in the number of observers that are called; for an object O(*n* + *c*), where *c* is the
     ///   number of classes that are observed.
     public func publish<Published: Event>(_ event: Published, isolation: isolated (any Actor)? = #isolation) {
-        // Before anyone is told: whoever is added from here on has a higher id, and does not hear this event, though the turn
-        // of what it observes comes later (promise 3).
+        // Before any observer is called: an observer that is added from here on has a higher id. It is not called for
+        // this event, even if its set is notified later (promise 3).
         let limit = ObserverToken.lastID
         if let set = unsafe values.set(of: Published.self) {
             unsafe set._withUnsafeGuaranteedRef { $0.notify(event, upTo: limit, isolation: isolation) }
@@ -107,8 +107,9 @@ extension EventPublisher {
         _ event: Published, upTo limit: UInt64, isolation: isolated (any Actor)?
     ) {
         if Published.self is AnyObject.Type { classes.publish(event, upTo: limit, isolation: isolation) }
-        // An event of more than three words is allocated when it becomes an `any Event`: not if it is for nobody. Otherwise
-        // no question is asked, so that the notification finds the owners that have died.
+        // An event of more than three words is boxed when it becomes an `any Event`, which is spared if no observer of
+        // all events is alive. A smaller one is sent without asking, so that the notification finds observers whose
+        // owners are dead.
         if MemoryLayout<Published>.size <= 3 * MemoryLayout<UInt>.size || !all.isEmpty {
             all.notify(event, upTo: limit, isolation: isolation)
         }
@@ -169,7 +170,8 @@ extension EventPublisher {
     }
 
     private var allChannels: [any EventChannel] {
-        // A new array, made under the lock: the thread sanitizer does not see that one who shares an array has let go of it.
+        // A new array, made under the lock: the thread sanitizer does not see that another owner of a shared array has
+        // released it.
         channels.withLock { $0.inOrder + [all] }
     }
 
@@ -177,7 +179,7 @@ extension EventPublisher {
         let key = ObjectIdentifier(type)
         if let channel = channels.withLock({ $0.byType[key] }) { return Self.set(channel) }
         let fresh = ObserverSet<Observed>()
-        // Of two threads, one enters its set; the other's is released outside the lock.
+        // If two threads make a set, one of the sets is entered; the other is released outside the lock.
         let channel = channels.withLock { channels -> any EventChannel in
             if let channel = channels.byType[key] { return channel }
             channels.byType[key] = fresh
@@ -188,7 +190,7 @@ extension EventPublisher {
         return Self.set(channel)
     }
 
-    /// What is found under a type's key is the type's.
+    /// The cast cannot fail: the channel of a type's key is that type's set.
     private static func set<Observed: Event>(_ channel: any EventChannel) -> ObserverSet<Observed> {
         channel as! ObserverSet<Observed>
     }

@@ -1,22 +1,22 @@
-/// Where observers of an event are added: what a publisher shows of a set.
+/// The source to which observers of an event are added; it hides the rest of the set.
 ///
-/// It does not keep the set, so that the observers go with the publisher.
+/// It holds the set weakly, so that the publisher's end releases the observers.
 struct EventSource<Observed: Sendable>: NotificationSource {
     weak let set: ObserverSet<Observed>?
 
     func register(_ observer: Observer<Observed>) -> ObserverToken {
-        // A token of none is inactive.
+        // A combination of no tokens is inactive.
         set?.register(observer) ?? ObserverToken([])
     }
 
     func settled() async { await set?.settled() }
 }
 
-/// The set of those who observe one type of events, whatever the type.
+/// The set of the observers of one type of events, whatever the type.
 protocol EventChannel: AnyObject, Sendable, CustomReflectable {
     var type: Any.Type { get }
 
-    /// Tells the observers whose ids are not above the limit, if the event is one of theirs.
+    /// Calls the observers whose ids are at most `limit`, if the event is one of theirs.
     func publish(_ event: any Event, upTo limit: UInt64, isolation: isolated (any Actor)?)
 
     func isOfSuperclass(of other: any EventChannel) -> Bool

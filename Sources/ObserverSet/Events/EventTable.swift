@@ -1,38 +1,39 @@
 import Synchronization
 
-/// Finds by its type the set of those who observe an event: without a lock, without waiting, and without allocating.
+/// Finds the set of an event's observers by the event's type: without a lock, without waiting, and without allocating.
 ///
 /// A hash table with open addressing. It only grows: an entry is never removed, moved or changed. When it is half full,
-/// a table of twice the size is filled and published, and the old one is kept until the end for those who are still
-/// reading it; all the old ones together are smaller than the current one.
+/// a table of twice the size is filled and published. The old table is kept until `deinit`, for readers that are still
+/// using it; all old tables together are smaller than the current one.
 ///
-/// ## Why a reader finds only what is there
+/// ## Why a reader finds only what is complete
 ///
-/// - Writers hold the publisher's lock: there is one at a time.
-/// - A place changes once: the writer stores the set, then the key, releasing. A reader loads the key, acquiring, and
-///   looks at the set only if the key is the one it looks for: then the set is there, and so is all that went into
-///   making it. (Relaxed, on arm64 the key could be seen before the set.) What the reader passed over is taken for
-///   good, so that a vacant place tells that the type had not been entered in this table when it was read.
-/// - A table is published, releasing, after it has been filled, and loaded, acquiring. Whoever has seen an entry made,
-///   by whatever way, loads the table it was made in or a later one, which has it too.
-/// - Half of the places are vacant, so that every search ends.
-/// - Nothing is freed before `deinit`, which no reader can meet, since it holds the publisher that holds the table. The
-///   sets are kept by the publisher as well, as long as the table.
+/// - Writers hold the publisher's lock, so there is one at a time.
+/// - A place changes once: the writer stores the set, and then the key (releasing). A reader loads the key (acquiring),
+///   and reads the set only if the key is the one that it looks for. Then it sees the set, and everything that was
+///   written to make the set. (With relaxed accesses it could on arm64 see the key before the set.)
+/// - Places stay taken. So if a reader reaches a vacant place, the type had not been entered in this table when it read
+///   that place.
+/// - A table is published (releasing) after it has been filled, and loaded (acquiring). A thread that knows in any way
+///   that an entry was made loads the table in which it was made, or a later one, which has the entry, too.
+/// - At least half of the places are vacant, so every search ends.
+/// - Nothing is freed before `deinit`. No reader can be active then, since a reader holds the publisher, which holds
+///   the table. The publisher also keeps the sets as long as the table.
 @safe struct EventTable: ~Copyable, @unchecked Sendable {
-    /// What a table's memory begins with; behind it stand a key for each place, and then a set for each place.
+    /// The beginning of a table's memory; it is followed by a key for each place, and then a set for each place.
     @safe private struct Header: ~Copyable {
         let capacity: Int
-        /// How far a hash is shifted to become a place.
+        /// By how many bits a hash is shifted to get a place.
         let shift: UInt
-        /// How many places are taken; for writers.
+        /// How many places are taken; used by writers alone.
         let count = Atomic<Int>(0)
-        /// The table that this one has replaced.
+        /// The table that this one replaced.
         nonisolated(unsafe) let older: UnsafeMutableRawPointer?
     }
 
     private let current = unsafe Atomic<UnsafeMutableRawPointer?>(nil)
 
-    /// The set of those who observe `Told`, if there is one.
+    /// The set of the observers of `Told`, if there is one.
     @inline(__always)
     func set<Told: Sendable>(of type: Told.Type) -> Unmanaged<ObserverSet<Told>>? {
         guard let table = unsafe current.load(ordering: .acquiring) else { return nil }
@@ -47,9 +48,9 @@ import Synchronization
         }
     }
 
-    /// Enters the set of those who observe `Told`.
+    /// Enters the set of the observers of `Told`.
     ///
-    /// Under the lock, once for each type; the set must be kept as long as the table.
+    /// Called under the lock, once for each type. The caller must keep the set as long as the table.
     func enter<Told: Sendable>(_ set: ObserverSet<Told>, of type: Told.Type) {
         let before = unsafe current.load(ordering: .relaxed)
         let table = unsafe Self.withRoom(before)
@@ -67,7 +68,7 @@ import Synchronization
 
     // MARK: For writers
 
-    /// The table if it is less than half full, otherwise a fresh one of twice the size with the same entries.
+    /// The table itself if it is less than half full, otherwise a fresh one of twice the size with the same entries.
     private static func withRoom(_ table: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer {
         guard let table = unsafe table else { return unsafe make(capacity: 8, older: nil) }
         let capacity = unsafe header(table).pointee.capacity
@@ -96,22 +97,22 @@ import Synchronization
         while unsafe keys(table)[place].load(ordering: .relaxed) != 0 {
             place = unsafe (place &+ 1) & (header.pointee.capacity &- 1)
         }
-        // Not `initialize(to:)`, which the thread sanitizer does not see in debug builds.
+        // An assignment instead of `initialize(to:)`, which the thread sanitizer does not see in debug builds.
         unsafe sets(table)[place] = set
         unsafe keys(table)[place].store(key, ordering: .releasing)
         unsafe header.pointee.count.wrappingAdd(1, ordering: .relaxed)
     }
 
-    // MARK: Where things are
+    // MARK: Layout
 
     @inline(__always)
     private static func key(_ type: Any.Type) -> UInt {
         UInt(bitPattern: ObjectIdentifier(type))
     }
 
-    /// Where to begin to look: the upper bits of the product with 2^64 divided by the golden ratio.
+    /// The place where a search begins: the upper bits of the key's product with 2^64 divided by the golden ratio.
     ///
-    /// Types lie next to one another, at addresses whose lower bits are equal.
+    /// The addresses of types are close together, and their lower bits are equal.
     @inline(__always)
     private static func place(of key: UInt, in table: UnsafeMutableRawPointer) -> Int {
         unsafe Int(
@@ -124,13 +125,13 @@ import Synchronization
         unsafe table.assumingMemoryBound(to: Header.self)
     }
 
-    /// The types, as numbers; zero where the place is vacant.
+    /// The keys: addresses of types, as numbers; zero if the place is vacant.
     @inline(__always)
     private static func keys(_ table: UnsafeMutableRawPointer) -> UnsafeMutablePointer<Atomic<UInt>> {
         unsafe (table + MemoryLayout<Header>.stride).assumingMemoryBound(to: Atomic<UInt>.self)
     }
 
-    /// The sets, unretained; each there if the key is.
+    /// The sets, unretained; valid where there is a key.
     @inline(__always)
     private static func sets(_ table: UnsafeMutableRawPointer) -> UnsafeMutablePointer<UnsafeRawPointer> {
         unsafe UnsafeMutableRawPointer(keys(table) + header(table).pointee.capacity)

@@ -67,16 +67,16 @@ extension BridgedEvent {
     }
 }
 
-/// The names of types that declare none.
+/// The names of types that do not declare one.
 private enum AutomaticName {
-    /// Those that have been asked for, since a type's name takes its time to be made.
+    /// Names that were made before: making the name of a type takes long.
     private static let known = Lock([ObjectIdentifier: Notification.Name]())
 
     static func of(_ type: any BridgedEvent.Type) -> Notification.Name {
         let key = ObjectIdentifier(type)
         if let name = known.withLock({ $0[key] }) { return name }
         let text = String(reflecting: type)
-        // In place of what a private or local type is nested in stands an address.
+        // For a private or local type, the name has an address in the place of the enclosing context.
         guard !text.contains("(unknown context at ") else {
             fatalError(
                 "\(type) is private or local, and has no stable name: "

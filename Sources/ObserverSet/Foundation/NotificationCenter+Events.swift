@@ -22,8 +22,9 @@ extension NotificationCenter {
         (dynamicType(of: event) as! any BridgedEvent.Type).notificationName
     }
 
-    /// Not inlined, so that the type is looked up when the program runs: where the optimizer knows a superclass, it has
-    /// that one's name answer for its subclasses.
+    /// Not inlined, so that the type is looked up at run time.
+    ///
+    /// Where the optimizer knows only a superclass, it would take the superclass's name for all of its subclasses.
     @inline(never)
     private static func dynamicType(of event: Any) -> Any.Type {
         type(of: event)
@@ -96,7 +97,7 @@ extension NotificationCenter {
     }
 }
 
-/// What a center's notifications with a name tell.
+/// A center's notifications with one name, as a source.
 private struct NamedSource<Parameters: Sendable>: NotificationSource {
     private weak let center: NotificationCenter?
     private let name: Notification.Name
@@ -114,28 +115,28 @@ private struct NamedSource<Parameters: Sendable>: NotificationSource {
     }
 
     func register(_ observer: Observer<Parameters>) -> ObserverToken {
-        // The token of an observer that nobody will ever call.
+        // The center is gone. A combination of no tokens is inactive.
         guard let center else { return ObserverToken([]) }
         let channel = NotificationChannel.named(name, of: center)
         return channel.posts.register(
             observer.adapted { [sender, transform] (post: NotificationChannel.Post) in
-                // The observer holds its channel: see there.
+                // The observer's closure holds its channel: see `NotificationChannel`.
                 withExtendedLifetime(channel) {
-                    sender.posted(post.notification) ? transform(post.notification) : nil
+                    sender.matches(post.notification) ? transform(post.notification) : nil
                 }
             })
     }
 
     func settled() async {
-        // Not the channel, which goes with its last observer.
+        // Holds the set and not the channel, which must end with its last observer.
         let posts = center.flatMap { center in NotificationChannel.existing(name, of: center)?.posts }
         await posts?.settled()
     }
 }
 
-/// Whose notifications are told.
+/// The sender whose notifications are received; nil for any.
 ///
-/// Unchecked: of the object only the identity is used.
+/// Unchecked `Sendable`: only the object's identity is used.
 private struct Sender: @unchecked Sendable {
     private weak let object: AnyObject?
     private let isAny: Bool
@@ -145,8 +146,10 @@ private struct Sender: @unchecked Sendable {
         isAny = object == nil
     }
 
-    /// Two objects that live are the same if they have the same address, and a dead one is nobody's.
-    func posted(_ notification: Notification) -> Bool {
+    /// Whether the notification is from that sender; from any, if there is none.
+    ///
+    /// Compares identities. A sender that has been released matches nothing, even if another object has its address.
+    func matches(_ notification: Notification) -> Bool {
         if isAny { return true }
         guard let object, let poster = notification.object else { return false }
         return poster as AnyObject === object

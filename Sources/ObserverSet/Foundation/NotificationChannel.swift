@@ -2,24 +2,26 @@
 import Foundation
 import Synchronization
 
-/// All our observers of one center's notifications with one name: one registration of Foundation's, and behind it a set.
+/// All observers of one center's notifications with one name: one registration with Foundation, and a set behind it.
 ///
-/// Foundation's center promises neither an order nor that a removed observer is not called any more; on Linux, removing
-/// a registration twice may remove somebody else's, and what its closure owns is released while the center holds its
-/// lock. So a channel removes its registration exactly once, and that closure owns nothing of the user's:
+/// Foundation's center guarantees no order, and may call an observer after it was removed. On Linux, removing a
+/// registration twice may remove one of another observer, and what a registration's closure owns is released while
+/// the center holds its lock. So a channel removes its registration exactly once, and the closure owns nothing of the
+/// user's:
 ///
 ///     center ──> closure ──> Relay ┄┄(weak)┄┄> NotificationChannel ──> ObserverSet<Post> ──> observers
 ///                                                     ^                                         │
 ///                       known ┄┄┄┄┄┄(weak)┄┄┄┄┄┄┄┄┄┄┄┄┤                                         │
 ///                                                     └─────────────────────────────────────────┘
 ///
-/// A channel lives as long as it has an observer, since the observers hold it. The last of them to be removed lets go of
-/// the channel, which ends its registration. If the center dies first, the relay goes with it, and has the channel let go
-/// of its observers.
+/// The observers hold the channel, so it lives as long as it has one. When the last observer is removed, the channel is
+/// deallocated, which ends its registration. If the center is deallocated first, so is the relay, which makes the
+/// channel remove its observers.
 final class NotificationChannel: Sendable {
     /// A notification on its way through the set.
     ///
-    /// Unchecked: it never leaves the posting thread. Observers are adapted, and their transform is called there.
+    /// Unchecked `Sendable`: it never leaves the posting thread, on which the transforms of adapted observers are
+    /// called.
     struct Post: @unchecked Sendable {
         let notification: Notification
     }
@@ -28,12 +30,12 @@ final class NotificationChannel: Sendable {
 
     private let key: Key
     private weak let center: NotificationCenter?
-    /// The center has died.
+    /// Whether the center has been deallocated.
     private let isOver = Atomic<Bool>(false)
     /// Foundation's registration; set once, in `init`, and read in `deinit`.
     private nonisolated(unsafe) var registration: (any NSObjectProtocol)?
 
-    /// The channel for a name, if somebody observes it.
+    /// The channel for a name; nil if the name is not observed.
     static func existing(_ name: Notification.Name, of center: NotificationCenter) -> NotificationChannel? {
         let channel = known.withLock { $0[Key(center: ObjectIdentifier(center), name: name)]?.channel }
         guard let channel, !channel.hasEnded else { return nil }
@@ -45,7 +47,7 @@ final class NotificationChannel: Sendable {
         if let channel = existing(name, of: center) { return channel }
         let key = Key(center: ObjectIdentifier(center), name: name)
         let fresh = NotificationChannel(key, center)
-        // Another thread may have been faster. Whatever is found is released outside the lock.
+        // Another thread may have added a channel meanwhile. The one that is not used is released outside the lock.
         let found = known.withLock { known in
             let found = known[key]?.channel
             if found == nil || found!.hasEnded { known[key] = WeakChannel(channel: fresh) }
@@ -72,10 +74,10 @@ final class NotificationChannel: Sendable {
         if let registration = unsafe registration { center?.removeObserver(registration) }
     }
 
-    /// Whether its center has died; another may have taken its address.
+    /// Whether its center has been deallocated; another center may have the same address.
     ///
-    /// Relaxed, like the store: who gets a center at that address got it from the allocator, to which the dead one was
-    /// returned after the store.
+    /// Relaxed, like the store. A thread that has a center at this address got the memory from the allocator, to which
+    /// it was returned after the store.
     private var hasEnded: Bool { isOver.load(ordering: .relaxed) }
 
     private func end() {
@@ -100,7 +102,7 @@ final class NotificationChannel: Sendable {
         }
     }
 
-    /// The channels that live.
+    /// The channels that are alive.
     private static let known = Lock([Key: WeakChannel]())
 
     // MARK: What the center holds
@@ -108,7 +110,7 @@ final class NotificationChannel: Sendable {
     private final class Relay: Sendable {
         private weak let channel: NotificationChannel?
 
-        /// The center hands the relay from the registering thread to those that post.
+        /// Shows the sanitizer that the center passes the relay from the registering thread to the posting ones.
         private let witness = Witness()
 
         init(channel: NotificationChannel) {
@@ -117,7 +119,8 @@ final class NotificationChannel: Sendable {
         }
 
         deinit {
-            // Nothing, if the channel itself had its registration removed, which the center does under its lock.
+            // If the channel itself had its registration removed, the reference is nil, and nothing is called. (The
+            // center is holding its lock then.)
             channel?.end()
         }
 

@@ -42,7 +42,7 @@ extension NotificationSource {
     }
 }
 
-/// Several sources of the same parameters, which are passed on.
+/// Several sources with the same parameters, each of which gets every observer.
 private struct Merged<Parameters: Sendable>: NotificationSource {
     let members: [any NotificationSource<Parameters>]
 

@@ -58,7 +58,7 @@ public struct ObserverGroup: NotificationSource {
 }
 
 extension NotificationSource {
-    /// Registers an observer that is not told the parameters.
+    /// Registers an observer that does not receive the parameters.
     fileprivate func registerWithoutParameters(_ observer: Observer<Void>) -> ObserverToken {
         register(observer.adapted { (_: Parameters) in () })
     }

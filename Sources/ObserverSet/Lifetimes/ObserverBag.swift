@@ -22,9 +22,9 @@ public final class ObserverBag: Sendable {
     private struct Contents: Sendable {
         /// In the order of insertion.
         ///
-        /// Among them may be tokens of registrations that have ended, and the same token twice.
+        /// Registrations of some of them may have ended, and a token may be in it twice.
         var tokens: [ObserverToken] = []
-        /// So many tokens, and it is time to look which have ended.
+        /// The number of tokens at which the bag looks for registrations that have ended.
         var limit = Contents.leastLimit
 
         static let leastLimit = 16
@@ -58,7 +58,7 @@ public final class ObserverBag: Sendable {
         let full: [ObserverToken]? = contents.withLock { contents in
             contents.tokens.append(token)
             guard contents.tokens.count >= contents.limit else { return nil }
-            // Doubled at once, so that nobody else looks meanwhile.
+            // Doubled now, so that no other thread looks at the same time.
             contents.limit = 2 * contents.tokens.count
             return contents.tokens
         }
@@ -87,14 +87,14 @@ public final class ObserverBag: Sendable {
         return Set(tokens.lazy.filter(\.isActive)).count
     }
 
-    /// Forgets the tokens that are of no more use, `tokens` being what the bag held a moment ago.
+    /// Drops tokens of ended registrations, and duplicates; `tokens` is what the bag held a moment ago.
     ///
-    /// That a registration has ended, is asked outside the lock: it loads the owner, who may die of it.
+    /// Whether a registration has ended is asked outside the lock: that loads the owner, and may run its `deinit`.
     private func removeEnded(among tokens: [ObserverToken]) {
         let ended = Set(tokens.lazy.filter { !$0.isActive })
         contents.withLock { contents in
             var seen = ended
-            // `tokens` still holds what this drops.
+            // This drops no last reference: `tokens` still holds what is removed here.
             contents.tokens.removeAll { !seen.insert($0).inserted }
             contents.limit = max(Contents.leastLimit, 2 * contents.tokens.count)
         }

@@ -1,12 +1,14 @@
 // The `add` family of a local set.
 //
-// Each form takes the caller's isolation, though it does nothing with it: a set that is passed, together with an actor's
-// isolation, into a call becomes a part of what that actor guards, and the compiler refuses to send it elsewhere. Without
-// it some functions would lose their isolation on the way into the set, and could be called from elsewhere together with
-// it: an unapplied method (`View.show`), a generic function, a parameter of type `@MainActor () -> Void`.
+// Each form takes the caller's isolation and does not use it. But a set that is passed into a call together with an
+// actor's isolation becomes part of that actor's region, and the compiler refuses to send it elsewhere. Without the
+// parameter some functions would lose their isolation on the way into the set, and the set could take them elsewhere
+// and call them there: an unapplied method (`View.show`), a generic function, a parameter of type `@MainActor () ->
+// Void`.
 //
-// The forms with an owner are `@inlinable`: the client knows the types, which the runtime would look up for each observer. And
-// a method's adapter, formed in the client, folds into a direct call; formed here it would allocate at each call.
+// The forms with an owner are `@inlinable`. The client knows the types, which the runtime would otherwise look up for
+// each observer. And a method's adapter that is formed in the client is folded into a direct call; formed here, it
+// would allocate in each call.
 
 extension LocalObserverSet {
     /// Adds an observer without an owner.

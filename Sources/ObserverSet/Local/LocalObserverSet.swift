@@ -41,8 +41,8 @@
     public init() {}
 
     deinit {
-        // No notification is under way: whoever notifies holds the set. Without a token in anybody's hand the registry dies here,
-        // and all of it is released at once.
+        // No notification is under way, since a notification holds the set. If no token holds the registry, it is
+        // deallocated here, which releases everything at once.
         if !isKnownUniquelyReferenced(&registry) { registry?.removeAll() }
     }
 
@@ -58,7 +58,7 @@
     }
 }
 
-/// What is sent to another domain would be called there.
+/// An observer of a set that is sent to another isolation domain would be called there.
 @available(*, unavailable, message: "a LocalObserverSet stays in one isolation domain; use ObserverSet across several")
 extension LocalObserverSet: Sendable {}
 
@@ -73,10 +73,10 @@ extension LocalObserverSet {
     /// - Complexity: O(*n*). Allocates nothing.
     public func notify(_ parameters: Parameters) {
         #if DEBUG
-        // Without the closure's frames, notifications nest deeper.
+        // Without the frames of the closure below, notifications can nest deeper.
         registry?.notify(parameters)
         #else
-        // Not retained: the caller holds the set, and the set its only registry until it dies.
+        // Not retained: the caller holds the set, and the set holds its registry as long as it lives.
         guard let registry = unsafe registry.map({ unsafe Unmanaged.passUnretained($0) }) else { return }
         unsafe registry._withUnsafeGuaranteedRef { $0.notify(parameters) }
         #endif
@@ -179,7 +179,7 @@ extension LocalObserverSet {
     }
 }
 
-/// What is sent to another domain would remove there.
+/// A token that is sent to another isolation domain would remove the observer there.
 @available(*, unavailable, message: "the token of a LocalObserverSet stays in the set's isolation domain")
 extension LocalObserverSet.Token: Sendable {}
 

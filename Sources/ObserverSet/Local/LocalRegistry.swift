@@ -2,20 +2,23 @@ import Synchronization
 
 /// What a local set has once it is observed.
 ///
-/// The set holds it, and so do tokens; it holds neither. One isolation domain uses it: nothing is locked, and of the slots'
-/// atomic words none is changed at more than the cost of a store.
+/// The set holds it, and so do tokens; it holds neither. It is used in one isolation domain, so nothing is locked, and
+/// the slots' atomic words are only loaded and stored.
 ///
-/// User code runs in three places: in the call of an observer; where a weak reference to an owner is loaded, since letting
-/// go of it again may end the owner; and where a removed observer is released. There it may do anything, to this registry
-/// too. Therefore calls and weak references stand only in a *traversal*, between `begin()` and `end()`. While there is one,
-/// what was removed and the blocks that were replaced are kept in `waiting`, so that what a traversal reaches stays where
-/// it is. And what is released has first been taken out of everything that others can reach.
+/// User code runs in three places: in the call of an observer; where a weak reference to an owner is loaded, since
+/// dropping the loaded reference may deallocate the owner; and where a removed observer is released. That code may do
+/// anything, to this registry too. Therefore observers are called and weak references loaded only in a *traversal*,
+/// between `begin()` and `end()`. During a traversal, removed observers and replaced blocks are kept in `waiting`, so
+/// that what the traversal reaches stays in place. And before anything is released, it has been taken out of everything
+/// from which other code could reach it.
 @safe final class LocalRegistry {
     private let slots = Slots()
     private var counts = SlotCounts()
     private var traversals: UInt32 = 0
-    /// Whether there is anything `waiting`; by itself, so that a notification need not ask the runtime whether others are at
-    /// that, and here, where it takes no room.
+    /// Whether there is anything in `waiting`.
+    ///
+    /// A flag, because reading `waiting` itself would make each notification ask the runtime for exclusive access.
+    /// Declared here, where it takes no space.
     private var isAnythingWaiting = false
     private var lastID: UInt64 = 0
     /// What was removed or replaced during a traversal.
@@ -23,7 +26,7 @@ import Synchronization
 
     // MARK: Calling
 
-    /// Calls every observer that is there now, in order, unless it is removed before its turn.
+    /// Calls every observer that is registered now, in order, unless it is removed before its turn.
     func notify<Parameters>(_ parameters: Parameters) {
         var metDeadOwner = false
         var cursor = unsafe begin()
@@ -42,7 +45,7 @@ import Synchronization
     /// Calls an observer that has an owner, or is called once; false if its owner is dead.
     @inline(never)
     private func callSpecial<Parameters>(_ slot: UnsafeMutablePointer<Slot>, _ parameters: Parameters) -> Bool {
-        // As it is called, so that a nested notification does not reach it.
+        // Removed before it is called, so that a nested notification does not reach it.
         if unsafe slot.pointee.isOnce { unsafe retire(slot) }
         if unsafe slot.pointee.callee.hasEntry {
             return unsafe BorrowedEntry.at(slot).pointee.deliver(parameters, from: 0)
@@ -63,7 +66,7 @@ import Synchronization
         return id
     }
 
-    /// Ends a registration; false if it has ended, or its owner is dead.
+    /// Ends a registration; false if it had ended before, or its owner is dead.
     func end(_ id: UInt64) -> Bool {
         guard var slot = unsafe slots.living(id, among: counts.taken) else { return false }
         var isAlive = true
@@ -71,7 +74,8 @@ import Synchronization
             _ = unsafe begin()
             isAlive = unsafe slot.pointee.isAlive
             end()
-            // Letting go of the owner may have ended it, and its `deinit` the registration or the block.
+            // Loading the owner may have led to its `deinit`, which may have ended the registration or replaced the
+            // block.
             guard let again = unsafe slots.living(id, among: counts.taken) else { return false }
             unsafe slot = unsafe again
         }
@@ -99,9 +103,9 @@ import Synchronization
 
     /// Removes the entries of dead owners.
     ///
-    /// After a notification that met one, and when so many owners were added that it costs each O(1).
+    /// Called after a notification that met one, and after so many owners were added that the cost is O(1) for each.
     private func removeDead() {
-        // First, since letting go of an owner may end it, and its `deinit` add others.
+        // First, since loading an owner may lead to its `deinit`, which may add observers.
         counts.unexamined = 0
         _ = removeAll { !$0.isAlive }
     }
@@ -109,7 +113,7 @@ import Synchronization
     private func removeAll(where isToGo: (borrowing Slot) -> Bool) -> Int {
         var removed = 0
         unsafe forEachLiving { slot in
-            // Letting go of the owner may have ended it, and its `deinit` the registration.
+            // Loading the owner may have led to its `deinit`, which may have ended the registration.
             if unsafe isToGo(slot.pointee) && slot.pointee.isLiving {
                 unsafe retire(slot)
                 removed += 1
@@ -118,7 +122,7 @@ import Synchronization
         return removed
     }
 
-    // MARK: Looking
+    // MARK: Queries
 
     /// The number of observers whose owner, if they have one, is alive.
     var count: Int {
@@ -142,7 +146,7 @@ import Synchronization
         return unsafe slot.pointee.description
     }
 
-    /// Whether that registration still stands, and its owner, if it has one, is alive.
+    /// Whether that registration has not ended, and its owner, if it has one, is alive.
     func isActive(_ id: UInt64) -> Bool {
         _ = unsafe begin()
         defer { end() }
@@ -158,7 +162,7 @@ import Synchronization
         end()
     }
 
-    /// Begins a traversal, of those who are there now.
+    /// Begins a traversal of the observers that are registered now.
     @inline(__always)
     private func begin() -> Cursor {
         traversals += 1
@@ -171,23 +175,24 @@ import Synchronization
         if traversals == 0, isAnythingWaiting { releaseWaiting() }
     }
 
-    /// After the outermost traversal.
+    /// Called after the outermost traversal.
     @inline(never)
     private func releaseWaiting() {
         var released = Retired()
         swap(&released, &waiting)
         isAnythingWaiting = false
         tidyUp()
-        // From here on nobody reaches it, whatever the captures' ends do.
+        // No code can reach it any more, whatever the `deinit` of a capture does.
         released.release()
     }
 
-    /// Marks a living slot removed, in a traversal: from here on it is not called; what it holds stays until the outermost has
-    /// ended.
+    /// Removes a living slot's observer during a traversal.
+    ///
+    /// The observer is not called from now on; what the slot holds stays until the outermost traversal has ended.
     private func retire(_ slot: UnsafeMutablePointer<Slot>) {
         let id = unsafe slot.pointee.id
         unsafe slot.pointee.markRemoved()
-        // In the block that has replaced the slot's, or the other way round.
+        // If the block was replaced during the traversal, the observer has slots in several blocks: marks those, too.
         unsafe slots.living(id, among: counts.taken)?.pointee.markRemoved()
         _ = waiting.markRemoved(id)
         counts.living -= 1
@@ -196,7 +201,7 @@ import Synchronization
         if slots.areWasteful(counts) { moveToFreshBlock() }
     }
 
-    /// When observers were removed, and there is no traversal.
+    /// Called after observers were removed, outside traversals.
     private func tidyUp() {
         slots.trim(&counts)
         if slots.areWasteful(counts) { moveToFreshBlock() }

@@ -71,7 +71,7 @@ extension NotificationSequence {
         /// It does not throw.
         public typealias Failure = Never
 
-        /// Both nil when nothing more will come: what is buffered goes with them.
+        /// Both are nil when nothing more will come; what is buffered is dropped with them.
         @usableFromInline var outlet: Outlet<Parameters>?
         @usableFromInline var elements: AsyncStream<Parameters>.Iterator?
         private let subscription: Subscription?
@@ -98,7 +98,7 @@ extension NotificationSequence {
         ///   buffered any more, or when the task is cancelled.
         @inlinable  // Specialised in the client, it costs what the stream's own costs.
         public mutating func next(isolation actor: isolated (any Actor)?) async -> Parameters? {
-            // Looked at afterwards: the stream goes on to hand out to a cancelled task what is buffered.
+            // Cancellation is checked afterwards: the stream still returns buffered elements to a cancelled task.
             guard let element = await elements?.next(isolation: actor), !Task.isCancelled else {
                 elements = nil
                 outlet = nil
@@ -115,6 +115,6 @@ extension NotificationSequence {
     }
 }
 
-/// An iterator has one position, and one task that waits there.
+/// An iterator has one position, and at most one task may wait there.
 @available(*, unavailable)
 extension NotificationSequence.Iterator: Sendable {}

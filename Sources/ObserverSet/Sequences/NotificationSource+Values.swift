@@ -49,7 +49,7 @@ extension NotificationSource {
     ) async -> Parameters? {
         guard !Task.isCancelled else { return nil }
         var iterator = values(buffering: .oldest(1), fileID: fileID, line: line).makeAsyncIterator()
-        // Nobody must keep the set alive by waiting for it.
+        // A task that waits for the set must not keep it alive.
         _ = consume self
         return await iterator.next(isolation: isolation)
     }

@@ -1,6 +1,6 @@
 import Synchronization
 
-// Who holds whom, for one registration of a sequence. The buffer is the standard library's `AsyncStream`.
+// Which object holds which, for one registration of a sequence. The buffer is the standard library's `AsyncStream`.
 //
 //     the source ──▶ the observer ──▶ Inlet ─────▶ AsyncStream.Continuation ──▶ its storage: the buffer, `onTermination`
 //          ▲                            └──────────────────┐                       ▲             │
@@ -9,19 +9,19 @@ import Synchronization
 //                  └────────────────────────────────▶ AsyncStream ─────────────────┘
 //     Iterator ──▶ Outlet                                  Subscription ──▶ ObserverToken ──▶ the source's registry
 //
-// The two ends hold the buffer, and never each other. Whichever goes first takes the other's way in or out with it:
+// The two ends, inlet and outlet, hold the buffer, and never each other. The end that is released first ends the other:
 //
-// - The source lets go of the observer, and so of the inlet, which finishes the stream. That ends the subscription; what
-//   is buffered stays with the outlet.
-// - The iterator or the sequence lets go of the outlet, or the task that waits is cancelled: that ends the subscription,
-//   which removes the observer, and with it the inlet.
+// - If the source releases the observer, and so the inlet, that finishes the stream and ends the subscription. What is
+//   buffered stays with the outlet.
+// - If the iterator or the sequence releases the outlet, or the task that waits is cancelled, that ends the
+//   subscription, which removes the observer, and with it the inlet.
 //
-// The ring of observer, inlet, subscription, token and registry is broken by each of these, since an ended subscription
-// has let go of its token.
+// Observer, inlet, subscription, token and registry form a cycle. Each of these two breaks it, since a subscription
+// that has ended no longer holds its token.
 
-/// What a sequence makes its iterators of: the live registration, and the source for further ones.
+/// What a sequence makes its iterators from: the registration that it has, and the source for further ones.
 final class Origin<Parameters: Sendable>: Sendable {
-    /// What was dropped by all its registrations.
+    /// How many elements all its registrations have dropped.
     let drops: Drops
     private let live: Lock<Outlet<Parameters>?>
     private let another: @Sendable () -> Outlet<Parameters>?
@@ -42,18 +42,20 @@ final class Origin<Parameters: Sendable>: Sendable {
         }
     }
 
-    /// The live registration for the first caller, another one for each further; nil if the source is dead.
+    /// The existing registration for the first caller, a new one for each later caller; nil if the source is gone.
     func outlet() -> Outlet<Parameters>? {
         live.withLock { $0.take() } ?? another()
     }
 }
 
-/// The end of a registration at which elements come out: whoever holds it wants them.
+/// The end of a registration from which elements are taken.
+///
+/// The registration lasts at most as long as this.
 @usableFromInline
 final class Outlet<Parameters: Sendable>: Sendable {
-    /// How many elements were delivered.
+    /// How many elements were taken.
     ///
-    /// Written by the iterator alone, and away from what the notifiers write to.
+    /// Written by the iterator alone; in this object, away from the counts that notifiers write.
     private let delivered = Atomic<Int>(0)
     let stream: AsyncStream<Parameters>
     let subscription: Subscription
@@ -68,13 +70,13 @@ final class Outlet<Parameters: Sendable>: Sendable {
             of: Parameters.self, bufferingPolicy: buffering.policy(of: Parameters.self))
         self.stream = stream
         self.subscription = subscription
-        // Called once, outside the stream's lock: when the inlet finishes it, when a task that waits is cancelled, and
-        // when nobody is left who could wait.
+        // The stream calls this once, outside its lock: when the inlet finishes the stream, when a task that waits is
+        // cancelled, and when nothing is left that could wait for elements.
         continuation.onTermination = { _ in subscription.registration.end() }
         subscription.registration.begin(Self.observe(source, continuation, subscription, fileID: fileID, line: line))
     }
 
-    /// Registers an inlet, which nobody but the source holds when this returns.
+    /// Registers an inlet; when this returns, only the source holds it.
     private static func observe(
         _ source: some NotificationSource<Parameters>, _ continuation: AsyncStream<Parameters>.Continuation,
         _ subscription: Subscription, fileID: StaticString, line: UInt
@@ -83,21 +85,21 @@ final class Outlet<Parameters: Sendable>: Sendable {
         return source.addNonisolated({ inlet.send($0) }, fileID: fileID, line: line)
     }
 
-    /// After an element has been taken out of the buffer.
+    /// Called after an element has been taken out of the buffer.
     @usableFromInline
     func noteDelivered() {
-        // Not one operation: an iterator has one task.
+        // A load and a store suffice: only the task of the iterator writes it.
         delivered.store(delivered.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
     }
 
     deinit {
-        // In this order: what still comes in before the registration has ended is counted.
+        // In this order, so that elements that arrive before the registration has ended are counted.
         subscription.registration.end()
         subscription.close(delivered: delivered.load(ordering: .relaxed))
     }
 }
 
-/// The end of a registration at which elements go in: held by the observer alone, so that it ends with it.
+/// The end of a registration into which elements are put; held by the observer alone, and so deallocated with it.
 private final class Inlet<Parameters: Sendable>: Sendable {
     private let continuation: AsyncStream<Parameters>.Continuation
     private let subscription: Subscription
@@ -112,7 +114,8 @@ private final class Inlet<Parameters: Sendable>: Sendable {
         CallOut.assertNoLockIsHeld()
         switch continuation.yield(parameters) {
         case .enqueued: break
-        // The parameters, or the oldest that waited; or the waiting task was cancelled and has not come back yet.
+        // The new element was dropped, or the oldest that waited; or the task that waits was cancelled and has not
+        // resumed yet.
         case .dropped, .terminated: subscription.noteDropped()
         @unknown default: subscription.noteDropped()
         }
@@ -124,12 +127,12 @@ private final class Inlet<Parameters: Sendable>: Sendable {
     }
 }
 
-/// What both ends of a registration share: its token, and how many elements went in.
+/// What both ends of a registration share: its token, and the number of elements that were put in.
 final class Subscription: Sendable {
     let registration = EndingRegistration()
-    /// How many elements were sent and found room; far below zero once nobody wants them.
+    /// How many elements were sent and found room; far below zero after `close`.
     ///
-    /// Relaxed throughout, as are the drops: only the numbers matter.
+    /// Relaxed throughout, like the numbers of dropped elements: nothing is ordered by them.
     private let accepted = Atomic<Int>(0)
     private static let closed = Int.min / 2
     let drops: Drops
@@ -138,24 +141,24 @@ final class Subscription: Sendable {
         drops = Drops(total: total)
     }
 
-    /// Before an element is put into the buffer; returns false if nobody wants it.
+    /// Called before an element is put into the buffer; false after `close`.
     func noteSent() -> Bool {
         accepted.wrappingAdd(1, ordering: .relaxed).newValue > 0
     }
 
-    /// After the buffer had no room for an element that was sent.
+    /// Called after the buffer had no room for an element that was sent.
     func noteDropped() {
-        // If nobody wants them any more, this one was counted with all that waited.
+        // After `close`, this element has been counted with those that were waiting.
         if accepted.wrappingSubtract(1, ordering: .relaxed).newValue >= 0 { drops.add(1) }
     }
 
-    /// Nobody wants any more elements: those that wait are dropped.
+    /// Counts the elements that were not taken as dropped; called when no more will be taken.
     func close(delivered: Int) {
         drops.add(accepted.exchange(Self.closed, ordering: .relaxed) - delivered)
     }
 }
 
-/// A number of elements that were dropped, which goes into a total.
+/// A number of dropped elements, which is added to a total as well.
 final class Drops: Sendable {
     private let number = Atomic<Int>(0)
     private let total: Drops?

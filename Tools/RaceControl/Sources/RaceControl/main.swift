@@ -7,7 +7,7 @@
 // must fail (with the sanitizer's own exit code, 66) and print "WARNING: ThreadSanitizer: data race"; with `-c release`
 // too. Without the sanitizer the program ends with 0.
 //
-// The race is one that a mistake in the heart would make: a value is published with a relaxed store, so that nothing
+// The race is one that a mistake in the core would make: a value is published with a relaxed store, so that nothing
 // orders it before the reader's look. It does not depend on luck: the reader always waits for that store.
 
 import Foundation
