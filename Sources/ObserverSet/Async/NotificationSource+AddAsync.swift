@@ -9,9 +9,10 @@ extension NotificationSource {
     /// never called in place, whatever actor the notifier is on.
     ///
     /// A closure literal is isolated to the actor of the code around it, as with `Task { }`; in nonisolated code, to
-    /// none. What an actor's instance adds runs on that actor, even if the closure does not capture it. If the closure
-    /// captures the actor, it keeps it alive: use the form with an actor as the owner there. Otherwise the actor is
-    /// held weakly, and when it has been released, the observer belongs to no actor.
+    /// none. On an actor's instance it is so only if it captures the actor strongly, which keeps that alive: use the
+    /// form with an actor as the owner there. Another asynchronous closure, as with `[weak self]`, belongs to no actor.
+    /// A method that an actor's instance adds for itself, `addAsync(hear)`, runs on it. The actor is then held weakly,
+    /// and when it has been released, the observer belongs to no actor.
     ///
     /// ```swift
     /// let token = document.titleChanged.addAsync { title in await history.append(title) }
