@@ -7,8 +7,8 @@ import Synchronization
 struct RegistrationStatus: ~Copyable, Sendable {
     private enum State: UInt8, AtomicRepresentable {
         case unregistered, registered
-        /// Set only where the observer runs. A notifier elsewhere does not load the owner, since it might drop the last
-        /// reference, and the owner's `deinit` would run there.
+        /// Set only where the observer runs. A notifier elsewhere does not load the owner for each call, since it might
+        /// drop the last reference, and the owner's `deinit` would run there.
         case ownerIsDead
         case removed
     }
