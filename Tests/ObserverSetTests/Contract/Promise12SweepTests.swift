@@ -1,0 +1,290 @@
+import Testing
+
+@testable import ObserverSet
+
+/// Promise 12: looking for dead owners costs each owner that is added a few looks, whatever a client does.
+///
+/// Counts, and no times. A *sweep* looks at every observer; it is due when as many owners were added as make up for that.
+@Suite("Promise 12: sweeps, counted", .lifetimesChecked, .againstHanging)
+struct Promise12SweepTests {
+    private let looks = Counter()
+    private let registry = Registry()
+
+    // MARK: One thread
+
+    /// Which of the owners that were added die, and when.
+    enum Deaths: CaseIterable, Sendable {
+        case none
+        /// Each as soon as it was added.
+        case atOnce
+        case everyOther
+        /// So that the last ten live.
+        case firstIn
+        /// Of each hundred, the ninety that came last.
+        case lastIn
+    }
+
+    @Test(
+        "Beside any number of closures, adding an owner costs three looks at most, whoever dies",
+        arguments: [0, 10, 2_000], Deaths.allCases)
+    func owners(closures: Int, _ deaths: Deaths) {
+        let count = 3_000
+        addClosures(closures)
+
+        addOwners(count, deaths)
+
+        #expect(looks.value <= 3 * count)
+        #expect(looks.value >= count / 2, "somebody looks, in proportion")
+    }
+
+    @Test("Beside a hundred thousand closures, nobody looks before a hundred thousand owners make up for it")
+    func ownersBesideManyClosures() {
+        let count = 100_000
+        addClosures(count)
+        let owner = WatchedEntry(looks)
+        owner.die()
+
+        for _ in 1..<count - 1 { registry.append(owner) }
+        #expect(looks.value == 0)
+        #expect(registry.living == 2 * count - 2)
+        registry.append(owner)
+
+        #expect(looks.value == 2 * count - 1)
+        #expect(registry.living == count)
+    }
+
+    @Test(
+        "Adding and removing an owner by turns costs as little, beside any number of closures", arguments: [0, 2_000])
+    func ownersThatAreRemoved(closures: Int) {
+        addClosures(closures)
+        let owner = WatchedEntry(looks)
+        var removed = 0
+
+        for _ in 0..<5_000 where registry.end(registry.append(owner)) { removed += 1 }
+
+        #expect(removed == 5_000)
+        // One look is the removal's own: whether it ends the registration of a living owner.
+        #expect(looks.value - removed <= 3 * removed)
+    }
+
+    @Test("Whatever is added, dies and is removed, and in whatever order, it costs each owner three looks at most")
+    func anything() {
+        let seed = UInt64.random(in: 0...UInt64.max)
+        var random = SeededGenerator(seed: seed)
+        var owners: [(entry: WatchedEntry, id: UInt64)] = []
+        var closures: [UInt64] = []
+        let closure = WatchedEntry(looks, hasOwner: false)
+        var (added, askedFor) = (0, 0)
+        for _ in 0..<300 {
+            let burst = 1 + random.below(100)
+            switch random.below(12) {
+            case 0..<5:
+                for _ in 0..<burst {
+                    let entry = WatchedEntry(looks)
+                    owners.append((entry, registry.append(entry)))
+                    added += 1
+                }
+            case 5: for _ in 0..<burst { closures.append(registry.append(closure)) }
+            case 6: for owner in owners.suffix(burst) { owner.entry.die() }
+            case 7: for owner in owners.prefix(burst) { owner.entry.die() }
+            case 8: _ = registry.remove(closures.prefix(burst))
+            case 9:
+                _ = registry.remove(owners.suffix(burst).map(\.id))
+                owners.removeLast(min(burst, owners.count))
+            case 10:
+                askedFor += registry.living
+                registry.removeDead()
+            default:
+                if random.below(10) == 0 { registry.removeAll(dropping: true) }
+            }
+            #expect(looks.value - askedFor <= 3 * added, "seed \(seed)")
+        }
+        registry.removeAll(dropping: true)
+    }
+
+    // MARK: Threads
+
+    @Test("Threads that add living owners at once run as many sweeps as one would alone")
+    func livingOwnersOfManyThreads() async {
+        let (threads, owners) = (16, 4_800)
+        let alone = await sweeps(threads: 1, owners: owners)
+
+        let together = await sweeps(threads: threads, owners: owners)
+
+        // Which addition is the one that sweeps depends on the numbers alone.
+        #expect(together == alone)
+        #expect(alone < 20, "\(alone): by each, the number grows by half")
+    }
+
+    private func sweeps(threads: Int, owners: Int) async -> Int {
+        let (registry, sweeps) = (Registry(), Counter())
+        // Each sweep looks once at what cannot die.
+        registry.append(WatchedEntry(sweeps, hasOwner: false))
+        let owner = WatchedEntry(looks)
+        await onThreads(threads) { _ in
+            for _ in 0..<owners / threads { registry.append(owner) }
+        }
+        return sweeps.value
+    }
+
+    @Test(
+        "Threads whose owners die at once look at hardly more together than one would alone", arguments: [0, 1_000])
+    func dyingOwnersOfManyThreads(closures: Int) async {
+        let (threads, owners) = (16, 4_800)
+        addClosures(closures)
+
+        await onThreads(threads) { [registry, looks] _ in
+            for _ in 0..<owners / threads {
+                let owner = WatchedEntry(looks)
+                registry.append(owner)
+                owner.die()
+            }
+        }
+
+        // One that sweeps late may find what others have added meanwhile; twenty times is what a client is promised.
+        #expect(looks.value <= 20 * 3 * owners)
+        #expect(looks.value >= owners / 2)
+    }
+
+    // MARK: Notifications
+
+    @Test("A notification looks for dead owners if it met one, once, and not again when that is gone")
+    func notifications() {
+        let set = ObserverSet<Int>()
+        let owners = (0..<20).map { _ in WatchedEntry(looks) }
+        for owner in owners { set.register(Observer(entry: owner, site: Site())) }
+        for value in 0..<10 { set.notify(value) }
+        #expect(looks.value == 0)
+
+        for owner in owners.prefix(10) { owner.die() }
+        for value in 0..<10 { set.notify(value) }
+
+        #expect(looks.value == owners.count)
+        #expect(set.registry?.living == 10)
+    }
+
+    @Test("Notifications inside one another look for the dead once each, however many they met")
+    func nestedNotifications() {
+        let set = ObserverSet<Int>()
+        let owners = (0..<10).map { _ in WatchedEntry(looks) }
+        for owner in owners {
+            owner.die()
+            set.register(Observer(entry: owner, site: Site()))
+        }
+        let depth = 10
+        set.addNonisolated { [set] value in if value < depth { set.notify(value + 1) } }
+
+        set.notify(1)
+
+        // The innermost has removed them when the others look.
+        #expect(looks.value == owners.count)
+        #expect(set.registry?.living == 1)
+    }
+
+    @Test("While another thread changes the set, notifications that meet the dead look once each, and leave it at that")
+    func notificationsBesideAChange() async {
+        let set = ObserverSet<Int>()
+        let owner = WatchedEntry(looks)
+        owner.die()
+        for _ in 0..<10 { set.register(Observer(entry: owner, site: Site())) }
+        let isHeld = Signal()
+        let mayGoOn = Signal()
+
+        await onThreads(2) { [looks] thread in
+            if thread == 0 {
+                set.registry?.lock.withLock { _ in
+                    isHeld.set()
+                    mayGoOn.wait()
+                }
+            } else {
+                isHeld.wait()
+                for value in 0..<5 { set.notify(value) }
+                #expect(looks.value == 5 * 10)
+                mayGoOn.set()
+            }
+        }
+        set.notify(5)
+
+        #expect(looks.value == 6 * 10)
+        #expect(set.registry?.living == 0)
+    }
+
+    @Test("Who removes what has been removed looks at nothing, however often")
+    func removedTwice() {
+        let set = ObserverSet<Int>()
+        let owner = WatchedEntry(looks)
+        let tokens = (0..<1_000).map { _ in set.register(Observer(entry: owner, site: Site())) }
+        for token in tokens { #expect(token.remove()) }
+        // Those that were added, and one for each that was ended.
+        let before = looks.value
+
+        for _ in 0..<3 {
+            for token in tokens { #expect(!token.remove() && !token.isActive) }
+        }
+
+        #expect(looks.value == before)
+    }
+
+    // MARK: Sets of one domain
+
+    @Test("In a local set, adding an owner costs three looks at most, whoever dies", arguments: Deaths.allCases)
+    func localOwners(_ deaths: Deaths) {
+        let registry = LocalRegistry()
+        let count = 5_000
+        for (owner, dying) in self.owners(count, deaths) {
+            _ = registry.append(Callee(retaining: owner), site: Site(), isOnce: false)
+            for other in dying { other.die() }
+        }
+
+        #expect(looks.value <= 3 * count)
+        #expect(looks.value >= count / 2)
+    }
+
+    @Test("In a local set, adding an owner beside many closures sweeps as rarely as they make up for")
+    func localOwnersBesideClosures() {
+        let registry = LocalRegistry()
+        let (closures, owners) = (5_000, 10_000)
+        // Each sweep looks once at what lives.
+        _ = registry.append(Callee(retaining: WatchedEntry(looks)), site: Site(), isOnce: false)
+        for _ in 0..<closures {
+            _ = registry.append(Callee(retaining: { (_: Int) in }), site: Site(), isOnce: false)
+        }
+
+        let dead = WatchedEntry(Counter())
+        dead.die()
+        for _ in 0..<owners { _ = registry.append(Callee(retaining: dead), site: Site(), isOnce: false) }
+
+        #expect(looks.value <= owners / (closures / 2))
+        #expect(looks.value > 0)
+    }
+
+    // MARK: -
+
+    private func addClosures(_ count: Int) {
+        let closure = WatchedEntry(looks, hasOwner: false)
+        for _ in 0..<count { registry.append(closure) }
+    }
+
+    private func addOwners(_ count: Int, _ deaths: Deaths) {
+        for (owner, dying) in owners(count, deaths) {
+            registry.append(owner)
+            for other in dying { other.die() }
+        }
+    }
+
+    /// So many owners, each with those that die when it has been added.
+    private func owners(_ count: Int, _ deaths: Deaths) -> [(owner: WatchedEntry, dying: [WatchedEntry])] {
+        let owners = (0..<count).map { _ in WatchedEntry(looks) }
+        return owners.indices.map { index in
+            let dying: Range<Int> =
+                switch deaths {
+                case .none: index..<index
+                case .atOnce: index..<index + 1
+                case .everyOther: index..<index + index % 2
+                case .firstIn: max(0, index - 10)..<max(0, index - 9)
+                case .lastIn: index % 100 == 99 ? index - 89..<index + 1 : index..<index
+                }
+            return (owners[index], Array(owners[dying]))
+        }
+    }
+}
