@@ -304,8 +304,9 @@ final class Backlog: @unchecked Sendable {
     /// Removes the id of a `WeakEntry` that was removed.
     func forget(_ address: ObjectIdentifier) {
         ids[address] = nil
-        // Frees the memory of a dictionary that has become almost empty.
-        if ids.capacity > 64, ids.count < ids.capacity / 8 { ids = ids.filter { _ in true } }
+        // Frees the memory of a dictionary that has become almost empty. A filter that leaves nothing out would keep it.
+        guard ids.capacity > 64, ids.count < ids.capacity / 8 else { return }
+        ids = Dictionary(uniqueKeysWithValues: ids.lazy.map { ($0.key, $0.value) })
     }
 
     deinit {

@@ -1,0 +1,344 @@
+import Testing
+
+@testable import ObserverSet
+
+/// Promise 12: how many blocks of slots a registry makes, how many slots in all, and how much room it keeps.
+///
+/// Counts, and no times. Each slot of a block is written when that is made, so that the slots of all blocks are what the
+/// changes have cost.
+@Suite("Promise 12: blocks, counted", .lifetimesChecked, .againstHanging)
+struct Promise12BlockTests {
+    private let registry = Registry()
+
+    // MARK: Many
+
+    @Test("Adding n observers makes some log n blocks, which have eight slots for each")
+    func added() {
+        var made = BlockCount(of: registry)
+        var dear = 0
+
+        for count in 1...50_000 {
+            registry.appendClosure()
+            made.look()
+            if made.slots > 8 * (count + 1) || made.blocks > 3 * logarithm(count + 1) { dear += 1 }
+        }
+
+        #expect(dear == 0, "\(made.blocks) blocks, \(made.slots) slots")
+        #expect(registry.room <= 50_000 * 5 / 4)
+    }
+
+    enum Order: CaseIterable, Sendable { case firstIn, lastIn, fromTheMiddle, everyOther, random }
+
+    @Test(
+        "Removing n observers, in any order, makes some log n blocks of two slots for each, and never keeps much room",
+        arguments: Order.allCases, [31, 32, 100, 10_000])
+    func removed(_ order: Order, count: Int) {
+        var ids = (0..<count).map { _ in registry.appendClosure() }
+        var made = BlockCount(of: registry)
+        switch order {
+        case .firstIn: break
+        case .lastIn: ids.reverse()
+        case .fromTheMiddle: ids = Array(ids[(count / 2)...] + ids[..<(count / 2)].reversed())
+        case .everyOther:
+            ids =
+                ids.indices.filter { $0 % 2 == 0 }.map { ids[$0] } + ids.indices.filter { $0 % 2 == 1 }.map { ids[$0] }
+        case .random: ids.shuffle()
+        }
+
+        var wasteful = 0
+        for id in ids {
+            _ = registry.end(id)
+            made.look()
+            if !isFrugal { wasteful += 1 }
+        }
+
+        #expect(wasteful == 0)
+        #expect(made.blocks <= 2 * logarithm(count))
+        #expect(made.slots <= 2 * count)
+        #expect(registry.taken == 0)
+    }
+
+    @Test(
+        "A set that once was large walks few slots, and has little room, when few are left", arguments: Order.allCases)
+    func onceLarge(_ order: Order) {
+        let count = 20_000
+        var ids = (0..<count).map { _ in registry.appendClosure() }
+        switch order {
+        case .firstIn: break
+        case .lastIn: ids.reverse()
+        case .fromTheMiddle: ids = Array(ids[3...] + ids[..<3])
+        case .everyOther: ids.swapAt(count - 1, 1)
+        case .random: ids.shuffle()
+        }
+
+        _ = registry.remove(ids.dropLast(3))
+
+        #expect(registry.living == 3)
+        #expect(registry.taken < 32)
+        #expect(registry.room < 32)
+    }
+
+    // MARK: By turns
+
+    enum Turn: CaseIterable, Sendable { case oldest, latest, secondLatest, middle, several }
+
+    private static let sizes =
+        Array(0...9) + [14, 15, 16, 30, 31, 32, 33, 48, 63, 64, 65, 80, 81, 127, 128, 129, 1_000]
+
+    @Test(
+        "Adding and removing by turns costs a few slots a change, whatever the number and whoever goes",
+        arguments: Turn.allCases)
+    func byTurns(_ turn: Turn) {
+        for size in Self.sizes {
+            let registry = Registry()
+            let made = churn(registry, size: size, changes: 400, turn)
+            #expect(made.slots <= 12 * 400 + 2 * size, "\(size)")
+            #expect(registry.taken <= max(32, 2 * size + 2), "\(size)")
+        }
+    }
+
+    @Test("Where the latest goes again and again, no block is made, on no boundary")
+    func onABoundary() {
+        for size in 0...300 {
+            let registry = Registry()
+            for _ in 0..<size { registry.appendClosure() }
+            var made = BlockCount(of: registry)
+            for _ in 0..<20 {
+                _ = registry.end(registry.appendClosure())
+                made.look()
+            }
+            #expect(made.blocks <= 1, "\(size)")
+        }
+    }
+
+    @Test("Emptied and filled by turns, a set makes a few blocks a round, and none for one observer")
+    func filledAndEmptied() {
+        for size in [1, 2, 4, 5, 100] {
+            let registry = Registry()
+            var made = BlockCount(of: registry)
+            for _ in 0..<20 {
+                for _ in 0..<size {
+                    registry.appendClosure()
+                    made.look()
+                }
+                registry.removeAll(dropping: true)
+                made.look()
+            }
+            #expect(made.slots <= 20 * 8 * (size - 1), "\(size)")
+            #expect(registry.room == 0)
+        }
+    }
+
+    @Test(
+        "Whatever is added and removed, it costs a few slots a change, and what a notification walks is in proportion")
+    func anything() {
+        let seed = UInt64.random(in: 0...UInt64.max)
+        var random = SeededGenerator(seed: seed)
+        var ids: [UInt64] = []
+        var made = BlockCount(of: registry)
+        var (changes, dear) = (0, 0)
+        for _ in 0..<400 {
+            let isGrowing = random.below(2) == 0
+            let place = random.below(3)
+            for _ in 0..<1 + random.below(60) {
+                changes += 1
+                if isGrowing {
+                    ids.append(registry.appendClosure())
+                } else if !ids.isEmpty {
+                    let index = [0, ids.count - 1, random.below(ids.count)][place]
+                    _ = registry.end(ids.remove(at: index))
+                }
+                made.look()
+                if !isFrugal || made.slots > 12 * changes { dear += 1 }
+            }
+        }
+        #expect(dear == 0, "seed \(seed)")
+    }
+
+    // MARK: In a traversal that does not end
+
+    @Test(
+        "While a traversal is under way, what waits for it is what was removed, and a few slots a change",
+        arguments: Turn.allCases)
+    func inATraversal(_ turn: Turn) {
+        for size in Self.sizes {
+            let registry = Registry()
+            for _ in 0..<size { registry.appendClosure() }
+            let traversal = registry.traversal()
+
+            let made = churn(registry, size: 0, changes: 400, turn)
+
+            let waiting = registry.waiting
+            #expect(waiting.observers == 200, "\(size)")
+            #expect(waiting.slots <= 16 * 400 + 2 * size, "\(size)")
+            #expect(made.slots <= 16 * 400 + 2 * size, "\(size)")
+            #expect(registry.taken <= max(32, 2 * size + 2), "\(size): a nested notification walks no more")
+            end(traversal)
+            registry.appendClosure()
+            #expect(registry.waiting == (0, 0), "\(size)")
+        }
+    }
+
+    @Test(
+        "Those who were there all along are marked in each block that waits: as often as the changes before make up for"
+    )
+    func markedInEachBlock() {
+        let (size, changes) = (100, 20_000)
+        let ids = (0..<size).map { _ in registry.appendClosure() }
+        let traversal = registry.traversal()
+        _ = churn(registry, size: 0, changes: changes, .latest)
+
+        var marks = 0
+        for id in ids {
+            marks += registry.lock.withLock { contents in
+                let blocks = unsafe contents.backlog.map { unsafe $0.older.blocks + $0.newer.blocks } ?? []
+                return unsafe blocks.count { unsafe $0.slot(of: id, among: .max)?.pointee.isLiving(id) ?? false }
+            }
+            _ = registry.end(id)
+        }
+
+        #expect(marks <= 4 * changes)
+        end(traversal)
+    }
+
+    @Test("Owners that die while a traversal does not end are removed once each, and wait for it")
+    func dyingInATraversal() {
+        let looks = Counter()
+        let traversal = registry.traversal()
+        let count = 5_000
+
+        for _ in 0..<count {
+            let owner = WatchedEntry(looks)
+            registry.append(owner)
+            owner.die()
+        }
+
+        #expect(looks.value <= 3 * count)
+        #expect(registry.living <= 64)
+        #expect(registry.taken <= 128)
+        let waiting = registry.waiting
+        #expect(waiting.observers == count - registry.living)
+        #expect(waiting.slots <= 8 * count)
+        end(traversal)
+        registry.removeDead()
+        #expect(registry.waiting == (0, 0))
+        #expect(registry.living == 0)
+    }
+
+    // MARK: Objects
+
+    @Test(
+        "The table of delegates' addresses has room for few when few are left, and is made anew rarely",
+        arguments: Order.allCases)
+    func addresses(_ order: Order) {
+        let count = 4_000
+        var objects = (0..<count).map { Tracked($0) }
+        for object in objects { add(object) }
+        switch order {
+        case .firstIn: break
+        case .lastIn: objects.reverse()
+        case .fromTheMiddle: objects = Array(objects[(count / 2)...] + objects[..<(count / 2)])
+        case .everyOther: objects.swapAt(0, count - 1)
+        case .random: objects.shuffle()
+        }
+
+        var (made, last, wasteful) = (0, addressRoom, 0)
+        for object in objects {
+            #expect(registry.remove(object))
+            if addressRoom != last { made += 1 }
+            last = addressRoom
+            if last > max(64, 8 * registry.living + 8) { wasteful += 1 }
+        }
+
+        #expect(wasteful == 0)
+        #expect(made <= logarithm(count))
+    }
+
+    @Test("On the boundary where it shrinks, the table of addresses is not made anew for each change")
+    func addressesByTurns() {
+        let objects = (0..<2_000).map { Tracked($0) }
+        for object in objects { add(object) }
+        let room = addressRoom
+        for object in objects.dropFirst(room / 8) { #expect(registry.remove(object)) }
+
+        var (made, last) = (0, addressRoom)
+        for _ in 0..<100 {
+            for isRemoved in [true, false] {
+                if isRemoved { _ = registry.remove(objects[0]) } else { add(objects[0]) }
+                if addressRoom != last { made += 1 }
+                last = addressRoom
+            }
+        }
+
+        #expect(made <= 2)
+    }
+
+    @Test("Delegates that die cost sweeps in proportion, and a delegate that is added again and again costs none")
+    func delegates() {
+        let living = (0..<1_000).map { Tracked($0) }
+        for object in living { add(object) }
+        for _ in 0..<20 { for object in living.prefix(100) { add(object) } }
+        #expect(registry.living == 1_000)
+        #expect(registry.taken == 1_000)
+
+        var (sweeps, last) = (0, 1_000)
+        var blockers: [Tracked] = []
+        for _ in 0..<10_000 {
+            do { add(Tracked()) }
+            // Takes the dead one's address, so that the next one stands elsewhere.
+            blockers.append(Tracked())
+            if registry.living < last { sweeps += 1 }
+            last = registry.living
+        }
+
+        // A sweep is due when there are as many new ones as there are old ones, which count for the first.
+        #expect(sweeps <= 10_000 / 1_000 + 1)
+        #expect(sweeps >= 10_000 / 1_000 - 1)
+        withExtendedLifetime((living, blockers)) {}
+    }
+
+    // MARK: -
+
+    /// Whether a notification walks at most twice as many slots as there are observers, and the block is not far too large.
+    private var isFrugal: Bool {
+        let (living, taken, room) = (registry.living, registry.taken, registry.room)
+        return taken <= max(31, 2 * living) && room <= max(31, 4 * taken)
+    }
+
+    /// Adds observers until there are so many, then adds and removes by turns; counts what the turns have made.
+    private func churn(_ registry: Registry, size: Int, changes: Int, _ turn: Turn) -> BlockCount {
+        var ids = (0..<size).map { _ in registry.appendClosure() }
+        var made = BlockCount(of: registry)
+        func change(_ body: () -> Void) {
+            body()
+            made.look()
+        }
+        for round in 0..<changes / 2 {
+            change { ids.append(registry.appendClosure()) }
+            // Seven at a time, and the rest at the end.
+            if turn == .several, round % 7 != 6, round != changes / 2 - 1 { continue }
+            for _ in 0..<ids.count - size {
+                let index =
+                    switch turn {
+                    case .oldest: 0
+                    case .latest, .several: ids.count - 1
+                    case .secondLatest: max(0, ids.count - 2)
+                    case .middle: ids.count / 2
+                    }
+                change { _ = registry.end(ids.remove(at: index)) }
+            }
+        }
+        return made
+    }
+
+    /// Ends a traversal.
+    private func end(_ traversal: consuming Traversal) {}
+
+    private func add(_ object: AnyObject) { _ = unsafe registry.add(object, site: Site()) { nil } }
+
+    /// For how many addresses there is room.
+    private var addressRoom: Int { registry.lock.withLock { $0.backlog?.ids.capacity ?? 0 } }
+
+    /// The number of digits in base two.
+    private func logarithm(_ number: Int) -> Int { Int.bitWidth - number.leadingZeroBitCount }
+}
