@@ -150,6 +150,8 @@ final class Mailbox: AnyMailbox, @unchecked Sendable {
                     swap(&keepers, &state.keepers)
                     if state.jobs.capacity > Self.keptRoom { swap(&room, &state.jobs) }
                 } else {
+                    // Where few come after a burst, its room goes, too.
+                    if batch.capacity > max(Self.keptRoom, 4 * state.jobs.count) { swap(&room, &batch) }
                     swap(&batch, &state.jobs)
                 }
                 return state.phase
@@ -162,6 +164,7 @@ final class Mailbox: AnyMailbox, @unchecked Sendable {
             case .scheduled:
                 return destination.schedule(self, again: true)
             case .delivering:
+                room = []
                 batch.reverse()
             }
         }

@@ -368,6 +368,42 @@ struct Promise08ReleasedPromptlyTests {
         }
     }
 
+    @Test("A mailbox that was full keeps no memory even if it is never empty again")
+    func burstBeforeATrickle() async {
+        await #expect(processExitsWith: .success) {
+            let set = ObserverSet<Int>()
+            let queue = DispatchQueue(label: "suspended")
+            let isOver = Signal()
+            let rounds = Counter()
+            // One more value comes while the only one is being delivered.
+            set.add(on: queue) { [weak set] value in
+                guard value == 1, !isOver.isSet else { return }
+                rounds.increment()
+                set?.notify(1)
+            }
+            set.notify(1)
+
+            let growth = await ResidentMemory.growth {
+                await burst(1_000)
+            } _: {
+                await burst(many(2_000_000))
+            }
+
+            #expect(growth < 3 << 20)
+            isOver.set()
+            await set.settled()
+
+            func burst(_ count: Int) async {
+                queue.suspend()
+                for _ in 0..<count { set.notify(0) }
+                queue.resume()
+                // Behind the burst.
+                let before = rounds.value
+                await eventually { rounds.value > before + 3_000 }
+            }
+        }
+    }
+
     @Test("Mailboxes of removed observers go when they are empty", arguments: [1, 1_000])
     func mailboxes(observers: Int) async {
         let queue = DispatchQueue(label: "suspended")
