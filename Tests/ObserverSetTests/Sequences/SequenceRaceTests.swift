@@ -299,6 +299,28 @@ struct SequenceRaceTests {
         }
     }
 
+    // The buffer is the standard library's, which keeps the room as long as it lives.
+    @Test("The room that a burst took goes with the iterator that has read it, at the latest")
+    func burst() async {
+        await #expect(processExitsWith: .success) {
+            let set = ObserverSet<Int>()
+            func read(_ count: Int) async {
+                var iterator = set.values().makeAsyncIterator()
+                for number in 0..<count { set.notify(number) }
+                for _ in 0..<count { _ = await iterator.next() }
+            }
+
+            let growth = await ResidentMemory.growth {
+                await read(1_000)
+            } _: {
+                await read(many(4_000_000))
+            }
+
+            // Of the room for so many, which is two mebibytes and a half.
+            #expect(growth < 1 << 20)
+        }
+    }
+
     @Test("Sequences that come and go leave no memory behind")
     func churn() async {
         await #expect(processExitsWith: .success) {
