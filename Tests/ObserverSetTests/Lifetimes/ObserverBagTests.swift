@@ -278,6 +278,77 @@ struct ObserverBagTests {
         #expect(set.isEmpty)
     }
 
+    // MARK: What it costs, in counts
+
+    enum Ends: CaseIterable, Sendable { case never, atOnce, everyOther, firstIn, lastIn }
+
+    @Test("Each token that is put into a bag costs two looks at most, whatever ends and when", arguments: Ends.allCases)
+    func looks(_ ends: Ends) {
+        let bag = ObserverBag()
+        let issuer = WatchedIssuer()
+        let count = 3_000
+        for index in 0..<count {
+            bag.insert(issuer.token(index))
+            switch ends {
+            case .never: break
+            case .atOnce: issuer.end(index)
+            case .everyOther: if index % 2 == 0 { issuer.end(index) }
+            case .firstIn: if index >= 10 { issuer.end(index - 10) }
+            case .lastIn: if index % 100 == 99 { for last in index - 89...index { issuer.end(last) } }
+            }
+        }
+
+        #expect(issuer.looks.value <= 2 * count)
+        #expect(issuer.looks.value >= count / 2)
+    }
+
+    @Test("A token that is put into a bag again and again costs as little, and is held once")
+    func looksAtOneToken() {
+        let bag = ObserverBag()
+        let issuer = WatchedIssuer()
+
+        for _ in 0..<3_000 { bag.insert(issuer.token(0)) }
+
+        #expect(issuer.looks.value <= 2 * 3_000)
+        bag.removeAll()
+        #expect(issuer.removals.value <= 16)
+    }
+
+    @Test("Threads that fill a bag at once have it look hardly more often than one would alone")
+    func looksByManyThreads() async {
+        let bag = ObserverBag()
+        let issuer = WatchedIssuer()
+        let (threads, count) = (8, 8_000)
+
+        await onThreads(threads) { thread in
+            for index in 0..<count / threads {
+                bag.insert(issuer.token(threads * index + thread))
+                if index % 2 == 0 { issuer.end(threads * index + thread) }
+            }
+        }
+
+        // One that looks late finds what others have put in meanwhile.
+        #expect(issuer.looks.value <= 20 * 2 * count)
+        bag.removeAll()
+        #expect(issuer.removals.value >= count / 2)
+        #expect(issuer.removals.value <= count)
+    }
+
+    @Test("What ended after many were there is forgotten by the time that as many more have come")
+    func forgottenInTime() {
+        let bag = ObserverBag()
+        let issuer = WatchedIssuer()
+        let count = 10_000
+        for index in 0..<count { bag.insert(issuer.token(index)) }
+        for index in 0..<count { issuer.end(index) }
+
+        // Doubled with the number that lived when it was looked at last, so that there are as many more at most.
+        for index in 0..<count { bag.insert(issuer.token(count + index)) }
+
+        bag.removeAll()
+        #expect(issuer.removals.value <= count, "no ended one")
+    }
+
     // MARK: Inside a notification
 
     /// Scenario 27: a bag dies in a callback.
@@ -400,4 +471,30 @@ struct ObserverBagTests {
 
         #expect(set.isEmpty)
     }
+}
+
+/// Issues tokens of registrations that are nowhere, and counts how often somebody asks after one, or ends it.
+private final class WatchedIssuer: TokenIssuer, @unchecked Sendable {
+    let looks = Counter()
+    let removals = Counter()
+    private let ended = Guarded<Set<UInt64>>([])
+
+    override init() {}
+
+    func token(_ index: Int) -> ObserverToken { ObserverToken(issuer: self, id: UInt64(index)) }
+
+    func end(_ index: Int) { _ = ended.withLock { $0.insert(UInt64(index)) } }
+
+    override func isActive(_ id: UInt64) -> Bool {
+        looks.increment()
+        return ended.withLock { !$0.contains(id) }
+    }
+
+    override func remove(_ id: UInt64) -> Bool {
+        removals.increment()
+        return ended.withLock { $0.insert(id).inserted }
+    }
+
+    override func describe(_ id: UInt64) -> String? { nil }
+    override func droppedCount(_ id: UInt64) -> Int { 0 }
 }
