@@ -1,3 +1,4 @@
+import Synchronization
 import Testing
 
 @testable import ObserverSet
@@ -223,6 +224,49 @@ struct Promise12BlockTests {
         registry.removeDead()
         #expect(registry.waiting == (0, 0))
         #expect(registry.living == 0)
+    }
+
+    // MARK: Counts of traversals
+
+    @Test("However many threads meet in a set, and however often, the counts of its traversals are spread once")
+    func spreadOnce() async throws {
+        let set = ObserverSet<Int>()
+        set.add { _ in }
+        let registry = try #require(set.registry)
+        #expect(!areSpread(registry))
+        // As if of two threads that overlap.
+        let (first, second) = (registry.reclamation.enter(), registry.reclamation.enter())
+        _ = registry.reclamation.leave(first)
+        _ = registry.reclamation.leave(second)
+        #expect(areSpread(registry))
+        let before = try #require(place(registry))
+
+        await onThreads(16) { thread in
+            for value in 0..<100 {
+                set.notify(value)
+                set.add { _ in }.remove()
+                if value % 10 == thread % 10 { registry.reclamation.addStripes() }
+            }
+        }
+
+        // Eight stripes of two cache lines each, of which another thread may have another.
+        let after = try #require(place(registry))
+        #expect(max(before, after) - min(before, after) < 8 * 128)
+        #expect(registry.waiting == (0, 0))
+    }
+
+    private func areSpread(_ registry: Registry) -> Bool {
+        let ticket = registry.reclamation.enter()
+        defer { _ = registry.reclamation.leave(ticket) }
+        return Mirror(reflecting: ticket).descendant("before") as? UInt32 == nil
+    }
+
+    /// Where this thread counts itself in and out.
+    private func place(_ registry: Registry) -> UInt? {
+        let ticket = registry.reclamation.enter()
+        defer { _ = registry.reclamation.leave(ticket) }
+        let count = unsafe Mirror(reflecting: ticket).descendant("count") as? UnsafeMutablePointer<Atomic<UInt32>>
+        return unsafe count.map { UInt(bitPattern: $0) }
     }
 
     // MARK: Objects

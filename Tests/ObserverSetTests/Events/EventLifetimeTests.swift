@@ -1,6 +1,7 @@
 import Dispatch
-import ObserverSet
 import Testing
+
+@testable import ObserverSet
 
 /// How registrations with a publisher end.
 @Suite("Lifetimes of events' observers", .lifetimesChecked, .againstHanging)
@@ -13,6 +14,27 @@ struct EventLifetimeTests {
     private final class Derived: Base, @unchecked Sendable {}
 
     private let log = Log<String>()
+
+    // MARK: Memory
+
+    @Test("Each type that is observed costs a publisher a few hundred bytes, however many there are")
+    func memoryOfTypes() async {
+        await #expect(processExitsWith: .success) {
+            // What the runtime makes of a type, it makes when it is first asked for it.
+            let types = distinctTypes(twoTo: 12)
+            let publishers = [EventPublisher(), EventPublisher()]
+
+            let growth = await ResidentMemory.growth {
+                for type in types { observe(type, with: publishers[0]) }
+            } _: {
+                for type in types { observe(type, with: publishers[1]) }
+            }
+
+            // The set, what finds it, and the smaller tables that this has replaced: together smaller than itself.
+            #expect(growth < types.count * 400)
+            #expect(publishers[1].channels.withLock { $0.inOrder.count } == types.count)
+        }
+    }
 
     // MARK: Owners and tokens
 
@@ -215,4 +237,18 @@ struct EventLifetimeTests {
 
         #expect(log.entries == ["base"])
     }
+}
+
+private struct Leaf: Event {}
+private struct Zero<Rest: Event>: Event {}
+private struct One<Rest: Event>: Event {}
+
+/// So many types of events as there are numbers of that many digits in base two.
+private func distinctTypes(twoTo digits: Int) -> [any Event.Type] {
+    func wrapped<Rest: Event>(_ rest: Rest.Type) -> [any Event.Type] { [Zero<Rest>.self, One<Rest>.self] }
+    return (0..<digits).reduce([Leaf.self]) { types, _ in types.flatMap { wrapped($0) } }
+}
+
+private func observe<Observed: Event>(_ type: Observed.Type, with publisher: EventPublisher) {
+    _ = publisher.observers(of: type)
 }
