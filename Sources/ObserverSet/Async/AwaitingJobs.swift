@@ -82,8 +82,8 @@ private struct Queue<Element: Sendable>: Sendable {
             elements.removeAll(keepingCapacity: elements.capacity <= Self.keptRoom)
             head = 0
         } else if head > Self.keptRoom, head > count {
-            // Most of the array is vacant: moves the elements to its beginning.
-            elements.removeSubrange(..<head)
+            // Most of the array is vacant: moves the elements to one of their size.
+            elements = Array(elements[head...])
             head = 0
         }
         return element
