@@ -19,6 +19,12 @@ struct ModelTests {
         }
     }
 
+    @Test("Observers that await take part, where the system lets their tasks run here")
+    func observersAwait() {
+        guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else { return }
+        #expect(World.awaits)
+    }
+
     /// By one seed, since how short it becomes depends on where it begins.
     @Test(
         "A mistake in the model is noticed, and shown in a few operations, which do so again, and only because of the mistake",

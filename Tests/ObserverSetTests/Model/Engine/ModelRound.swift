@@ -24,25 +24,29 @@ struct ModelRound {
     static func firstDivergence(
         choosingBy choices: Choices, operations: Int, fault: ModelWorld.Fault? = nil
     ) -> Divergence? {
-        let generator = OperationGenerator(choices)
-        let size = generator.size()
-        var round = ModelRound(routines: generator.routines(), fault: fault)
-        var done = 0
-        while done < operations, !generator.isExhausted {
-            done += 1
-            let operation = generator.operation(isCrowded: size < .max && round.model.entryCount > size)
-            if let difference = round.differenceAfter(operation) { return round.report(difference) }
+        JobQueue.keepingJobs {
+            let generator = OperationGenerator(choices)
+            let size = generator.size()
+            var round = ModelRound(routines: generator.routines(), fault: fault)
+            var done = 0
+            while done < operations, !generator.isExhausted {
+                done += 1
+                let operation = generator.operation(isCrowded: size < .max && round.model.entryCount > size)
+                if let difference = round.differenceAfter(operation) { return round.report(difference) }
+            }
+            return round.end()
         }
-        return round.end()
     }
 
     /// Performs the operations of a program.
     static func firstDivergence(of program: ModelProgram, fault: ModelWorld.Fault? = nil) -> Divergence? {
-        var round = ModelRound(routines: program.routines, fault: fault)
-        for operation in program.operations {
-            if let difference = round.differenceAfter(operation) { return round.report(difference) }
+        JobQueue.keepingJobs {
+            var round = ModelRound(routines: program.routines, fault: fault)
+            for operation in program.operations {
+                if let difference = round.differenceAfter(operation) { return round.report(difference) }
+            }
+            return round.end()
         }
-        return round.end()
     }
 
     private mutating func differenceAfter(_ operation: Operation) -> String? {
@@ -63,26 +67,38 @@ struct ModelRound {
         return nil
     }
 
-    /// A last look: a notification has the entries of dead owners removed, so that only the living captures are left;
-    /// and none when the sets and the owners are gone.
+    /// A last look: a notification has the entries of dead owners removed, so that only the living captures are left (the
+    /// second one, of observers that await: the first has the death noticed); and none when the sets and the owners are
+    /// gone, and the calls that are awaited have come to their end.
     private func differenceAtTheEnd() -> String? {
         // If only dead ones observe all events, there is no notification.
         compare { $0.performOutside(Operation(verb: .add, place: Place.all), waiting: nil) }
-        for place in 0..<Place.count {
-            if Place.isCounted(place) { compare { $0.count(place: place) } }
-            compare { $0.notify(place: place, form: place == Place.bridge ? 1 : 0, 0) }
+        for _ in 0..<2 {
+            for place in 0..<Place.count {
+                if Place.isCounted(place) { compare { $0.count(place: place) } }
+                compare { $0.notify(place: place, form: place == Place.bridge ? 1 : 0, 0) }
+            }
         }
-        if let difference = model.divergence ?? lifetimesDifference(isExact: true) { return difference }
+        let isExact = !model.isOldSetKept
+        if let difference = model.divergence ?? lifetimesDifference(isExact: isExact) { return difference }
         for slot in 0..<OperationGenerator.slotCount { compare { $0.countDropped(slot) } }
+        for registration in model.homes.indices where !Place.isLocal(model.homes[registration]) {
+            compare { $0.countLost(registration) }
+        }
         compare { $0.close() }
+        while !model.suspended.isEmpty, model.divergence == nil { compare { $0.letOn(0) } }
         for registration in 0..<model.homes.count { compare { $0.isActive(registration) } }
         return model.divergence ?? lifetimesDifference(isExact: true)
     }
 
     private func compare(_ step: (World) -> Void) {
         tested.events.removeAll(keepingCapacity: true)
-        step(tested)
-        model.follow(tested.events, step)
+        func stepAndDeliver(_ world: World) {
+            step(world)
+            world.deliver()
+        }
+        stepAndDeliver(tested)
+        model.follow(tested.events, stepAndDeliver)
     }
 
     private func lifetimesDifference(isExact: Bool = false) -> String? {
@@ -95,6 +111,7 @@ struct ModelRound {
     private func report(_ difference: String) -> Divergence {
         // Its observers hold the world that holds the sets; and the model's entries hold their sets.
         tested.close()
+        tested.letOnAll()
         model.abandon()
         return Divergence(program: program, description: difference)
     }

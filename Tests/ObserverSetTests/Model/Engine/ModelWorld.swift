@@ -12,6 +12,11 @@ final class ModelWorld: World {
         case seatsTwice, throwsTheLastError, throwsAtOnce
         case keepsTheOtherEnd, countsNoDrops, losesTheFirst
         case keepsLocalRemoved
+        case makesTwoCallsAtATime, deliversRemoved, dropsWhatADeadSetLeft, callsLaterForDeadOwners, letsOwnersDieInCalls
+        case dropsAtTheOtherEnd, countsNoLosses, countsTheCallAsWaiting
+        case cancelsNothing, cancelsTheNextCall, cancelsWithTheSet
+        case settlesTooEarly, settlesTooLate, waitsForItsOwnCall
+        case releasesDuringTheCall
         #if NotificationCenter
         case tellsOtherShapes
         #endif
@@ -39,6 +44,8 @@ final class ModelWorld: World {
         let kind: Operation.Kind
         let owner: Owner?
         let isGroup: Bool
+        /// Of one that awaits.
+        let mailbox: Mailbox?
         var isDelegate = false
         var buffer: Buffer?
         var entries: [Entry] = []
@@ -57,6 +64,7 @@ final class ModelWorld: World {
             kind = operation.kind
             self.owner = owner
             self.isGroup = isGroup
+            mailbox = operation.kind.isAwaiting ? Mailbox(operation) : nil
         }
 
         var isAlive: Bool { owner == nil || owner!.holds > 0 }
@@ -73,6 +81,12 @@ final class ModelWorld: World {
         /// How many entries there were before, in all places.
         let time: Int
         var isRemoved = false
+        /// Of one that awaits: removed, and not by its set's death.
+        var isEnded = false
+        /// Of one that awaits: a call could not be made, since the owner is dead.
+        var isDeathNoted = false
+        /// How many values have been lost for want of room.
+        var lost = 0
 
         init(_ registration: Registration, in set: Model, at time: Int) {
             self.registration = registration
@@ -89,6 +103,90 @@ final class ModelWorld: World {
         }
     }
 
+    /// What waits for an observer that awaits, and the call that is under way.
+    fileprivate final class Mailbox {
+        let operation: Operation
+        var jobs: [Job] = []
+        var call: Call?
+        /// Whether the call before has been cancelled.
+        var wasCancelled = false
+
+        init(_ operation: Operation) {
+            self.operation = operation
+        }
+
+        var isBusy: Bool { call != nil || !jobs.isEmpty }
+
+        /// Whether one of the jobs up to that number is still to be waited for.
+        func holds(upTo last: Int) -> Bool {
+            // What waits for a dead owner may go at any time.
+            jobs.contains { $0.number <= last && $0.entry.isAlive }
+                || call.map { $0.job.number <= last && !$0.isCancelled } ?? false
+        }
+    }
+
+    /// What is waiting, or what an observer has been called with.
+    fileprivate struct Job {
+        let entry: Entry
+        let value: Int
+        /// How many there were before, in all mailboxes.
+        let number: Int
+    }
+
+    fileprivate final class Call {
+        let job: Job
+        var suspensions = 0
+        var isSuspended = false
+        var isCancelled = false
+
+        init(with job: Job) {
+            self.job = job
+        }
+    }
+
+    /// Somebody who waits for a source to be settled.
+    fileprivate final class Waiter {
+        let number: Int
+        /// The call inside which it began to wait; zero if in none.
+        let caller: Int
+        /// What it waits for: mailboxes, and the last job that was there.
+        let least: [(mailbox: Mailbox, last: Int)]
+        /// It goes from set to set and from mailbox to mailbox, and may wait in each for what is there by then.
+        var left: [Mailbox] = []
+        var last: Int
+        var setsLeft: ArraySlice<Model>
+        /// It holds what it waits for.
+        let sets: [Model]
+
+        init(_ number: Int, caller: Int, least: [(Mailbox, Int)], last: Int, of sets: [Model]) {
+            self.number = number
+            self.caller = caller
+            self.least = least
+            self.last = last
+            self.sets = sets
+            setsLeft = sets[...]
+            enterNext()
+        }
+
+        private func enterNext() { left = setsLeft.popFirst()?.mailboxes ?? [] }
+
+        /// Whether it has nothing more to wait for, as far as it must have gone by now.
+        func isOver(by now: Int, _ isFree: (Mailbox, _ last: Int) -> Bool) -> Bool {
+            while true {
+                while let mailbox = left.first {
+                    let isItsOwn = caller != 0 && mailbox.call?.job.number == caller
+                    if !isItsOwn, !isFree(mailbox, last) { return false }
+                    left.removeFirst()
+                    last = now
+                }
+                if setsLeft.isEmpty { return true }
+                enterNext()
+                // Those that were there when it came may have gone from the set, and be shared with the other.
+                left += least.map(\.mailbox)
+            }
+        }
+    }
+
     fileprivate final class Bag {
         var registrations: [Registration] = []
         /// The world's own reference, and one for each call of the bag that is under way.
@@ -96,12 +194,20 @@ final class ModelWorld: World {
     }
 
     fileprivate final class Model {
+        /// Whether it is that of a `NotificationCenter`, which when it dies lets go of its observers: what waits is dropped.
+        let isCenter: Bool
         var entries: [Entry] = []
         var passes = 0
         /// The world's own reference, and one for each call of the set that is under way.
         var holds = 1
         /// Removed while a pass was in flight.
         var retired: [Entry] = []
+
+        init(at place: Int = 0) {
+            isCenter = place == Place.bridge
+        }
+
+        var mailboxes: [Mailbox] { entries.filter { !$0.isRemoved }.compactMap(\.registration.mailbox) }
     }
 
     /// What keeps the places of published events.
@@ -157,6 +263,17 @@ final class ModelWorld: World {
     private var time = 0
     /// The first error of the delegates.
     private var thrown: Int?
+    /// The registrations that await for which something waits or is called.
+    private var busy: [Registration] = []
+    private var waiters: [Waiter] = []
+    /// How many jobs there ever were.
+    private var jobsMade = 0
+    /// The job of the awaited call inside which we are; zero if in none.
+    private var inside = 0
+    /// Whether what waits is being delivered.
+    private var isDelivering = false
+    /// Owners that a call keeps which has been decided on and has not begun.
+    private var leaving: [Owner] = []
 
     private var told: [Occurrence] = []
     private var position = 0
@@ -166,7 +283,7 @@ final class ModelWorld: World {
     init(routines: [[Operation]], fault: Fault?) {
         self.fault = fault
         owners = Array(repeating: nil, count: OperationGenerator.ownerCount)
-        for _ in 0..<Place.count { places.append(Model()) }
+        for place in 0..<Place.count { places.append(Model(at: place)) }
         super.init(routines: routines)
         enter(publisher)
     }
@@ -234,6 +351,7 @@ final class ModelWorld: World {
             if entry.isAlive { isEnded = true } else { mayHaveBeenThere = true }
             if fault == .keepsLocalRemoved, Place.isLocal(registration.operation.place) { continue }
             entry.isRemoved = true
+            cancel([entry])
             retire([entry], from: entry.set)
             if fault == .endsOneMemberOnly { break }
         }
@@ -252,7 +370,7 @@ final class ModelWorld: World {
     override func removeAll(place: Int) {
         let set = places[place]
         set.holds += 1
-        removeAll(from: set)
+        removeAll(from: set, dropping: true)
         release(set)
     }
 
@@ -262,15 +380,18 @@ final class ModelWorld: World {
         for set in Place.isPublished(place) ? publisher.channels : [places[place]] {
             let owned = set.entries.filter { $0.owner === owner && !$0.isRemoved }
             for entry in owned { entry.isRemoved = true }
+            cancel(owned)
             retire(owned, from: set)
             count += owned.count
         }
         expect(Occurrence(.removedOwned, owner.id, count))
     }
 
-    private func removeAll(from set: Model) {
+    private func removeAll(from set: Model, dropping: Bool) {
         let all = set.entries.filter { !$0.isRemoved }
         for entry in all { entry.isRemoved = true }
+        if dropping || fault == .dropsWhatADeadSetLeft { cancel(all) }
+        if fault == .cancelsWithTheSet { for entry in all { entry.registration.mailbox?.call?.isCancelled = true } }
         retire(all, from: set)
     }
 
@@ -295,7 +416,7 @@ final class ModelWorld: World {
             silently { release(old) }
         } else {
             let old = places[place]
-            places[place] = Model()
+            places[place] = Model(at: place)
             release(old)
         }
     }
@@ -359,6 +480,10 @@ final class ModelWorld: World {
     private func release(_ owner: Owner) {
         owner.holds -= 1
         guard owner.holds == 0 else { return }
+        if mayBeKept(owner) {
+            owner.holds = 1
+            return leaving.append(owner)
+        }
         ownersAlive -= 1
         expect(Occurrence(.ownerDied, owner.id, 0))
         run(owner.farewell)
@@ -366,7 +491,7 @@ final class ModelWorld: World {
 
     private func release(_ set: Model) {
         set.holds -= 1
-        if set.holds == 0 { removeAll(from: set) }
+        if set.holds == 0 { removeAll(from: set, dropping: set.isCenter) }
     }
 
     private func release(_ publisher: Publisher) {
@@ -478,7 +603,10 @@ final class ModelWorld: World {
             if fault == .finishesNoPassOfADeadSet, places[place] !== set { break }
             if entry.isRemoved, fault != .callsRemoved { continue }
             if entry.time > time, fault != .callsAddedDuringThePass { continue }
-            if entry.isAlive || fault == .callsDeadOwners {
+            if entry.registration.mailbox != nil {
+                // Whether the owner is alive is seen where the observer runs.
+                if entry.isDeathNoted { met.append(entry) } else { post(value, to: entry) }
+            } else if entry.isAlive || fault == .callsDeadOwners {
                 call(entry, value)
                 if throwing { noteError(of: entry.owner!.id) }
                 if throwing, fault == .throwsAtOnce, thrown != nil { break }
@@ -496,8 +624,11 @@ final class ModelWorld: World {
             }
         }
         // A pass has the entries of dead owners that it met removed.
+        // Of an observer that awaits it may not have noticed each.
+        met += met.flatMap { $0.registration.mailbox == nil ? [] : $0.registration.entries.filter { $0.set === set } }
         for entry in met where !entry.isRemoved {
             entry.isRemoved = true
+            cancel([entry])
             retire([entry], from: set)
         }
     }
@@ -535,6 +666,190 @@ final class ModelWorld: World {
         expect(Occurrence(tag, owner.id, value))
         run(owner.program)
         release(owner)
+    }
+
+    // MARK: Observers that await
+
+    private func post(_ value: Int, to entry: Entry) {
+        let registration = entry.registration
+        guard let mailbox = registration.mailbox else { return }
+        jobsMade += 1
+        let job = Job(entry: entry, value: registration.isGroup ? 0 : value, number: jobsMade)
+        let room = mailbox.operation.room - (fault == .countsTheCallAsWaiting && mailbox.call != nil ? 1 : 0)
+        if mailbox.jobs.count >= room {
+            guard mailbox.operation.keepsNewest != (fault == .dropsAtTheOtherEnd), !mailbox.jobs.isEmpty else {
+                return lose(job)
+            }
+            lose(mailbox.jobs.removeFirst())
+            registration.firmHolds -= 1
+        }
+        mailbox.jobs.append(job)
+        registration.firmHolds += 1
+        if !busy.contains(where: { $0 === registration }) { busy.append(registration) }
+    }
+
+    private func lose(_ job: Job) {
+        if fault != .countsNoLosses { job.entry.lost += 1 }
+    }
+
+    /// Drops what waits for those who have been removed, and cancels their calls.
+    private func cancel(_ entries: [Entry]) {
+        for entry in entries {
+            guard let mailbox = entry.registration.mailbox else { continue }
+            entry.isEnded = true
+            if let call = mailbox.call, call.job.entry === entry {
+                if fault != .cancelsNothing { call.isCancelled = true }
+                if fault == .releasesDuringTheCall { entry.registration.firmHolds -= 1 }
+            }
+            if fault == .deliversRemoved { continue }
+            // The entry itself is let go of later.
+            entry.registration.firmHolds -= mailbox.jobs.count { $0.entry === entry }
+            mailbox.jobs.removeAll { $0.entry === entry }
+        }
+    }
+
+    /// Between the calls of different observers there is no order: so it is as was told, as long as each may come.
+    override func deliver() {
+        isDelivering = true
+        while divergence == nil, let next, follow(next) {}
+        isDelivering = false
+        if divergence == nil { rest() }
+    }
+
+    /// Does what was told, if it may come now.
+    private func follow(_ event: Occurrence) -> Bool {
+        if event.isAbout(.settled, event.subject) { return endWaiting(event.subject) }
+        if event.isAbout(.ownerDied, event.subject) {
+            guard let index = leaving.firstIndex(where: { $0.id == event.subject }) else { return false }
+            release(leaving.remove(at: index))
+            return true
+        }
+        guard let registration = busy.first(where: { $0.id == event.subject }), let mailbox = registration.mailbox
+        else {
+            return false
+        }
+        if event.isAbout(.called, registration.id) {
+            guard mailbox.call == nil, registration.isAlive, let job = mailbox.jobs.first, job.value == event.value
+            else {
+                return false
+            }
+            mailbox.jobs.removeFirst()
+            begin(Call(with: job), of: registration, mailbox)
+            return true
+        }
+        if event.isAbout(.resumed, registration.id) {
+            guard let call = mailbox.call, !call.isSuspended else { return false }
+            inside = call.job.number
+            expect(Occurrence(.resumed, registration.id, call.isCancelled))
+            run(registration.operation.sequel)
+            goOn(call, of: registration, mailbox)
+            return true
+        }
+        return false
+    }
+
+    private func begin(_ call: Call, of registration: Registration, _ mailbox: Mailbox) {
+        if fault == .cancelsTheNextCall { call.isCancelled = mailbox.wasCancelled }
+        if let owner = registration.owner, fault != .letsOwnersDieInCalls {
+            owner.holds += 1
+            if let index = leaving.firstIndex(where: { $0 === owner }) { release(leaving.remove(at: index)) }
+        }
+        mailbox.call = call
+        inside = call.job.number
+        expect(Occurrence(.called, registration.id, call.job.value))
+        run(registration.operation.program)
+        goOn(call, of: registration, mailbox)
+    }
+
+    /// Up to where the call is suspended next, or to its end.
+    private func goOn(_ call: Call, of registration: Registration, _ mailbox: Mailbox) {
+        defer { inside = 0 }
+        if call.suspensions < registration.operation.suspensions {
+            call.suspensions += 1
+            call.isSuspended = true
+            return suspended.append(registration.id)
+        }
+        expect(Occurrence(.returned, registration.id, call.isCancelled))
+        if let owner = registration.owner, fault != .letsOwnersDieInCalls { release(owner) }
+        inside = 0
+        mailbox.wasCancelled = call.isCancelled
+        mailbox.call = nil
+        if fault != .releasesDuringTheCall || !call.isCancelled { registration.firmHolds -= 1 }
+        guard registration.owner == nil, registration.firmHolds == 0, registration.waningHolds == 0,
+            !registration.isCaptureDead
+        else { return }
+        registration.isCaptureDead = true
+        expect(Occurrence(.captureDied, registration.id, innermost))
+        run(registration.operation.farewell)
+    }
+
+    override func letOn(_ index: Int) {
+        let id = suspended.remove(at: index)
+        registrations[id].mailbox?.call?.isSuspended = false
+    }
+
+    /// Nothing more comes by itself: then nothing is left that may come.
+    private func rest() {
+        for registration in busy {
+            guard let mailbox = registration.mailbox else { continue }
+            if let call = mailbox.call, !call.isSuspended { diverge("that the call of \(registration.id) goes on") }
+            guard let job = mailbox.jobs.first, mailbox.call == nil || fault == .makesTwoCallsAtATime else { continue }
+            if registration.isAlive || fault == .callsLaterForDeadOwners {
+                diverge("\(Occurrence(.called, registration.id, job.value))")
+            }
+            for job in mailbox.jobs { job.entry.isDeathNoted = true }
+            mailbox.jobs = []
+        }
+        if let owner = leaving.first { diverge("\(Occurrence(.ownerDied, owner.id, 0))") }
+        busy.removeAll { !$0.mailbox!.isBusy }
+        for waiter in waiters where divergence == nil {
+            let isOver = waiter.isOver(by: jobsMade) { mailbox, last in
+                fault == .settlesTooEarly ? mailbox.jobs.isEmpty : !mailbox.holds(upTo: last)
+            }
+            if isOver { diverge("\(Occurrence(.settled, waiter.number, 0))") }
+        }
+    }
+
+    /// Whether the owner may be kept by a call that has been decided on, and is on its way to the owner, an actor.
+    ///
+    /// Then it is so if its end is not told.
+    private func mayBeKept(_ owner: Owner) -> Bool {
+        isDelivering && next != Occurrence(.ownerDied, owner.id, 0)
+            && busy.contains { registration in
+                registration.owner === owner && registration.kind == .awaitedActorOwner
+                    && registration.mailbox!.call == nil && !registration.mailbox!.jobs.isEmpty
+            }
+    }
+
+    // MARK: Waiting until a source is settled
+
+    override func settle(place: Int, _ number: Int) {
+        let sets = Place.sets.contains(place) ? [places[place]] : [places[0], places[1]]
+        let others = sets.flatMap(\.mailboxes).filter { mailbox in
+            inside == 0 || mailbox.call?.job.number != inside || fault == .waitsForItsOwnCall
+        }
+        let least = others.map { ($0, fault == .settlesTooLate ? .max : jobsMade) }
+        let waiter = Waiter(number, caller: inside, least: least, last: jobsMade, of: sets)
+        for set in sets { set.holds += 1 }
+        waiters.append(waiter)
+        // At once, if there is nothing to wait for.
+        if next == Occurrence(.settled, number, 0) { _ = endWaiting(number) }
+    }
+
+    private func endWaiting(_ number: Int) -> Bool {
+        guard let index = waiters.firstIndex(where: { $0.number == number }) else { return false }
+        let waiter = waiters[index]
+        if waiter.least.contains(where: { $0.mailbox.holds(upTo: $0.last) }) { return false }
+        waiters.remove(at: index)
+        expect(Occurrence(.settled, number, 0))
+        for set in waiter.sets { release(set) }
+        return true
+    }
+
+    override func countLost(_ registration: Int) {
+        let registration = registrations[registration]
+        let lost = registration.entries.reduce(0) { $0 + ($1.isRemoved || !$1.isAlive ? 0 : $1.lost) }
+        expect(Occurrence(.lost, registration.id, lost))
     }
 
     // MARK: Delegates
@@ -695,7 +1010,9 @@ final class ModelWorld: World {
     var trackedObjects: ClosedRange<Int> {
         var least = ownersAlive
         var most = ownersAlive
-        for set in places {
+        var sets = places
+        for set in waiters.flatMap(\.sets) where !sets.contains(where: { $0 === set }) { sets.append(set) }
+        for set in sets {
             for entry in set.entries where !entry.isRemoved && entry.registration.hasCapture {
                 // The entries of one registration share the capture.
                 if entry.registration.isGroup {
@@ -705,7 +1022,13 @@ final class ModelWorld: World {
                 if entry.isAlive { least += 1 }
             }
         }
-        return least...most
+        let calledAfterwards = busy.count { !$0.stands && $0.mailbox!.isBusy }
+        return least + calledAfterwards...most + calledAfterwards
+    }
+
+    /// Whether somebody who waits keeps a set that is in no place any more, and so is notified by nobody.
+    var isOldSetKept: Bool {
+        waiters.contains { waiter in waiter.sets.contains { set in !places.contains { $0 === set } } }
     }
 
     /// How many entries there are, those of dead owners included.

@@ -5,6 +5,9 @@ struct Occurrence: Equatable, CustomStringConvertible {
         case bagCounted
         case delegateAdded, delegateStayed, delegateTold, delegateListed, delegateRemoved, threw
         case taken, ended, waits, dropped, droppedByIterator
+        /// A call that is awaited goes on, and is over: whether it has been cancelled.
+        case resumed, returned
+        case settled, lost
         /// An operation inside an observer or a `deinit` begins; without it, what dies before one that tells nothing could
         /// be taken for dying after it.
         case began
@@ -20,6 +23,7 @@ struct Occurrence: Equatable, CustomStringConvertible {
         self.init(tag, subject, value ? 1 : 0)
     }
 
+    var subject: Int { Int(bits >> 28 & 0xFFF_FFFF) }
     var value: Int { Int(bits & 0xFFF_FFFF) }
 
     func isAbout(_ tag: Tag, _ subject: Int) -> Bool {
@@ -28,7 +32,7 @@ struct Occurrence: Equatable, CustomStringConvertible {
 
     var description: String {
         let tag = Tag(rawValue: bits >> 56).map { "\($0)" } ?? "?"
-        return "\(tag) \(bits >> 28 & 0xFFF_FFFF): \(bits & 0xFFF_FFFF)"
+        return "\(tag) \(subject): \(value)"
     }
 
     static func == (left: Self, right: Self) -> Bool { left.bits == right.bits }

@@ -58,6 +58,8 @@ struct Operation: CustomStringConvertible, Equatable {
         case addToGroup, store, emptyBag, replaceBag, countBag
         case addDelegate, listDelegates
         case makeValues, dropValues, makeIterator, dropIterator, takeValues, countDropped
+        /// Of observers that await: let one go on that is suspended, wait for a source's, ask what one has lost.
+        case addAwaiting, addAwaitingToGroup, letOn, settle, countLost
     }
 
     /// The members of a group, of which some set is the first.
@@ -75,12 +77,24 @@ struct Operation: CustomStringConvertible, Equatable {
         }
     }
 
-    /// The synchronous kinds of observer.
-    enum Kind: CaseIterable {
+    /// The kinds of observer: synchronous ones, and those that await.
+    enum Kind {
         case closure, owner, method, nonisolated, nonisolatedOwner, once, onceOwner
+        case awaited, awaitedOnActor, awaitedOwner, awaitedActorOwner
 
-        var hasOwner: Bool { self == .owner || self == .method || self == .nonisolatedOwner || self == .onceOwner }
+        static let synchronous: [Kind] = [
+            .closure, .owner, .method, .nonisolated, .nonisolatedOwner, .once, .onceOwner,
+        ]
+        static let awaiting: [Kind] = [.awaited, .awaitedOnActor, .awaitedOwner, .awaitedActorOwner]
+
+        var hasOwner: Bool {
+            switch self {
+            case .owner, .method, .nonisolatedOwner, .onceOwner, .awaitedOwner, .awaitedActorOwner: true
+            default: false
+            }
+        }
         var isOnce: Bool { self == .once || self == .onceOwner }
+        var isAwaiting: Bool { Self.awaiting.contains(self) }
     }
 
     var verb: Verb
@@ -94,36 +108,51 @@ struct Operation: CustomStringConvertible, Equatable {
     /// What the new observer or owner does when it is called, and when it or its capture dies.
     var program = 0
     var farewell = 0
+    /// How often a call that is awaited is suspended, and what it does each time it goes on.
+    var suspensions = 0
+    var sequel = 0
     /// Which of the world's bags, or of its sequences.
     var slot = 0
     var members = Members.both
-    /// Of several ways to do the same: how an event is published, whether delegates throw, how values are buffered.
+    /// Of several ways to do the same: how an event is published, whether delegates throw, how values are buffered (of
+    /// which there are `bufferings`).
     var form = 0
+
+    static let bufferings = 5
+
+    /// How many values there is room for, and whether newer ones take the place of older ones.
+    var room: Int { form == 0 ? .max : form % 2 == 1 ? 1 : 3 }
+    var keepsNewest: Bool { form <= 2 }
 
     var description: String {
         let place = Place.description(place)
         return switch verb {
-        case .add: "add \(observer) to \(place)"
-        case .addToGroup: "add \(observer) to a group (\(members)) of \(place) first"
+        case .add, .addAwaiting: "add \(observer) to \(place)"
+        case .addToGroup, .addAwaitingToGroup: "add \(observer) to a group (\(members)) of \(place) first"
         case .store: "store the registration \(back) back in bag \(slot)"
         case .emptyBag, .replaceBag, .countBag, .dropValues, .makeIterator, .dropIterator, .countDropped:
             "\(verb) \(slot)"
         case .takeValues: "\(verb) \(slot), at most \(back % 4 + 1)"
         case .makeValues: "\(verb) \(slot), form \(form), of \(place)"
-        case .removeByToken, .removeBySet, .removeByForeignSet, .isActive:
+        case .removeByToken, .removeBySet, .removeByForeignSet, .isActive, .countLost:
             "\(verb) of the registration \(back) back"
         case .removeAll, .count, .isEmpty, .replaceSet: "\(verb): \(place)"
         case .notify: "\(verb), form \(form): \(place)"
         case .removeAllOwned: "\(verb), owner \(owner): \(place)"
         case .dropOwner, .addDelegate: "\(verb) \(owner)"
         case .listDelegates: "\(verb)"
+        case .letOn: "let the one on that is number \(back) of the suspended"
+        case .settle: "settle \(self.place < 2 ? place : "a group of both sets")"
         case .replaceOwner: "\(verb) \(owner), program \(program), farewell \(farewell)"
         }
     }
 
     private var observer: String {
-        kind.hasOwner
-            ? "\(kind) of owner \(owner), program \(program)" : "\(kind), program \(program), farewell \(farewell)"
+        let awaiting = kind.isAwaiting ? ", form \(form), suspended \(suspensions) times, sequel \(sequel)" : ""
+        return
+            (kind.hasOwner
+            ? "\(kind) of owner \(owner), program \(program)" : "\(kind), program \(program), farewell \(farewell)")
+            + awaiting
     }
 }
 

@@ -49,7 +49,16 @@ struct OperationGenerator {
             let place = choices.below(Self.places.count + 1)
             operation.place = place < Self.places.count ? Self.places[place] : Place.delegates
             operation.form = choices.below(4)
-        case .removeByToken, .removeBySet, .removeByForeignSet, .isActive:
+        case .addAwaiting:
+            operation.place = Self.awaitingPlaces[choices.below(Self.awaitingPlaces.count)]
+            chooseAwaitingObserver(of: &operation)
+        case .addAwaitingToGroup:
+            operation.place = choices.below(2)
+            operation.members = Self.members[choices.below(Self.members.count)]
+            chooseAwaitingObserver(of: &operation)
+        case .settle:
+            operation.place = choices.below(3)
+        case .removeByToken, .removeBySet, .removeByForeignSet, .isActive, .letOn, .countLost:
             operation.back = choices.below(64)
         case .removeAll, .replaceSet, .count, .isEmpty:
             operation.place = choices.below(Place.count)
@@ -68,7 +77,7 @@ struct OperationGenerator {
         case .makeValues:
             operation.place = choices.below(2)
             operation.slot = choices.below(Self.slotCount)
-            operation.form = choices.below(5)
+            operation.form = choices.below(Operation.bufferings)
         case .emptyBag, .replaceBag, .countBag, .dropValues, .makeIterator, .dropIterator, .countDropped:
             operation.slot = choices.below(Self.slotCount)
         case .listDelegates: break
@@ -86,13 +95,28 @@ struct OperationGenerator {
         }
     }
 
+    private func chooseAwaitingObserver(of operation: inout Operation) {
+        operation.kind = Operation.Kind.awaiting[choices.below(Operation.Kind.awaiting.count)]
+        operation.program = program()
+        operation.suspensions = choices.below(4) % 3
+        if operation.suspensions > 0 { operation.sequel = program() }
+        if operation.kind.hasOwner {
+            operation.owner = choices.below(Self.ownerCount)
+        } else {
+            operation.farewell = program()
+        }
+        // On its way to the actor that owns the observer, a value waits no longer, and nothing has been called yet: what
+        // is notified meanwhile finds room or not, and the contract does not say which.
+        if operation.kind != .awaitedActorOwner { operation.form = choices.below(Operation.bufferings) }
+    }
+
     /// Most observers do nothing of their own.
     private func program() -> Int {
         let draw = choices.below(3 * Self.programCount)
         return draw < Self.programCount ? draw : 0
     }
 
-    private static let kinds = Operation.Kind.allCases
+    private static let kinds = Operation.Kind.synchronous
     private static let members = Operation.Members.allCases
 
     /// Where observers are added: more to the sets than elsewhere, and few through Foundation, which takes its time.
@@ -108,13 +132,25 @@ struct OperationGenerator {
         return places
     }()
 
+    /// Not to the local ones.
+    private static let awaitingPlaces: [Int] = {
+        var places = [0, 0, 0, 0, 1, 1, 1, Place.value, Place.base, Place.derived, Place.all]
+        #if NotificationCenter
+        places.append(Place.bridge)
+        #else
+        places.append(0)
+        #endif
+        return places
+    }()
+
     private static let verbs = table(isCrowded: false)
     private static let crowdedVerbs = table(isCrowded: true)
 
     /// Each verb as often as it is to be drawn, of 256 times.
     private static func table(isCrowded: Bool) -> [Operation.Verb] {
         let weights: [(Operation.Verb, Int)] = [
-            (.notify, 45), (isCrowded ? .removeByToken : .add, 51), (isCrowded ? .removeBySet : .add, 51), (.add, 16),
+            (.notify, 45), (isCrowded ? .removeByToken : .add, 40), (.letOn, 7), (.countLost, 2), (.settle, 2),
+            (isCrowded ? .removeBySet : .add, 43), (.addAwaiting, 6), (.addAwaitingToGroup, 2), (.add, 16),
             (isCrowded ? .emptyBag : .addToGroup, 8), (.removeByToken, 7), (.store, 7), (.emptyBag, 1),
             (.replaceBag, 1),
             (.removeByForeignSet, 4), (.removeAll, 2), (.removeAllOwned, 4), (.replaceOwner, 7), (.dropOwner, 4),

@@ -32,6 +32,8 @@ final class TestedWorld: World, @unchecked Sendable {
     private var bags = [ObserverBag(), ObserverBag()]
     private var values: [NotificationSequence<Int>?] = [nil, nil]
     private var iterators: [IteratorBox?] = [nil, nil]
+    /// Where the suspended calls wait.
+    private var gates: [CheckedContinuation<Void, Never>] = []
 
     override init(routines: [[Operation]]) {
         owners = Array(repeating: nil, count: OperationGenerator.ownerCount)
@@ -76,9 +78,12 @@ final class TestedWorld: World, @unchecked Sendable {
             case .nested: ObserverGroup(first, ObserverGroup(second))
             case .withEvents: ObserverGroup(first, publisher.observers(of: ValueEvent.self))
             }
-        if operation.kind == .method {
+        switch operation.kind {
+        case .method:
             register(operation, group.add(method: WorldOwner.receiveNothing, of: owner(for: operation)))
-        } else {
+        case .awaitedOwner, .awaitedActorOwner:
+            register(operation, addAwaiting(operation, tokens.count, to: group, owner(for: operation)))
+        default:
             add(operation, to: group, { _ in { _ in } }) { 0 }
         }
     }
@@ -91,6 +96,8 @@ final class TestedWorld: World, @unchecked Sendable {
     ) {
         if operation.kind == .method {
             register(operation, source.add(method: method, of: owner(for: operation)))
+        } else if operation.kind == .awaitedActorOwner {
+            register(operation, addAwaiting(operation, tokens.count, to: source, actor: owner(for: operation), number))
         } else if operation.kind.hasOwner {
             register(operation, addOwned(operation, tokens.count, to: source, owner(for: operation), number))
         } else {
@@ -108,25 +115,65 @@ final class TestedWorld: World, @unchecked Sendable {
     ) -> ObserverToken {
         let capture = WorldCapture(id, farewell: operation.farewell, in: self)
         let program = operation.program
+        let buffering = Self.buffering(operation.form)
         return switch operation.kind {
+        case .awaited:
+            source.addAsync(buffering: buffering) { await capture.awaited(number($0), operation) }
+        case .awaitedOnActor: WorldActor.add(operation, capture, to: source, buffering: buffering, number)
         case .once: source.addOnce { capture.called(number($0), program) }
         case .nonisolated: source.addNonisolated { capture.called(number($0), program) }
         default: source.add { capture.called(number($0), program) }
         }
     }
 
-    private func addOwned<Source: NotificationSource>(
-        _ operation: Operation, _ id: Int, to source: Source, _ owner: WorldOwner,
+    /// In terms of any owner: the forms for actors are others.
+    private func addOwned<Source: NotificationSource, Owner: WorldOwning>(
+        _ operation: Operation, _ id: Int, to source: Source, _ owner: Owner,
         _ number: @escaping @Sendable (Source.Parameters) -> Int
     ) -> ObserverToken {
         // When the entry of a dead owner goes is not promised to the operation: so nobody is told.
         let capture = WorldCapture(id, farewell: nil, in: self)
         let program = operation.program
         return switch operation.kind {
+        case .awaitedOwner:
+            source.addAsync(owner, buffering: Self.buffering(operation.form)) {
+                await capture.awaited($0, number($1), operation)
+            }
         case .onceOwner: source.addOnce(owner) { capture.called($0, number($1), program) }
         case .nonisolatedOwner: source.addNonisolated(owner) { capture.called($0, number($1), program) }
         default: source.add(owner) { capture.called($0, number($1), program) }
         }
+    }
+
+    private func addAwaiting<Source: NotificationSource>(
+        _ operation: Operation, _ id: Int, to source: Source, actor owner: WorldOwner,
+        _ number: @escaping @Sendable (Source.Parameters) -> Int
+    ) -> ObserverToken {
+        let capture = WorldCapture(id, farewell: nil, in: self)
+        return source.addAsync(owner, buffering: Self.buffering(operation.form)) {
+            (owner: isolated WorldOwner, value) in
+            owner.assertIsolated()
+            await capture.awaited(owner, number(value), operation)
+        }
+    }
+
+    /// The two forms without parameters.
+    private func addAwaiting<Owner: WorldOwning & Actor>(
+        _ operation: Operation, _ id: Int, to group: ObserverGroup, _ owner: Owner
+    ) -> ObserverToken {
+        let capture = WorldCapture(id, farewell: nil, in: self)
+        let buffering = Self.buffering(operation.form)
+        if operation.kind == .awaitedActorOwner {
+            return group.addAsync(owner, buffering: buffering) { (owner: isolated Owner) in
+                owner.assertIsolated()
+                await capture.awaited(owner, 0, operation)
+            }
+        }
+        // In terms of any owner, once more.
+        func add(_ owner: some WorldOwning) -> ObserverToken {
+            group.addAsync(owner, buffering: buffering) { owner in await capture.awaited(owner, 0, operation) }
+        }
+        return add(owner)
     }
 
     private func addLocally(_ operation: Operation, to set: LocalObserverSet<Int>) {
@@ -307,12 +354,12 @@ final class TestedWorld: World, @unchecked Sendable {
     override func addDelegate(_ operation: Operation) {
         let owner = owner(for: operation)
         let token = delegates.add(owner)
-        if let known = owner.delegateRegistration, case .shared(token) = tokens[known] {
+        if let known = unsafe owner.delegateRegistration, case .shared(token) = tokens[known] {
             tell(Occurrence(.delegateStayed, owner.id, known))
             return
         }
         tell(Occurrence(.delegateAdded, owner.id, tokens.count))
-        owner.delegateRegistration = tokens.count
+        unsafe owner.delegateRegistration = tokens.count
         tokens.append(.shared(token))
         homes.append(Place.delegates)
     }
@@ -406,16 +453,19 @@ final class TestedWorld: World, @unchecked Sendable {
     // MARK: Sequences
 
     override func makeValues(_ operation: Operation) {
-        let buffering: Buffering =
-            switch operation.form {
-            case 0: .unbounded
-            case 1: .newest(1)
-            case 2: .newest(3)
-            case 3: .oldest(1)
-            default: .oldest(3)
-            }
+        let buffering = Self.buffering(operation.form)
         let old = values[operation.slot]
         withExtendedLifetime(old) { values[operation.slot] = sets[operation.place].values(buffering: buffering) }
+    }
+
+    private static func buffering(_ form: Int) -> Buffering {
+        switch form {
+        case 0: .unbounded
+        case 1: .newest(1)
+        case 2: .newest(3)
+        case 3: .oldest(1)
+        default: .oldest(3)
+        }
     }
 
     override func dropValues(_ slot: Int) {
@@ -449,6 +499,89 @@ final class TestedWorld: World, @unchecked Sendable {
         if let sequence = values[slot] { tell(Occurrence(.dropped, slot, sequence.droppedCount)) }
         if let box = iterators[slot] { tell(Occurrence(.droppedByIterator, slot, box.iterator.droppedCount)) }
     }
+
+    // MARK: Observers that await
+
+    override func deliver() {
+        JobQueue.current?.run()
+    }
+
+    /// Suspends a call until it is let on.
+    fileprivate func suspend(_ id: Int, isolation: isolated (any Actor)? = #isolation) async {
+        await withCheckedContinuation { continuation in
+            suspended.append(id)
+            gates.append(continuation)
+        }
+    }
+
+    override func letOn(_ index: Int) {
+        suspended.remove(at: index)
+        gates.remove(at: index).resume()
+    }
+
+    /// Lets on all calls, however often they are suspended.
+    func letOnAll() {
+        deliver()
+        while !suspended.isEmpty {
+            letOn(0)
+            deliver()
+        }
+    }
+
+    override func settle(place: Int, _ number: Int) {
+        if Place.sets.contains(place) {
+            settle(sets[place], number)
+        } else {
+            settle(ObserverGroup(sets[0], sets[1]), number)
+        }
+    }
+
+    /// Holds the source until it is settled.
+    private func settle<Source: NotificationSource>(_ source: Source, _ number: Int) {
+        guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else { return }
+        // Waits already when this returns.
+        Task.immediate { [self] in
+            await source.settled()
+            tell(Occurrence(.settled, number, 0))
+        }
+    }
+
+    override func countLost(_ registration: Int) {
+        guard case .shared(let token) = tokens[registration] else { return }
+        tell(Occurrence(.lost, registration, token.droppedCount))
+    }
+}
+
+/// An actor to which an observer belongs: to each its own, since rounds on other threads must not be met there.
+private actor WorldActor {
+    /// Adds an observer on an actor.
+    static func add<Source: NotificationSource>(
+        _ operation: Operation, _ capture: WorldCapture, to source: Source, buffering: Buffering,
+        _ number: @escaping @Sendable (Source.Parameters) -> Int
+    ) -> ObserverToken {
+        let actor = WorldActor()
+        let box = TokenBox()
+        // Nobody else is on it, and what waits in the world's own queue stays there.
+        JobQueue.keepingJobs {
+            Task { box.token = await actor.add(operation, capture, to: source, buffering: buffering, number) }
+            JobQueue.current?.run()
+        }
+        return box.token!
+    }
+
+    private func add<Source: NotificationSource>(
+        _ operation: Operation, _ capture: WorldCapture, to source: Source, buffering: Buffering,
+        _ number: @escaping @Sendable (Source.Parameters) -> Int
+    ) -> ObserverToken {
+        source.addAsync(buffering: buffering) { value in
+            self.assertIsolated()
+            await capture.awaited(number(value), operation)
+        }
+    }
+}
+
+private final class TokenBox: @unchecked Sendable {
+    var token: ObserverToken?
 }
 
 /// An iterator, of which what waits in it is taken without waiting.
@@ -490,8 +623,32 @@ private final class WorldCapture: @unchecked Sendable {
         world.run(program)
     }
 
-    func called(_ owner: WorldOwner, _ value: Int, _ program: Int) {
+    func called(_ owner: some WorldOwning, _ value: Int, _ program: Int) {
         called(owner.isIntact ? value : -1, program)
+    }
+
+    /// A call that is awaited, on the actor on which the observer runs.
+    func awaited(_ value: Int, _ operation: Operation, isolation: isolated (any Actor)? = #isolation) async {
+        await awaited(value, operation) { true }
+    }
+
+    func awaited(
+        _ owner: some WorldOwning, _ value: Int, _ operation: Operation,
+        isolation: isolated (any Actor)? = #isolation
+    ) async {
+        await awaited(owner.isIntact ? value : -1, operation) { owner.isIntact }
+    }
+
+    private func awaited(
+        _ value: Int, _ operation: Operation, isolation: isolated (any Actor)? = #isolation, isIntact: () -> Bool
+    ) async {
+        called(value, operation.program)
+        for _ in 0..<operation.suspensions {
+            await world.suspend(id)
+            world.tell(Occurrence(.resumed, isIntact() ? id : -1, Task.isCancelled))
+            world.run(operation.sequel)
+        }
+        world.tell(Occurrence(.returned, isIntact() && canary == 0x600D ? id : -1, Task.isCancelled))
     }
 
     deinit {
@@ -515,15 +672,21 @@ struct WorldError: Error {
     let id: Int
 }
 
-/// An owner, with methods that observe.
-final class WorldOwner: WorldDelegate, @unchecked Sendable {
+/// What is asked of an owner that is called back.
+protocol WorldOwning: AnyObject, Sendable {
+    /// Whether this is a living object, and not the memory of a dead one.
+    var isIntact: Bool { get }
+}
+
+/// An owner, with methods that observe: an actor, though for most forms it is an object like any other.
+actor WorldOwner: WorldDelegate, WorldOwning {
     let id: Int
     /// The newest registration as a delegate.
-    var delegateRegistration: Int?
+    nonisolated(unsafe) var delegateRegistration: Int?
     private let program: Int
     private let farewell: Int
     private let world: TestedWorld
-    private var canary = 0x600D
+    private nonisolated(unsafe) var canary = 0x600D
 
     init(id: Int, program: Int, farewell: Int, world: TestedWorld) {
         self.id = id
@@ -533,19 +696,19 @@ final class WorldOwner: WorldDelegate, @unchecked Sendable {
         world.alive += 1
     }
 
-    var isIntact: Bool { canary == 0x600D }
+    nonisolated var isIntact: Bool { unsafe canary == 0x600D }
 
-    func receive(_ value: Int) { told(.methodCalled, value) }
-    func receiveNothing() { receive(0) }
-    func receiveValue(_ event: ValueEvent) { receive(event.number) }
-    func receiveObject(_ event: BaseEvent) { receive(event.number) }
-    func receiveAny(_ event: any Event) { receive((event as! any WorldEvent).number) }
-    func receiveAsDelegate(_ value: Int) { told(.delegateTold, value) }
+    nonisolated func receive(_ value: Int) { told(.methodCalled, value) }
+    nonisolated func receiveNothing() { receive(0) }
+    nonisolated func receiveValue(_ event: ValueEvent) { receive(event.number) }
+    nonisolated func receiveObject(_ event: BaseEvent) { receive(event.number) }
+    nonisolated func receiveAny(_ event: any Event) { receive((event as! any WorldEvent).number) }
+    nonisolated func receiveAsDelegate(_ value: Int) { told(.delegateTold, value) }
     #if NotificationCenter
-    func receiveBridged(_ event: BridgedNumber) { receive(event.number) }
+    nonisolated func receiveBridged(_ event: BridgedNumber) { receive(event.number) }
     #endif
 
-    private func told(_ tag: Occurrence.Tag, _ value: Int) {
+    private nonisolated func told(_ tag: Occurrence.Tag, _ value: Int) {
         world.tell(Occurrence(tag, isIntact ? id : -1, value))
         world.run(program)
     }
@@ -553,7 +716,7 @@ final class WorldOwner: WorldDelegate, @unchecked Sendable {
     deinit {
         world.tell(Occurrence(.ownerDied, id, 0))
         world.run(farewell)
-        canary = 0xDEAD
+        unsafe canary = 0xDEAD
         world.alive -= 1
     }
 }

@@ -20,6 +20,16 @@ class World {
     private(set) final var innermost = 0
     /// Where each registration was made that there ever was.
     final var homes: [Int] = []
+    /// The registrations whose call is suspended until it is let on, in the order in which they came to that.
+    final var suspended: [Int] = []
+    /// How often somebody has begun to wait for a source to be settled.
+    private var settlesBegun = 0
+
+    /// Whether there are observers that await: their tasks must run here, and those that wait begin at once.
+    static let awaits: Bool = {
+        guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else { return false }
+        return JobQueue.isAvailable
+    }()
 
     init(routines: [[Operation]]) {
         self.routines = routines
@@ -33,6 +43,7 @@ class World {
         } else {
             perform(operation)
         }
+        deliver()
         // What the test asks and does between operations runs no programs.
         fuel = 0
     }
@@ -65,6 +76,11 @@ class World {
         defer { innermost = outer }
         switch operation.verb {
         case .add: add(operation)
+        case .addAwaiting: if Self.awaits { add(operation) }
+        case .addAwaitingToGroup: if Self.awaits { addToGroup(operation) }
+        case .letOn: if !suspended.isEmpty { letOn(operation.back % suspended.count) }
+        case .settle: if Self.awaits { settle(operation.place) }
+        case .countLost: countLost(operation)
         case .removeByToken: remove(operation, by: .token)
         case .removeBySet: remove(operation, by: .itsSet)
         case .removeByForeignSet: remove(operation, by: .anotherSet)
@@ -120,6 +136,17 @@ class World {
         if !Place.isLocal(homes[registration]) { store(registration, in: operation.slot) }
     }
 
+    private func settle(_ place: Int) {
+        settlesBegun += 1
+        settle(place: place, settlesBegun)
+    }
+
+    private func countLost(_ operation: Operation) {
+        guard !homes.isEmpty else { return }
+        let registration = newest(operation.back)
+        if !Place.isLocal(homes[registration]) { countLost(registration) }
+    }
+
     private func take(_ operation: Operation, _ waiting: WaitingValues) {
         let count = min(operation.back % 4 + 1, waiting.count)
         take(slot: operation.slot, count: count, isEnd: waiting.isFinished && count == waiting.count)
@@ -160,6 +187,13 @@ class World {
     func dropIterator(_ slot: Int) { fatalError("abstract") }
     func take(slot: Int, count: Int, isEnd: Bool) { fatalError("abstract") }
     func countDropped(_ slot: Int) { fatalError("abstract") }
+    /// Lets the call go on that is there among the suspended, when what is waiting is delivered.
+    func letOn(_ index: Int) { fatalError("abstract") }
+    /// Begins to wait until that set is settled, or both if it is none.
+    func settle(place: Int, _ number: Int) { fatalError("abstract") }
+    func countLost(_ registration: Int) { fatalError("abstract") }
+    /// Makes the calls that are awaited, as far as each comes without being let on.
+    func deliver() { fatalError("abstract") }
 
     /// Ends everything.
     final func close() {

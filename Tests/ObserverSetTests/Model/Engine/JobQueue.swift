@@ -1,0 +1,96 @@
+import Foundation
+
+/// What tasks have to do that a round makes, kept back until the round asks for it, so that all of it runs on the round's
+/// own thread, in the order in which it came.
+///
+/// The concurrency runtime asks a hook before it gives a job to its threads. The hook keeps the jobs of a thread that is
+/// inside `keepingJobs`, and passes on all others. Actors are entered in place, since nobody else is in them.
+/// (`Task.yield()` may go past the hook; neither the library nor the worlds need it here.)
+final class JobQueue {
+    private var jobs: [UnownedJob] = []
+    private var next = 0
+
+    /// Whether jobs can be kept back here.
+    static let isAvailable = installed && keepsJobs()
+
+    /// The queue of the thread that asks.
+    static var current: JobQueue? {
+        unsafe pthread_getspecific(key).map { unsafe Unmanaged<JobQueue>.fromOpaque($0).takeUnretainedValue() }
+    }
+
+    /// Keeps back what tasks have to do that `body` makes.
+    static func keepingJobs<Result>(_ body: () -> Result) -> Result {
+        guard isAvailable else { return body() }
+        return keeping(in: JobQueue(), body)
+    }
+
+    private static func keeping<Result>(in queue: JobQueue, _ body: () -> Result) -> Result {
+        let outer = unsafe pthread_getspecific(key)
+        unsafe pthread_setspecific(key, Unmanaged.passUnretained(queue).toOpaque())
+        defer { unsafe pthread_setspecific(key, outer) }
+        return withExtendedLifetime(queue, body)
+    }
+
+    /// Runs what there is, and what it makes.
+    func run() {
+        while next < jobs.count {
+            let job = jobs[next]
+            next += 1
+            unsafe job.runSynchronously(on: Self.generic)
+        }
+        jobs.removeAll(keepingCapacity: true)
+        next = 0
+    }
+
+    /// What stands for no actor, and for the runtime's own threads.
+    private static var generic: UnownedSerialExecutor { unsafe unsafeBitCast((0, 0), to: UnownedSerialExecutor.self) }
+
+    private static let key = {
+        var key = pthread_key_t()
+        precondition(unsafe pthread_key_create(&key, nil) == 0)
+        return key
+    }()
+
+    // Of the runtime's own convention.
+    private typealias Original = @convention(thin) (UnownedJob) -> Void
+    private typealias Hook = @convention(thin) (UnownedJob, Original) -> Void
+
+    private static let installed: Bool = {
+        guard let symbol = unsafe dlsym(dlopen(nil, RTLD_NOW), "swift_task_enqueueGlobal_hook") else { return false }
+        unsafe symbol.assumingMemoryBound(to: Hook?.self).pointee = { job, original in
+            if let queue = JobQueue.current { queue.jobs.append(job) } else { original(job) }
+        }
+        return true
+    }()
+
+    /// Tries it: a task waits for another one to be let on.
+    private static func keepsJobs() -> Bool {
+        let queue = JobQueue()
+        let trial = Trial()
+        keeping(in: queue) {
+            trial.begin()
+            queue.run()
+            trial.continuation?.resume()
+            queue.run()
+        }
+        return trial.isOver && trial.thread === Thread.current
+    }
+
+    private final class Trial: @unchecked Sendable {
+        var continuation: CheckedContinuation<Void, Never>?
+        var thread: Thread?
+        var isOver = false
+
+        func begin() {
+            Task { [self] in
+                await withCheckedContinuation {
+                    continuation = $0
+                    thread = Self.currentThread
+                }
+                isOver = true
+            }
+        }
+
+        private static var currentThread: Thread { Thread.current }
+    }
+}
