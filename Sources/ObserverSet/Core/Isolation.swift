@@ -41,45 +41,8 @@ enum Isolation {
         unsafe unsafeBitCast(IsolatedToOwner(function: function), to: Nonisolated2.self).function
     }
 
-    /// A function of any number of arguments, without its isolation.
-    @inlinable @inline(__always)
-    static func removed<each A>(
-        fromMethod function: @escaping @isolated(any) @Sendable (repeat each A) -> Void
-    ) -> @Sendable (repeat each A) -> Void {
-        unsafe unsafeBitCast(IsolatedN(function: function), to: NonisolatedN.self).function
-    }
-
-    /// An owner's method, without its isolation, which must be the one that the method had when it was added.
-    ///
-    /// It usually is, since a method's isolation is part of its declaration. But `method` may be any function that
-    /// returns a function, and return one with another isolation.
-    @inlinable @inline(__always)
-    static func removed<A>(
-        from method: @escaping @isolated(any) @Sendable (A) -> Void, on actor: UInt
-    ) -> @Sendable (A) -> Void {
-        check(method.isolation, is: actor)
-        return removed(from: method)
-    }
-
-    /// The same for a method of any number of arguments.
-    @inlinable @inline(__always)
-    static func removed<each A>(
-        fromMethod method: @escaping @isolated(any) @Sendable (repeat each A) -> Void, on actor: UInt
-    ) -> @Sendable (repeat each A) -> Void {
-        check(method.isolation, is: actor)
-        return removed(fromMethod: method)
-    }
-
-    @inlinable @inline(__always)
-    static func check(_ isolation: (any Actor)?, is actor: UInt) {
-        precondition(
-            identity(of: isolation) == actor,
-            "A method's isolation has changed since it was added; `method` must return the owner's own method, as Owner.method does"
-        )
-    }
-
     /// A number that identifies an actor among those that are alive; zero for none.
-    @inlinable @inline(__always)
+    @inline(__always)
     static func identity(of actor: (any Actor)?) -> UInt {
         guard let actor else { return 0 }
         return UInt(bitPattern: ObjectIdentifier(actor))
@@ -115,18 +78,5 @@ enum Isolation {
     @frozen @usableFromInline
     struct Nonisolated2<Owner: AnyObject, A> {
         @usableFromInline let function: @Sendable (Owner, A) -> Void
-    }
-
-    @frozen @usableFromInline
-    struct IsolatedN<each A> {
-        @usableFromInline let function: @isolated(any) @Sendable (repeat each A) -> Void
-        @inlinable init(function: @escaping @isolated(any) @Sendable (repeat each A) -> Void) {
-            self.function = function
-        }
-    }
-
-    @frozen @usableFromInline
-    struct NonisolatedN<each A> {
-        @usableFromInline let function: @Sendable (repeat each A) -> Void
     }
 }

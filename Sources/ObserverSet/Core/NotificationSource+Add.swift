@@ -81,7 +81,7 @@ extension NotificationSource {
                 site: Site(fileID: fileID, line: line)))
     }
 
-    /// Adds a method of an owner as an observer, which lives as long as the owner and runs on the actor of its class.
+    /// Adds a method of an owner as an observer, which lives as long as the owner and runs on the main actor.
     ///
     /// ```swift
     /// document.titleChanged.add(method: Window.setTitle, of: self)        // func setTitle(_ title: String)
@@ -91,9 +91,39 @@ extension NotificationSource {
     /// each call, and allocates for it. In language mode 5 the compiler warns that an unapplied method is not
     /// `Sendable`, unless the upcoming feature `InferSendableFromCaptures` is on.
     ///
-    /// Swift cannot form an unapplied method of an actor's instance: use the form with a closure there. A tuple with
-    /// labels does not match a method's parameters either; a closure sees the labels. A method that is marked
-    /// `nonisolated` in a class that belongs to an actor still runs on that actor.
+    /// Methods of the main actor and nonisolated methods have a form each. For a method that belongs to another actor use
+    /// the form with a closure. A tuple with labels does not match a method's parameters; a closure sees the labels.
+    ///
+    /// - Parameters:
+    ///   - method: The method, unapplied.
+    ///   - owner: The object whose method it is; held weakly.
+    ///   - actor: Tells this form from the one for nonisolated methods.
+    ///   - fileID: The file of the registration, for descriptions.
+    ///   - line: The line of the registration, for descriptions.
+    /// - Returns: A token that ends the registration before its owner does.
+    /// - Complexity: Amortised O(1).
+    @discardableResult
+    @inlinable
+    public func add<Owner: AnyObject & Sendable>(
+        method: @escaping @Sendable (Owner) -> @MainActor @Sendable (Parameters) -> Void,
+        of owner: Owner, isolation actor: MainActor.Type = MainActor.self,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> ObserverToken {
+        // One form for methods of any isolation would need the conversion to `@isolated(any)` of an unapplied method, whose
+        // code the compiler shares between methods that differ in nothing but the isolation.
+        add(
+            owner, { @MainActor owner, parameters in method(owner)(parameters) }, isolation: nil, fileID: fileID,
+            line: line)
+    }
+
+    /// Adds a nonisolated method of an owner as an observer, which lives as long as the owner and runs on the notifying
+    /// thread.
+    ///
+    /// ```swift
+    /// document.closed.add(method: Archive.noteClosed, of: archive)        // nonisolated func noteClosed()
+    /// ```
+    ///
+    /// Otherwise the same as the form for methods of the main actor.
     ///
     /// - Parameters:
     ///   - method: The method, unapplied.
@@ -105,27 +135,46 @@ extension NotificationSource {
     @discardableResult
     @inlinable
     public func add<Owner: AnyObject & Sendable>(
-        method: @escaping @Sendable (Owner) -> @isolated(any) @Sendable (Parameters) -> Void,
+        method: @escaping @Sendable (Owner) -> @Sendable (Parameters) -> Void,
         of owner: Owner,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> ObserverToken {
-        let actor = method(owner).isolation
-        return register(
-            Observer(
-                owner,
-                { [home = Isolation.identity(of: actor)] owner, parameters in
-                    Isolation.removed(from: method(owner), on: home)(parameters)
-                },
-                at: .of(actor, owner: owner), site: Site(fileID: fileID, line: line)))
+        addNonisolated(owner, { owner, parameters in method(owner)(parameters) }, fileID: fileID, line: line)
     }
 
     /// Adds a method without parameters, or with several, of an owner as an observer of `Void` or of an unlabelled
-    /// tuple.
+    /// tuple, which runs on the main actor.
     ///
     /// ```swift
     /// playlist.cleared.add(method: PlaylistView.clear, of: self)          // func clear()
     /// table.moved.add(method: TableView.moveRow, of: self)                // func moveRow(_ from: Int, _ to: Int)
     /// ```
+    ///
+    /// Otherwise the same as the form for one parameter.
+    ///
+    /// - Parameters:
+    ///   - method: The method, unapplied.
+    ///   - owner: The object whose method it is; held weakly.
+    ///   - actor: Tells this form from the one for nonisolated methods.
+    ///   - fileID: The file of the registration, for descriptions.
+    ///   - line: The line of the registration, for descriptions.
+    /// - Returns: A token that ends the registration before its owner does.
+    /// - Complexity: Amortised O(1).
+    @discardableResult
+    @_disfavoredOverload
+    @inlinable
+    public func add<Owner: AnyObject & Sendable, each P>(
+        method: @escaping @Sendable (Owner) -> @MainActor @Sendable (repeat each P) -> Void,
+        of owner: Owner, isolation actor: MainActor.Type = MainActor.self,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> ObserverToken where Parameters == (repeat each P) {
+        add(
+            owner, { @MainActor owner, parameters in method(owner)(repeat each parameters) }, isolation: nil,
+            fileID: fileID, line: line)
+    }
+
+    /// Adds a nonisolated method without parameters, or with several, of an owner as an observer of `Void` or of an
+    /// unlabelled tuple, which runs on the notifying thread.
     ///
     /// Otherwise the same as the form for one parameter.
     ///
@@ -140,18 +189,12 @@ extension NotificationSource {
     @_disfavoredOverload
     @inlinable
     public func add<Owner: AnyObject & Sendable, each P>(
-        method: @escaping @Sendable (Owner) -> @isolated(any) @Sendable (repeat each P) -> Void,
+        method: @escaping @Sendable (Owner) -> @Sendable (repeat each P) -> Void,
         of owner: Owner,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> ObserverToken where Parameters == (repeat each P) {
-        let actor = method(owner).isolation
-        return register(
-            Observer(
-                owner,
-                { [home = Isolation.identity(of: actor)] owner, parameters in
-                    Isolation.removed(fromMethod: method(owner), on: home)(repeat each parameters)
-                },
-                at: .of(actor, owner: owner), site: Site(fileID: fileID, line: line)))
+        addNonisolated(
+            owner, { owner, parameters in method(owner)(repeat each parameters) }, fileID: fileID, line: line)
     }
 
     /// Adds an observer that is isolated to the actor that owns it.

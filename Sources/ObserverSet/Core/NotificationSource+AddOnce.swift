@@ -81,7 +81,8 @@ extension NotificationSource {
         }
     }
 
-    /// Adds a method of an owner as an observer that is called at most once, if its owner lives to see it.
+    /// Adds a method of an owner as an observer that is called at most once, on the main actor, if its owner lives to see
+    /// it.
     ///
     /// ```swift
     /// document.titleChanged.addOnce(method: Window.setTitle, of: self)        // func setTitle(_ title: String)
@@ -92,27 +93,71 @@ extension NotificationSource {
     /// - Parameters:
     ///   - method: The method, unapplied.
     ///   - owner: The object whose method it is; held weakly.
+    ///   - actor: Tells this form from the one for nonisolated methods.
     ///   - fileID: The file of the registration, for descriptions.
     ///   - line: The line of the registration, for descriptions.
     /// - Returns: A token that ends the registration before it has been called.
     /// - Complexity: Amortised O(1).
     @discardableResult
     public func addOnce<Owner: AnyObject & Sendable>(
-        method: @escaping @Sendable (Owner) -> @isolated(any) @Sendable (Parameters) -> Void,
+        method: @escaping @Sendable (Owner) -> @MainActor @Sendable (Parameters) -> Void,
+        of owner: Owner, isolation actor: MainActor.Type = MainActor.self,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> ObserverToken {
+        addOnce(
+            owner, { @MainActor owner, parameters in method(owner)(parameters) }, isolation: nil,
+            fileID: fileID, line: line)
+    }
+
+    /// Adds a nonisolated method of an owner as an observer that is called at most once, on the notifying thread.
+    ///
+    /// Otherwise the same as the form for methods of the main actor.
+    ///
+    /// - Parameters:
+    ///   - method: The method, unapplied.
+    ///   - owner: The object whose method it is; held weakly.
+    ///   - fileID: The file of the registration, for descriptions.
+    ///   - line: The line of the registration, for descriptions.
+    /// - Returns: A token that ends the registration before it has been called.
+    /// - Complexity: Amortised O(1).
+    @discardableResult
+    public func addOnce<Owner: AnyObject & Sendable>(
+        method: @escaping @Sendable (Owner) -> @Sendable (Parameters) -> Void,
         of owner: Owner,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> ObserverToken {
-        let actor = method(owner).isolation
-        let home = Isolation.identity(of: actor)
-        return registerOnce { registration in
-            Observer(
-                owner, { if registration.end() { Isolation.removed(from: method($0), on: home)($1) } },
-                at: .of(actor, owner: owner), site: Site(fileID: fileID, line: line))
-        }
+        addOnce(
+            owner, { owner, parameters in method(owner)(parameters) }, isolation: nil,
+            fileID: fileID, line: line)
     }
 
     /// Adds a method without parameters, or with several, of an owner as an observer of `Void` or of an unlabelled
-    /// tuple, which is called at most once.
+    /// tuple, which is called at most once, on the main actor.
+    ///
+    /// Otherwise the same as the form for one parameter.
+    ///
+    /// - Parameters:
+    ///   - method: The method, unapplied.
+    ///   - owner: The object whose method it is; held weakly.
+    ///   - actor: Tells this form from the one for nonisolated methods.
+    ///   - fileID: The file of the registration, for descriptions.
+    ///   - line: The line of the registration, for descriptions.
+    /// - Returns: A token that ends the registration before it has been called.
+    /// - Complexity: Amortised O(1).
+    @discardableResult
+    @_disfavoredOverload
+    public func addOnce<Owner: AnyObject & Sendable, each P>(
+        method: @escaping @Sendable (Owner) -> @MainActor @Sendable (repeat each P) -> Void,
+        of owner: Owner, isolation actor: MainActor.Type = MainActor.self,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> ObserverToken where Parameters == (repeat each P) {
+        addOnce(
+            owner, { @MainActor owner, parameters in method(owner)(repeat each parameters) }, isolation: nil,
+            fileID: fileID, line: line)
+    }
+
+    /// Adds a nonisolated method without parameters, or with several, of an owner as an observer of `Void` or of an
+    /// unlabelled tuple, which is called at most once, on the notifying thread.
     ///
     /// Otherwise the same as the form for one parameter.
     ///
@@ -126,18 +171,13 @@ extension NotificationSource {
     @discardableResult
     @_disfavoredOverload
     public func addOnce<Owner: AnyObject & Sendable, each P>(
-        method: @escaping @Sendable (Owner) -> @isolated(any) @Sendable (repeat each P) -> Void,
+        method: @escaping @Sendable (Owner) -> @Sendable (repeat each P) -> Void,
         of owner: Owner,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> ObserverToken where Parameters == (repeat each P) {
-        let actor = method(owner).isolation
-        let home = Isolation.identity(of: actor)
-        return registerOnce { registration in
-            Observer(
-                owner,
-                { if registration.end() { Isolation.removed(fromMethod: method($0), on: home)(repeat each $1) } },
-                at: .of(actor, owner: owner), site: Site(fileID: fileID, line: line))
-        }
+        addOnce(
+            owner, { owner, parameters in method(owner)(repeat each parameters) }, isolation: nil,
+            fileID: fileID, line: line)
     }
 
     /// Registers an observer of which only one call goes through: the one that ends the registration.

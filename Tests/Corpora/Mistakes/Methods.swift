@@ -26,7 +26,7 @@ extension View {
 
     func methodOfWrongParameter(_ model: Model) {
         // error at take: cannot convert value of type '@Sendable (View) -> @MainActor @Sendable (OrderPlaced) -> ()' to
-        //     expected argument type '@Sendable (View) -> @isolated(any) @Sendable (String) -> Void'
+        //     expected argument type '@Sendable (View) -> @MainActor @Sendable (String) -> Void'
         model.renamed.add(method: View.take, of: self)
     }
 
@@ -49,8 +49,8 @@ extension View {
     }
 
     func methodOfElementsOnLabelledSet(_ model: Model) {
-        // error at add: instance method 'add(method:of:fileID:line:)' requires the types '(name: String, index: Int)'
-        //     and '(String, Int)' be equivalent
+        // error at add: instance method 'add(method:of:isolation:fileID:line:)' requires the types '(name: String,
+        //     index: Int)' and '(String, Int)' be equivalent
         model.itemAdded.add(method: View.showItem, of: self)
     }
 
@@ -62,7 +62,7 @@ extension View {
 
     func methodWithWrongParameterOnEvent(_ model: Model) {
         // error at show: cannot convert value of type '@Sendable (View) -> @MainActor @Sendable (String) -> ()' to
-        //     expected argument type '@Sendable (View) -> @isolated(any) @Sendable (OrderPlaced) -> Void'
+        //     expected argument type '@Sendable (View) -> @MainActor @Sendable (OrderPlaced) -> Void'
         model.events.observers(of: OrderPlaced.self).add(method: View.show, of: self)
     }
 
@@ -78,20 +78,17 @@ extension View {
     }
 
     func appliedMethod(_ model: Model) {
-        // error at clear: cannot convert value of type '@MainActor @Sendable () -> ()' to expected argument type
-        //     '@Sendable (View) -> @isolated(any) @Sendable (Void) -> Void'
+        // error at add: no exact matches in call to instance method 'add'
         model.cleared.add(method: self.clear, of: self)
     }
 
     func appliedMethodByName(_ model: Model) {
-        // error at show: cannot convert value of type '@MainActor @Sendable (String) -> ()' to expected argument type
-        //     '@Sendable (View) -> @isolated(any) @Sendable (String) -> Void'
+        // error at add: no exact matches in call to instance method 'add'
         model.renamed.add(method: show, of: self)
     }
 
     func calledMethod(_ model: Model) {
-        // error at clear: cannot convert value of type '()' to expected argument type '@Sendable (View) ->
-        //     @isolated(any) @Sendable (Void) -> Void'
+        // error at add: no exact matches in call to instance method 'add'
         model.cleared.add(method: clear(), of: self)
     }
 
@@ -133,8 +130,7 @@ extension View {
 
     func closureForMethod(_ model: Model) {
         // misleading: the closure should not return a function; it goes behind the owner, without labels
-        // error at clear: cannot convert value of type '()' to closure result type '@isolated(any) @Sendable (Void) ->
-        //     Void'
+        // error at clear: cannot convert value of type '()' to closure result type '@Sendable (Void) -> Void'
         model.cleared.add(method: { view in view.clear() }, of: self)
     }
 
@@ -168,19 +164,19 @@ extension View {
 
     func throwingMethod(_ model: Model) {
         // error at save: invalid conversion from throwing function of type '@MainActor @Sendable (String) throws -> ()'
-        //     to non-throwing function type '@isolated(any) @Sendable (String) -> Void'
+        //     to non-throwing function type '@MainActor @Sendable (String) -> Void'
         model.renamed.add(method: View.save, of: self)
     }
 
     func asynchronousMethod(_ model: Model) {
         // error at load: invalid conversion from 'async' function of type '@MainActor @Sendable (String) async -> ()'
-        //     to synchronous function type '@isolated(any) @Sendable (String) -> Void'
+        //     to synchronous function type '@MainActor @Sendable (String) -> Void'
         model.renamed.add(method: View.load, of: self)
     }
 
     func methodWithResult(_ model: Model) {
         // error at length: cannot convert value of type '@Sendable (View) -> @MainActor @Sendable (String) -> Int' to
-        //     expected argument type '@Sendable (View) -> @isolated(any) @Sendable (String) -> Void'
+        //     expected argument type '@Sendable (View) -> @MainActor @Sendable (String) -> Void'
         model.renamed.add(method: View.length, of: self)
     }
 
@@ -192,15 +188,13 @@ extension View {
 extension History {
     func methodOfActor(_ model: Model) {
         // misleading: the types do not say why; Swift cannot form an actor's unapplied method, use a closure
-        // error at clear: cannot convert value of type '@Sendable (isolated History) -> @Sendable () -> ()' to expected
-        //     argument type '@Sendable (History) -> @isolated(any) @Sendable (Void) -> Void'
+        // error at add: no exact matches in call to instance method 'add'
         model.cleared.add(method: History.clear, of: self)
     }
 
     func methodOfActorOnValueSet(_ model: Model) {
         // misleading: the types do not say why; Swift cannot form an actor's unapplied method, use a closure
-        // error at show: cannot convert value of type '@Sendable (isolated History) -> @Sendable (String) -> ()' to
-        //     expected argument type '@Sendable (History) -> @isolated(any) @Sendable (String) -> Void'
+        // error at add: no exact matches in call to instance method 'add'
         model.renamed.add(method: History.show, of: self)
     }
 
@@ -218,7 +212,6 @@ final class PlainView {
 
 func methodOfPlainClass(_ model: Model, _ view: PlainView) {
     // misleading: it is not the function that is wrong; the class of the owner must be `Sendable`
-    // error at clear: converting non-Sendable function value to '@isolated(any) @Sendable () -> Void' may introduce
-    //     data races
+    // error at clear: converting non-Sendable function value to '@Sendable () -> Void' may introduce data races
     model.cleared.add(method: PlainView.clear, of: view)
 }

@@ -30,8 +30,7 @@ func ownerIsPlainOnQueue(_ model: Model, _ draft: Draft) {
 
 func ownerOfMethodIsPlain(_ model: Model, _ draft: Draft) {
     // misleading: it is not the function that is wrong; the class of the owner must be `Sendable`
-    // error at rewrite: converting non-Sendable function value to '@isolated(any) @Sendable (String) -> Void' may
-    //     introduce data races
+    // error at rewrite: converting non-Sendable function value to '@Sendable (String) -> Void' may introduce data races
     model.renamed.add(method: Draft.rewrite, of: draft)
 }
 

@@ -357,26 +357,59 @@ struct IsolationTests {
         #expect(set.isEmpty)
     }
 
-    @Test("A method that is another each time must have one isolation")
-    func methodOfAnotherIsolation() async {
-        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-            final class Router: Sendable {
-                let handler = Shared<@isolated(any) @Sendable (Int) -> Void>({ _ in })
-            }
-            let set = ObserverSet<Int>()
-            let router = Router()
-            set.add(method: { router in router.handler.value }, of: router)
-            set.notify(1)
-            router.handler.value = { @MainActor _ in }
-            set.notify(2)
-        }
+    @Test("Methods of one class run where each belongs, in whatever order they are added")
+    func methodsOfOneClass() async {
+        let sheet = Sheet(log)
+        set.add(method: Sheet.note, of: sheet)
+        set.add(method: Sheet.show, of: sheet)
+        set.addOnce(method: Sheet.note, of: sheet)
+        set.addOnce(method: Sheet.show, of: sheet)
+        let moved = ObserverSet<(Int, Int)>()
+        moved.add(method: Sheet.showMove, of: sheet)
+        moved.add(method: Sheet.noteMove, of: sheet)
+        moved.addOnce(method: Sheet.showMove, of: sheet)
+        moved.addOnce(method: Sheet.noteMove, of: sheet)
 
-        let message = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
-        #expect(message.contains("A method's isolation has changed since it was added"))
+        let heard = await onThread { [set, log] in
+            set.notify(1)
+            moved.notify(2, 3)
+            return log.entries.filter { $0.hasPrefix("noted") }
+        }
+        await set.settled()
+        await moved.settled()
+
+        #expect(heard == ["noted 1", "noted 1", "noted 2, 3", "noted 2, 3"])
+        #expect(log.entries.count == 8)
+        for place in ["set", "moved"] {
+            let description = place == "set" ? set.debugDescription : moved.debugDescription
+            #expect(description.contains("Sheet, on MainActor"))
+            #expect(description.contains("Sheet, nonisolated"))
+        }
     }
 
     /// Notifies from where the compiler sees no isolation.
     private nonisolated func notifyWithoutIsolation(_ value: Int) {
         set.notify(value)
+    }
+}
+
+@MainActor private final class Sheet {
+    private let log: Log<String>
+
+    nonisolated init(_ log: Log<String>) {
+        self.log = log
+    }
+
+    nonisolated func note(_ value: Int) { log.append("noted \(value)") }
+    nonisolated func noteMove(_ from: Int, _ to: Int) { log.append("noted \(from), \(to)") }
+
+    func show(_ value: Int) {
+        MainActor.assertIsolated()
+        log.append("shown \(value)")
+    }
+
+    func showMove(_ from: Int, _ to: Int) {
+        MainActor.assertIsolated()
+        log.append("shown \(from), \(to)")
     }
 }

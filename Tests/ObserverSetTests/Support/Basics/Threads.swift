@@ -99,31 +99,29 @@ func onThreads(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) async {
     }
 }
 
-/// Runs `body` on a thread on which no task runs, and returns its result when it has ended.
+/// Runs `body` on a thread on which no task runs, and returns its result when it has ended and holds nothing any more.
 ///
 /// The thread is one of its own if it is to have a stack of that size.
 func onThread<Result: Sendable>(
     stackSize: Int? = nil, _ body: @escaping @Sendable () -> Result
 ) async -> Result {
     await withCheckedContinuation { continuation in
-        let job: @Sendable () -> Void = { continuation.resume(returning: body()) }
         if let stackSize {
-            let thread = Thread(block: job)
+            let thread = Thread { continuation.resume(returning: body()) }
             thread.stackSize = stackSize
             thread.start()
         } else {
-            Worker.perform(job)
+            let result = Shared<Result?>(nil)
+            Worker.perform({ result.value = body() }, then: { continuation.resume(returning: result.exchange(nil)!) })
         }
     }
 }
 
-/// Runs `body` on another thread, and blocks until it has ended: for what an observer or a `deinit` waits for.
+/// Runs `body` on another thread, and blocks until it has ended and holds nothing any more: for what an observer or a
+/// `deinit` waits for.
 func join(_ body: @escaping @Sendable () -> Void) {
     let end = Signal()
-    Worker.perform {
-        body()
-        end.set()
-    }
+    Worker.perform(body, then: end.set)
     end.wait()
 }
 
@@ -153,13 +151,18 @@ func eventually(isolation: isolated (any Actor)? = #isolation, _ condition: () -
 private final class Worker: Sendable {
     private static let idle = Guarded<[Worker]>([])
 
-    private let job = Guarded<(@Sendable () -> Void)?>(nil)
+    private let job = Guarded<Job?>(nil)
     private let isWanted = DispatchSemaphore(value: 0)
 
-    /// Has a thread that does nothing else do it.
-    static func perform(_ job: @escaping @Sendable () -> Void) {
+    private struct Job {
+        let body: @Sendable () -> Void
+        let then: @Sendable () -> Void
+    }
+
+    /// Has a thread that does nothing else run `body`, release it, and then run `then`.
+    static func perform(_ body: @escaping @Sendable () -> Void, then: @escaping @Sendable () -> Void) {
         let worker = idle.withLock { $0.popLast() } ?? Worker()
-        worker.job.withLock { $0 = job }
+        worker.job.withLock { $0 = Job(body: body, then: then) }
         worker.isWanted.signal()
     }
 
@@ -170,13 +173,16 @@ private final class Worker: Sendable {
     private func work() {
         while true {
             isWanted.wait()
-            doJob()
+            let then = runBody()
             Self.idle.withLock { $0.append(self) }
+            then()
         }
     }
 
-    /// Nothing of the job is left when it returns.
-    private func doJob() {
-        job.withLock { $0.take() }?()
+    /// Runs what the job is, of which nothing is left when it returns what comes then.
+    private func runBody() -> @Sendable () -> Void {
+        let job = job.withLock { $0.take() }!
+        job.body()
+        return job.then
     }
 }
