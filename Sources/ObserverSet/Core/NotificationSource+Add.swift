@@ -120,7 +120,7 @@ extension NotificationSource {
     /// thread.
     ///
     /// ```swift
-    /// document.closed.add(method: Archive.noteClosed, of: archive)        // nonisolated func noteClosed()
+    /// document.titleChanged.add(method: Log.write, of: log)          // func write(_ text: String), of a class on no actor
     /// ```
     ///
     /// Otherwise the same as the form for methods of the main actor.

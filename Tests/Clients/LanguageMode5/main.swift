@@ -85,6 +85,7 @@ actor Index {
 
 await run()
 await useGroupsAndBags()
+await useMethods()
 
 await runEvents()
 try await useDelegates()

@@ -110,6 +110,7 @@ let hasFinished = await statistics.hasFinished
 let recorded = await recorder.fractions
 precondition(counted == [0.25, 0.5, 0.75, 1] && hasFinished && recorded == counted)
 await useGroupsAndBags()
+await useMethods()
 
 await runEvents()
 try await useDelegates()

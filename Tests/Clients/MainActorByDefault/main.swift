@@ -102,6 +102,7 @@ precondition(bar.fractions == [0.25, 0.5, 0.75, 1] && bar.hasFinished)
 let counted = await statistics.fractions
 precondition(counted == bar.fractions)
 await useGroupsAndBags()
+await useMethods()
 
 await runEvents()
 try await useDelegates()
