@@ -20,6 +20,7 @@ import os
 import queue
 import random
 import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -193,9 +194,9 @@ class Workshop:
             else:
                 shutil.copy(source, self.folder / name)
 
-    def run(self, command, limit, **environment):
+    def run(self, command, limit, memory=resource.RLIM_INFINITY, **environment):
         process = subprocess.Popen(
-            command, cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+            command, cwd=self.folder, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, (memory, memory)), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
             start_new_session=True, env={**os.environ, **environment})
         try:
             output, _ = process.communicate(timeout=limit)
@@ -225,7 +226,9 @@ class Workshop:
         command = ["swift", "test", "--skip-build", "--disable-xctest", *options]
         if pattern:
             command += ["--filter", pattern]
-        return self.run(command, limit, **environment)
+        # What repeats without end often allocates without end, too: it should not take the whole machine's memory. The
+        # suite needs half of this. A sanitizer reserves more than there is.
+        return self.run(command, limit, memory=resource.RLIM_INFINITY if options else 4 << 30, **environment)
 
     def verdict(self, mutant):
         """`killed`, `survived`, or `invalid` if it does not compile; and by what."""

@@ -124,7 +124,7 @@ struct AwaitingBufferingTests {
             await eventually { hasBegun.isSet }
             for _ in 0..<100 { await Task.yield() }
 
-            let growth = await ResidentMemory.growth {
+            let growth = await AllocatedMemory.growth {
                 for number in 0..<10_000 { set.notify([number]) }
             } _: {
                 for number in 0..<many(1_000_000) { set.notify([number]) }
@@ -147,20 +147,15 @@ struct AwaitingBufferingTests {
                 await set.settled()
             }
 
-            await send(1_000)
-            // The first look costs memory itself.
-            _ = ResidentMemory.bytes
-            let before = ResidentMemory.bytes ?? 0
-            var least = Int.max
-            // What is kept is so each time; what an allocator keeps for later comes and goes.
-            for _ in 0..<3 where least >= 4 << 20 {
+            let growth = await AllocatedMemory.growth {
+                await send(1_000)
+            } _: {
                 await send(many(1_000_000))
                 await send(1_000)
-                least = min(least, (ResidentMemory.bytes ?? 0) - before)
             }
 
-            // Less than a reference for each value takes, where there are many; the benchmarks count it exactly.
-            #expect(least < 4 << 20)
+            // The room of fifty thousand values is two mebibytes and a half.
+            #expect(growth < 512 << 10, "\(growth) bytes")
         }
     }
 

@@ -60,13 +60,15 @@ struct AwaitingEndTests {
         }
     }
 
-    @Test("Removed before its call has begun, it is not called", arguments: AwaitingForm.allCases)
+    @Test(
+        "Removed before its call has begun, it is not called",
+        arguments: [AwaitingForm.closureOnMainActor, .ownerOnMainActor])
     @MainActor func removedBefore(_ form: AwaitingForm) async {
         let calls = Counter()
         let registration = form.add(to: set) { @MainActor _ in calls.increment() }
 
         set.notify(1)
-        // The call needs the main actor.
+        // The call begins on the main actor.
         registration.token.remove()
         await set.settled()
         for _ in 0..<100 { await Task.yield() }
@@ -162,7 +164,7 @@ struct AwaitingEndTests {
         let token = set.addAsync(owner!) { @MainActor _, value in listeners.append("\(value)") }
 
         for value in 1...3 { set.notify(value) }
-        // The call needs the main actor.
+        // The call begins on the main actor.
         owner = nil
 
         #expect(reference == nil)

@@ -94,7 +94,7 @@ struct AwaitingTests {
         let fast = form.add(to: set) { received.append($0) }
 
         for value in 0..<100 { set.notify(value) }
-        await eventually { received.count == 100 }
+        await eventually { received.count == 100 && door.waiting == 1 }
 
         #expect(received.entries == Array(0..<100))
         #expect(door.waiting == 1)

@@ -189,7 +189,7 @@ struct Promise06NestedNotificationsTests {
     /// stack in a debug build. In a process of its own, since a stack that is too small ends it.
     @Test(
         "Notifications nest 10,000 deep on a stack of 8 MiB, 6,000 with owners, and 500 on one of 512 KiB, 350 with owners",
-        .disabled(if: ResidentMemory.isSanitized, "A sanitizer enlarges frames"),
+        .disabled(if: AllocatedMemory.isSanitized, "A sanitizer enlarges frames"),
         arguments: DeepForm.allCases, [8 << 20, 512 << 10])
     func deepOnAStack(form: DeepForm, size: Int) async {
         await #expect(processExitsWith: .success) { [form, size] in

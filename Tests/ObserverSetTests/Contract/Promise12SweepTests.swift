@@ -172,7 +172,7 @@ struct Promise12SweepTests {
             set.register(Observer(entry: owner, site: Site()))
         }
         let depth = 10
-        set.addNonisolated { [set] value in if value < depth { set.notify(value + 1) } }
+        set.addNonisolated { [weak set] value in if value < depth { set?.notify(value + 1) } }
 
         set.notify(1)
 

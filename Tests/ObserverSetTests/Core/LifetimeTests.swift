@@ -54,7 +54,7 @@ struct LifetimeTests {
                 }
             }
 
-            let growth = await ResidentMemory.growth {
+            let growth = await AllocatedMemory.growth {
                 churn(20_000)
             } _: {
                 churn(count)
@@ -74,7 +74,7 @@ struct LifetimeTests {
                 for token in tokens { token.remove() }
             }
 
-            let growth = await ResidentMemory.growth {
+            let growth = await AllocatedMemory.growth {
                 for _ in 0..<10 { set.notify() }
             } _: {
                 for _ in 0..<100 { set.notify() }

@@ -343,7 +343,7 @@ struct MulticastDelegateTests {
             #expect(multicast.isEmpty)
         }
         // A sanitizer keeps addresses back.
-        #expect(reused > 0 || ResidentMemory.isSanitized, "no address was used again, so this shows nothing")
+        #expect(reused > 0 || AllocatedMemory.isSanitized, "no address was used again, so this shows nothing")
     }
 
     @Test("A new delegate at a dead one's address is added, without a look at it between")
@@ -380,7 +380,7 @@ struct MulticastDelegateTests {
                 }
             }
             let count = ObserverSetTests.many(200_000)
-            let growth = await ResidentMemory.growth {
+            let growth = await AllocatedMemory.growth {
                 add(1_000)
             } _: {
                 add(count)

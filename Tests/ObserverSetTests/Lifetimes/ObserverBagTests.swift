@@ -234,7 +234,7 @@ struct ObserverBagTests {
                 }
             }
 
-            let growth = await ResidentMemory.growth {
+            let growth = await AllocatedMemory.growth {
                 addShortLived(10_000)
             } _: {
                 addShortLived(many(500_000))

@@ -360,7 +360,7 @@ struct LocalLifetimeTests {
                 }
             }
 
-            let growth = await ResidentMemory.growth {
+            let growth = await AllocatedMemory.growth {
                 churn(20_000)
             } _: {
                 churn(200_000)

@@ -238,7 +238,7 @@ struct LocalMutationTests {
     /// Source: canjs#27, brs-engine#905, ResInsight#14306. In a process of its own, since a stack that is too small ends it.
     @Test(
         "Notifications nest 10,000 deep on a stack of 8 MiB",
-        .disabled(if: ResidentMemory.isSanitized, "A sanitizer enlarges frames"), arguments: [false, true])
+        .disabled(if: AllocatedMemory.isSanitized, "A sanitizer enlarges frames"), arguments: [false, true])
     func deep(hasOwner: Bool) async {
         await #expect(processExitsWith: .success) { [hasOwner] in
             let reached = await onThread(stackSize: 8 << 20) {

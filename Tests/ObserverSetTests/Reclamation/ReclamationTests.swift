@@ -6,7 +6,7 @@ import Testing
 /// A machine shows few interleavings, and hides orders that a weakly ordered one may choose. `Scenario` says what the
 /// model covers and what not, `Exploration` what is looked for. It is one thread's work, of which no sanitizer learns
 /// anything.
-@Suite("Reclamation, in every interleaving", .againstHanging, .enabled(if: !ResidentMemory.isSanitized))
+@Suite("Reclamation, in every interleaving", .againstHanging, .enabled(if: !AllocatedMemory.isSanitized))
 struct ReclamationTests {
     /// The states of these are counted in thousands.
     private static let small = [

@@ -288,7 +288,7 @@ struct SequenceRaceTests {
                 sent += count
             }
 
-            let growth = await ResidentMemory.growth {
+            let growth = await AllocatedMemory.growth {
                 send(10_000)
             } _: {
                 send(many(1_000_000))
@@ -310,7 +310,7 @@ struct SequenceRaceTests {
                 for _ in 0..<count { _ = await iterator.next() }
             }
 
-            let growth = await ResidentMemory.growth {
+            let growth = await AllocatedMemory.growth {
                 await read(1_000)
             } _: {
                 await read(many(4_000_000))
@@ -326,7 +326,7 @@ struct SequenceRaceTests {
         await #expect(processExitsWith: .success) {
             let set = ObserverSet<[Int]>()
 
-            let growth = await ResidentMemory.growth {
+            let growth = await AllocatedMemory.growth {
                 await comeAndGo(set, 10_000)
             } _: {
                 await comeAndGo(set, many(100_000))

@@ -48,6 +48,8 @@ struct Hops: Sendable {
         }
         await fromActor
         await fromMain
+        // The echoes are sent until what was sent before is delivered.
+        await set.settled()
         await set.settled()
 
         mistakes.note(.missedOrOutOfOrder, unless: await onActor.received == complete)
