@@ -7,8 +7,8 @@ package final class EndingRegistration: TokenIssuer, @unchecked Sendable {
         /// `register` has not returned yet.
         case beginning
         case begun(ObserverToken)
-        /// `remove()` is under way; a call that comes meanwhile takes precedence.
-        case removing
+        /// Somebody has called `remove()`; a call that comes before the observer is removed takes precedence.
+        case removing(ObserverToken)
         case ended
     }
 
@@ -45,18 +45,23 @@ package final class EndingRegistration: TokenIssuer, @unchecked Sendable {
     }
 
     override func remove(_ id: UInt64) -> Bool {
-        let begun = state.withLock { state -> ObserverToken? in
-            guard case .begun(let token) = state else { return nil }
-            state = .removing
-            return token
+        let known = state.withLock { state -> ObserverToken? in
+            switch state {
+            case .begun(let token):
+                state = .removing(token)
+                return token
+            // Not false at once: when this returns, later notifications must not find the observer.
+            case .removing(let token): return token
+            case .beginning, .ended: return nil
+            }
         }
-        guard let token = begun else { return false }
-        let isRemoved = token.remove()
+        // False if the set has been released. The registration then stays as it is, since the values that it enqueued are
+        // still delivered.
+        guard let known, known.remove() else { return false }
         return state.withLock { state in
             guard case .removing = state else { return false }
-            // If the set has been released, the registration stays: the values that it enqueued are still delivered.
-            state = isRemoved ? .ended : .begun(token)
-            return isRemoved
+            state = .ended
+            return true
         }
     }
 
