@@ -8,7 +8,7 @@
 /// are called in exactly two ways:
 ///
 /// - By a notification, in place, if the function has no isolation, or the notifier's own. The notifier proves its
-///   isolation by an `isolated` parameter (`Place.mayCall`).
+///   isolation by an `isolated` parameter (`Place.mayCall`), which debug builds check.
 /// - By a drain, which runs on the function's actor. There are two exceptions. If the actor was the owner, it may be
 ///   dead, another actor may have its address by now, and the drain may run anywhere; then there is no owner, and
 ///   nothing is called. If the function has no isolation of its own, it runs on the actor that added it, and may be
@@ -39,6 +39,19 @@ enum Isolation {
         from function: @escaping @Sendable (isolated Owner, A) -> Void
     ) -> @Sendable (Owner, A) -> Void {
         unsafe unsafeBitCast(IsolatedToOwner(function: function), to: Nonisolated2.self).function
+    }
+
+    /// Stops a debug build in which code is not on the actor that its type says.
+    ///
+    /// The compiler takes a closure that is formed on an actor to be called there. What calls it may be unchecked, such as a
+    /// function of a module in language mode 5, and call it elsewhere. Where no task runs, the runtime may trap without the
+    /// message.
+    @inline(__always)
+    static func assertIsOn(_ actor: isolated (any Actor)?) {
+        #if DEBUG
+        actor?.preconditionIsolated(
+            "ObserverSet is notified by a closure that was formed on this actor and is called elsewhere; mark it @Sendable")
+        #endif
     }
 
     /// A number that identifies an actor among those that are alive; zero for none.

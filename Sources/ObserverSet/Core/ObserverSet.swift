@@ -158,6 +158,9 @@ extension ObserverSet {
     /// others the value is put into their mailbox. May be called on any thread, and from inside an observer (promises 6
     /// and 7).
     ///
+    /// A debug build traps if the caller is not on the actor that its type says: a closure that was formed on an actor
+    /// was passed to unchecked code, which called it elsewhere. Mark the closure `@Sendable`.
+    ///
     /// - Parameters:
     ///   - parameters: The value that the observers receive.
     ///   - isolation: The caller's own, filled in by the compiler.
@@ -173,6 +176,7 @@ extension ObserverSet {
     /// a stack frame, here one for each nested notification (promise 6).
     @_transparent
     package func notify(_ parameters: Parameters, upTo limit: UInt64, isolation: isolated (any Actor)?) {
+        Isolation.assertIsOn(isolation)
         // The registry is not retained: the set holds it, and is held until this returns.
         defer { extendLifetime(self) }
         guard let registry = unsafe unmanagedRegistry else { return }

@@ -108,3 +108,18 @@ extension View {
 extension History {
     func observes(_ renamed: LocalObserverSet<String>) {}
 }
+
+actor Scorer {
+    private let scored = LocalObserverSet<Int>()
+    private var total = 0
+
+    func changesItself() {
+        // error at total: actor-isolated property 'total' can not be mutated from a nonisolated context
+        scored.add(self) { scorer, points in scorer.total += points }
+    }
+}
+
+func awaitsLocalSet(_ local: LocalModel) {
+    // error at addAsync: value of type 'LocalObserverSet<String>' has no member 'addAsync'
+    local.renamed.addAsync { text in print(text) }
+}

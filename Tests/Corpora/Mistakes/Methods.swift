@@ -215,3 +215,10 @@ func methodOfPlainClass(_ model: Model, _ view: PlainView) {
     // error at clear: converting non-Sendable function value to '@Sendable () -> Void' may introduce data races
     model.cleared.add(method: PlainView.clear, of: view)
 }
+
+extension View {
+    func methodThatAwaits(_ model: Model) {
+        // error at addAsync: no exact matches in call to instance method 'addAsync'
+        model.cleared.addAsync(method: View.clear, of: self)
+    }
+}

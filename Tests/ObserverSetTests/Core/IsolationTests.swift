@@ -387,6 +387,25 @@ struct IsolationTests {
         }
     }
 
+    #if DEBUG
+    @Test("A closure of the main actor that unchecked code calls elsewhere stops a debug build when it notifies")
+    func calledElsewhere() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardOutputContent]) {
+            struct Unchecked: @unchecked Sendable { let call: () -> Void }
+            let set = ObserverSet<Int>()
+            let callback = await MainActor.run { Unchecked { set.notify(1) } }
+            await MainActor.run {
+                callback.call()
+                print("notified on its actor")
+            }
+            await onThread { callback.call() }
+        }
+
+        let output = String(decoding: result?.standardOutputContent ?? [], as: UTF8.self)
+        #expect(output.contains("notified on its actor"))
+    }
+    #endif
+
     /// Notifies from where the compiler sees no isolation.
     private nonisolated func notifyWithoutIsolation(_ value: Int) {
         set.notify(value)

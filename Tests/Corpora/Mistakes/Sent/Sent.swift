@@ -64,3 +64,33 @@ extension View {
 extension History {
     func observes(_ renamed: LocalObserverSet<String>) {}
 }
+
+final class Draft {
+    var text = ""
+}
+
+actor Desk {
+    private let written = LocalObserverSet<Draft>()
+    private var drafts: [Draft] = []
+
+    func keeps() {
+        // error at draft: sending 'draft' risks causing data races
+        written.add(self) { desk, draft in desk.assumeIsolated { $0.drafts.append(draft) } }
+    }
+}
+
+@MainActor final class TokenHolder {
+    private let token: ObserverToken
+
+    init(_ model: Model) {
+        // error at add: 'self' used in method call 'add' before all stored properties are initialized
+        token = model.renamed.add(self) { holder, text in print(text) }
+    }
+}
+
+extension View {
+    func removesConstantInItsOwnClosure(_ model: Model) {
+        // error at {: closure captures 'token' before it is declared
+        let token = model.renamed.add(self) { _, _ in token.remove() }
+    }
+}
