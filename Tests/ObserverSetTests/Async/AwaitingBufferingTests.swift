@@ -107,7 +107,9 @@ struct AwaitingBufferingTests {
 
     // MARK: Memory
 
-    @Test("A limit keeps memory flat while a call does not return and somebody waits for it, and so does a removal")
+    @Test(
+        "A limit keeps memory flat while a call does not return and somebody waits for it, and so does a removal",
+        .measuringMemory)
     func memoryIsFlat() async {
         await #expect(processExitsWith: .success) {
             let set = ObserverSet<[Int]>()
@@ -137,7 +139,7 @@ struct AwaitingBufferingTests {
         }
     }
 
-    @Test("What a burst took goes when it is over")
+    @Test("What a burst took goes when it is over", .measuringMemory)
     func burst() async {
         await #expect(processExitsWith: .success) {
             let set = ObserverSet<Int>()

@@ -349,7 +349,7 @@ struct Promise08ReleasedPromptlyTests {
         set.removeAll()
     }
 
-    @Test("A mailbox that was full keeps no memory")
+    @Test("A mailbox that was full keeps no memory", .measuringMemory)
     func burst() async {
         await #expect(processExitsWith: .success) {
             let set = ObserverSet<Int>()
@@ -368,7 +368,7 @@ struct Promise08ReleasedPromptlyTests {
         }
     }
 
-    @Test("A mailbox that was full keeps no memory even if it is never empty again")
+    @Test("A mailbox that was full keeps no memory even if it is never empty again", .measuringMemory)
     func burstBeforeATrickle() async {
         await #expect(processExitsWith: .success) {
             let set = ObserverSet<Int>()

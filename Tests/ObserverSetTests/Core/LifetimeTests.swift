@@ -37,7 +37,7 @@ struct LifetimeTests {
     /// Scenario 18, measured as the system sees it.
     ///
     /// Source: SimpleTwoWayBindingIOS#12, cmux#7799 (registrations that stay until the next change).
-    @Test("A million owners that come and go without a notification leave no memory behind")
+    @Test("A million owners that come and go without a notification leave no memory behind", .measuringMemory)
     func deadOwnersLeaveNoMemory() async {
         await #expect(processExitsWith: .success) {
             let count = many(200_000, long: 1_000_000)
@@ -65,7 +65,7 @@ struct LifetimeTests {
         }
     }
 
-    @Test("What a notification kept from being released leaves no memory when it has ended")
+    @Test("What a notification kept from being released leaves no memory when it has ended", .measuringMemory)
     func keptByAPass() async {
         await #expect(processExitsWith: .success) {
             let set = ObserverSet<Void>()

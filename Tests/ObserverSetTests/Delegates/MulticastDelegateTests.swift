@@ -359,7 +359,7 @@ struct MulticastDelegateTests {
 
     @Test(
         "Short-lived delegates do not pile up, though nobody notifies and no address is used again, nor if there once were many",
-        arguments: [0, 100_000])
+        .measuringMemory, arguments: [0, 100_000])
     func deadDoNotPileUp(behind many: Int) async {
         await #expect(processExitsWith: .success) { [many] in
             final class Small {

@@ -19,11 +19,11 @@ struct EventLifetimeTests {
 
     @Test(
         "Each type that is observed costs a publisher a few hundred bytes, however many there are",
-        .disabled(if: AllocatedMemory.isSanitized, "A sanitizer keeps freed memory back"))
+        .measuringMemory)
     func memoryOfTypes() async {
         await #expect(processExitsWith: .success) {
             // What the runtime makes of a type, it makes when it is first asked for it.
-            let types = distinctTypes(twoTo: 12)
+            let types = distinctTypes(twoTo: 9)
             let publishers = [EventPublisher(), EventPublisher()]
 
             let growth = await AllocatedMemory.growth {

@@ -212,7 +212,7 @@ struct ObserverBagTests {
 
     // MARK: What does not pile up
 
-    @Test("What has ended does not pile up in a long-lived bag")
+    @Test("What has ended does not pile up in a long-lived bag", .measuringMemory)
     func endedRegistrationsDoNotPileUp() async {
         await #expect(processExitsWith: .success) {
             let bag = ObserverBag()

@@ -348,7 +348,7 @@ struct LocalLifetimeTests {
         #expect(token?.isActive == false)
     }
 
-    @Test("Observers that come and go leave no memory behind")
+    @Test("Observers that come and go leave no memory behind", .measuringMemory)
     func growth() async {
         await #expect(processExitsWith: .success) {
             let removed = LocalObserverSet<Int>()

@@ -20,7 +20,7 @@ struct CorpusTests {
         }
     }
 
-    @Test("They notice each mistake in the model", arguments: ModelWorld.Fault.allCases)
+    @Test("They notice each mistake in the model", .positiveControl, arguments: ModelWorld.Fault.allCases)
     func programsNotice(_ fault: ModelWorld.Fault) throws {
         let files = try FileManager.default.contentsOfDirectory(at: Self.folder, includingPropertiesForKeys: nil)
 

@@ -28,7 +28,7 @@ struct ModelTests {
     /// By one seed, since how short it becomes depends on where it begins.
     @Test(
         "A mistake in the model is noticed, and shown in a few operations, which do so again, and only because of the mistake",
-        arguments: ModelWorld.Fault.allCases)
+        .positiveControl, arguments: ModelWorld.Fault.allCases)
     func divergenceIsShrunk(_ fault: ModelWorld.Fault) throws {
         let (_, divergence) = try #require(ModelRun(seed: 1, operations: 50_000, fault: fault).firstDivergence())
 

@@ -277,7 +277,7 @@ struct SequenceRaceTests {
     }
 
     /// Scenario 48: a consumer that is slower.
-    @Test("A bounded buffer keeps memory flat, however much is sent")
+    @Test("A bounded buffer keeps memory flat, however much is sent", .measuringMemory)
     func memoryIsFlat() async {
         await #expect(processExitsWith: .success) {
             let set = ObserverSet<[Int]>()
@@ -300,7 +300,7 @@ struct SequenceRaceTests {
     }
 
     // The buffer is the standard library's, which keeps the room as long as it lives.
-    @Test("The room that a burst took goes with the iterator that has read it, at the latest")
+    @Test("The room that a burst took goes with the iterator that has read it, at the latest", .measuringMemory)
     func burst() async {
         await #expect(processExitsWith: .success) {
             let set = ObserverSet<Int>()
@@ -321,7 +321,7 @@ struct SequenceRaceTests {
         }
     }
 
-    @Test("Sequences that come and go leave no memory behind")
+    @Test("Sequences that come and go leave no memory behind", .measuringMemory)
     func churn() async {
         await #expect(processExitsWith: .success) {
             let set = ObserverSet<[Int]>()

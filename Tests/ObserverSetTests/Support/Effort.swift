@@ -36,3 +36,15 @@ extension Trait where Self == TimeLimitTrait {
     /// machine, under a sanitizer.
     static var againstHanging: Self { .timeLimit(.minutes(Effort.current == .long ? 1_200 : 120)) }
 }
+
+extension Trait where Self == ConditionTrait {
+    /// Leaves out what looks at the process's memory where that would show nothing.
+    static var measuringMemory: Self {
+        .disabled(if: AllocatedMemory.isSanitized, "A sanitizer keeps freed memory back")
+    }
+
+    /// Leaves out, under a sanitizer, what shows that a check of the tests notices mistakes: it would show nothing else there.
+    static var positiveControl: Self {
+        .disabled(if: AllocatedMemory.isSanitized, "The check is the same under a sanitizer")
+    }
+}
