@@ -50,7 +50,7 @@ enum Isolation {
     static func assertIsOn(_ actor: isolated (any Actor)?) {
         #if DEBUG
         actor?.preconditionIsolated(
-            "ObserverSet is notified by a closure that was formed on this actor and is called elsewhere; mark it @Sendable")
+            "notified by a closure that was formed on this actor, but is called elsewhere: mark it @Sendable")
         #endif
     }
 
