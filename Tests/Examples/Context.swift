@@ -118,6 +118,7 @@ typealias Window = View
 
 @MainActor final class List {
     func insert(_ url: URL) {}
+    func clear() {}
 }
 
 final class Log: Sendable {

@@ -93,7 +93,8 @@ final class AwaitingEntry<Parameters: Sendable>: Entry<Parameters>, AwaitedObser
 
     override var placeDescription: String? {
         let dropped = droppedCount
-        return "\(actorType.map { "\($0)" } ?? "no actor"), awaited" + (dropped == 0 ? "" : ", \(dropped) dropped")
+        let actor = actorType.map { "\($0)" } ?? "no actor"
+        return "\(actor), awaited\(home.progress(of: self))" + (dropped == 0 ? "" : ", \(dropped) dropped")
     }
 
     override func claimed() -> AnyEntry { status.claim() ? self : AwaitingEntry(sharing: self) }

@@ -136,6 +136,12 @@ final class AwaitingMailbox: AnyMailbox, @unchecked Sendable {
         }
     }
 
+    /// What descriptions of a set say of it: who holds up `settled()`.
+    func progress(of observer: any AwaitedObserver) -> String {
+        let (isCalled, waiting) = state.withLock { ($0.called?.observer === observer, $0.jobs.values) }
+        return (isCalled ? ", in a call" : "") + (waiting == 0 ? "" : ", \(waiting) waiting")
+    }
+
     // MARK: Delivering
 
     private func makeTask(_ priority: TaskPriority) {

@@ -19,10 +19,6 @@ class AnyEntry: @unchecked Sendable {
     var isIsolatedClosure: Bool { false }
     /// The address of its object, which may be dead, if it is a `WeakEntry`.
     var address: ObjectIdentifier? { nil }
-    /// Whether it is the `WeakEntry` of that object.
-    ///
-    /// Never called under the lock.
-    func isOf(_ object: AnyObject) -> Bool { false }
     /// Calls the observer with a value from its mailbox; called where the observer runs.
     func deliverEnqueued(_ value: any Sendable) { fatalError("nothing is enqueued for it") }
     /// Notes that the registration has been removed, so that values still enqueued are dropped.
@@ -31,8 +27,8 @@ class AnyEntry: @unchecked Sendable {
     func end() {}
     /// Whether the observer is awaited (`addAsync`), so that `cancel()` has to follow after unlocking.
     var isAwaited: Bool { false }
-    /// Drops what is enqueued, and cancels the call that is under way.
-    func cancel() {}
+    /// Drops what is enqueued, and cancels the call that is under way, if it is awaited.
+    func cancel() { fatalError("abstract") }
     /// The entry for one more registration: this one, or another of the same type with the same mailbox.
     func claimed() -> AnyEntry { self }
 
@@ -44,7 +40,7 @@ class AnyEntry: @unchecked Sendable {
         return ownerType == nil || owner != nil
     }
 
-    /// Whether it has an owner, or a weakly held object, that may die.
+    /// Whether it has an owner that may die.
     var mayDie: Bool { ownerType != nil }
     /// Whether a search for dead owners and objects should remove it.
     ///

@@ -22,14 +22,14 @@ import Synchronization
     }
 
     override var address: ObjectIdentifier? { key }
-    override var mayDie: Bool { true }
 
     override var isDead: Bool {
         CallOut.assertNoLockIsHeld()
         return object == nil
     }
 
-    override func isOf(_ object: AnyObject) -> Bool {
+    /// Whether it is that of the object, and not of a dead one that had its address.
+    func isOf(_ object: AnyObject) -> Bool {
         CallOut.assertNoLockIsHeld()
         return self.object === object
     }
@@ -91,10 +91,12 @@ extension Registry {
     }
 
     /// The entry of the object, or of a dead one that had its address.
-    private func entry(at object: AnyObject) -> (id: UInt64, entry: AnyEntry)? {
+    private func entry(at object: AnyObject) -> (id: UInt64, entry: WeakEntry)? {
         write { contents, _ in
             guard let id = contents.backlog?.ids[ObjectIdentifier(object)] else { return nil }
-            return unsafe slots.living(id)?.pointee.callee.entry.map { entry in (id, entry) }
+            return unsafe slots.living(id)?.pointee.callee.entry.map { entry in
+                unsafe (id, unsafeDowncast(entry, to: WeakEntry.self))
+            }
         }
     }
 }

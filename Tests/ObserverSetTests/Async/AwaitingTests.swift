@@ -355,7 +355,7 @@ struct AwaitingTests {
 
     // MARK: Descriptions
 
-    @Test("A description tells where an observer runs, that it is awaited, and what it has lost")
+    @Test("A description tells where an observer runs, whether it is in a call, what waits, and what it has lost")
     func descriptions() async {
         let door = Door()
         let keeper = Keeper()
@@ -373,8 +373,9 @@ struct AwaitingTests {
         await eventually { door.waiting == 1 }
         for value in 1...3 { set.notify(value) }
 
-        #expect(closure.description.contains("closure, on no actor, awaited, 2 dropped, registered"))
-        #expect(set.debugDescription.contains("on no actor, awaited, 2 dropped, registered"))
+        let place = "on no actor, awaited, in a call, 1 waiting, 2 dropped, registered"
+        #expect(closure.description.contains("closure, \(place)"))
+        #expect(set.debugDescription.contains(place))
         #expect(!main.description.contains("dropped"))
         door.open()
         await set.settled()

@@ -117,11 +117,14 @@ final class ModelWorld: World {
 
         var isBusy: Bool { call != nil || !jobs.isEmpty }
 
-        /// Whether one of the jobs up to that number is still to be waited for.
-        func holds(upTo last: Int) -> Bool {
+        /// Whether one of the jobs up to that number is still to be waited for; of any set, or of certain sets.
+        func holds(upTo last: Int, of sets: [Model]? = nil) -> Bool {
+            func isOfThem(_ job: Job) -> Bool {
+                job.number <= last && sets?.contains { $0 === job.entry.set } ?? true
+            }
             // What waits for a dead owner may go at any time.
-            jobs.contains { $0.number <= last && $0.entry.isAlive }
-                || call.map { $0.job.number <= last && !$0.isCancelled } ?? false
+            return jobs.contains { isOfThem($0) && $0.entry.isAlive }
+                || call.map { isOfThem($0.job) && !$0.isCancelled } ?? false
         }
     }
 
@@ -839,7 +842,8 @@ final class ModelWorld: World {
     private func endWaiting(_ number: Int) -> Bool {
         guard let index = waiters.firstIndex(where: { $0.number == number }) else { return false }
         let waiter = waiters[index]
-        if waiter.least.contains(where: { $0.mailbox.holds(upTo: $0.last) }) { return false }
+        // What another set has put into a mailbox that they share is waited for only while one of these has the mailbox.
+        if waiter.least.contains(where: { $0.mailbox.holds(upTo: $0.last, of: waiter.sets) }) { return false }
         waiters.remove(at: index)
         expect(Occurrence(.settled, number, 0))
         for set in waiter.sets { release(set) }
