@@ -209,9 +209,10 @@ class Workshop:
 
     def stop_all(self):
         """Kills what runs in the copy: tests run in process groups of their own, and would go on beside the next ones."""
+        built = [self.folder.resolve() / name for name in (".build", ".build-tsan")]
         for link in Path("/proc").glob("[0-9]*/exe"):
             try:
-                if self.folder.resolve() in Path(os.readlink(link)).parents:
+                if any(folder in Path(os.readlink(link)).parents for folder in built):
                     os.kill(int(link.parent.name), signal.SIGKILL)
             except OSError:  # it has ended, or is somebody else's
                 pass
