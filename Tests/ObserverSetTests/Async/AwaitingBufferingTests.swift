@@ -118,13 +118,7 @@ struct AwaitingBufferingTests {
             set.notify([0])
             await eventually { door.waiting == 1 }
             set.notify([1])
-            let hasBegun = Signal()
-            let waiting = Task {
-                hasBegun.set()
-                await set.settled()
-            }
-            await eventually { hasBegun.isSet }
-            for _ in 0..<100 { await Task.yield() }
+            let waiting = await taskThatWaits(for: set)
 
             let growth = await AllocatedMemory.growth {
                 for number in 0..<10_000 { set.notify([number]) }

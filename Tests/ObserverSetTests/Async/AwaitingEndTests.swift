@@ -329,13 +329,7 @@ struct AwaitingEndTests {
         set.notify(1)
         other.notify(2)
         await eventually { door.waiting == 1 }
-        let hasBegun = Signal()
-        let waiting = Task {
-            hasBegun.set()
-            await other.settled()
-        }
-        await eventually { hasBegun.isSet }
-        for _ in 0..<100 { await Task.yield() }
+        let waiting = await taskThatWaits(for: other)
 
         first.remove()
         second.remove()

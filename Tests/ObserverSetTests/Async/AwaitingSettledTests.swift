@@ -8,17 +8,9 @@ struct AwaitingSettledTests {
     private let log = Log<String>()
     private let door = Door()
 
-    /// A task that waits, and very likely does so when this returns.
+    /// A task that waits, and notes when it has.
     private func waiting(for set: ObserverSet<Int>, _ text: String = "settled") async -> Task<Void, Never> {
-        let hasBegun = Signal()
-        let task = Task { [log] in
-            hasBegun.set()
-            await set.settled()
-            log.append(text)
-        }
-        await eventually { hasBegun.isSet }
-        for _ in 0..<100 { await Task.yield() }
-        return task
+        await taskThatWaits(for: set) { [log] in log.append(text) }
     }
 
     @Test("It waits until the calls have returned", arguments: AwaitingForm.allCases)

@@ -52,3 +52,24 @@ func settledWaitsForAnActor<Source: NotificationSource>(_ source: Source, notify
     token.remove()
     return hasWaited && calls == 1
 }
+
+/// A task that waits until the source is settled, and does so when this returns (on older systems, very likely).
+func taskThatWaits(
+    for source: some NotificationSource, then: @escaping @Sendable () -> Void = {}
+) async -> Task<Void, Never> {
+    if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) {
+        return Task.immediateDetached {
+            await source.settled()
+            then()
+        }
+    }
+    let hasBegun = Signal()
+    let task = Task.detached {
+        hasBegun.set()
+        await source.settled()
+        then()
+    }
+    await eventually { hasBegun.isSet }
+    for _ in 0..<100 { await Task.yield() }
+    return task
+}
