@@ -31,7 +31,6 @@ final class AwaitingEntry<Parameters: Sendable>: Entry<Parameters>, AwaitedObser
     private let status: RegistrationStatus
     private let dropped = Atomic<Int>(0)
 
-    /// As with `Destination.of`, a function without an isolation of its own runs on the actor's instance that adds it.
     init(
         owner: Owner?, _ ownerType: Any.Type?, on isolation: (any Actor)?, addedOn adder: (any Actor)?,
         _ buffering: Buffering, _ function: @escaping Function
@@ -39,7 +38,7 @@ final class AwaitingEntry<Parameters: Sendable>: Entry<Parameters>, AwaitedObser
         self.function = function
         weakOwner = owner
         staticOwnerType = ownerType
-        let actor = isolation ?? (adder === MainActor.shared ? nil : adder)
+        let actor = Destination.actor(for: isolation, addedOn: adder)
         let isKept = isolation != nil && isolation !== owner
         weakActor = isKept ? nil : actor
         actorType = actor.map { type(of: $0) }

@@ -140,7 +140,7 @@ extension NotificationSource {
     }
 
     private func registerAwaiting(
-        _ owner: (any AnyObject & Sendable)?, _ ownerType: Any.Type?, on isolation: (any Actor)?,
+        _ owner: AwaitingEntry<Parameters>.Owner?, _ ownerType: Any.Type?, on isolation: (any Actor)?,
         addedOn adder: (any Actor)? = nil, _ buffering: Buffering, fileID: StaticString, line: UInt,
         _ function: @escaping AwaitingEntry<Parameters>.Function
     ) -> ObserverToken {

@@ -32,22 +32,26 @@ final class Destination: Sendable {
         self.init(.queue(async: async, label: label), queue)
     }
 
-    /// Where a function of that isolation runs if it was added on `home`; nil if it runs on the notifying thread.
+    /// The actor on which a function of that isolation runs if it was added on `home`; nil if on none.
     ///
     /// A partially applied method of an actor's instance (`set.add(hear)`) has lost its isolation, and no signature can
     /// reject it. So a function without an isolation of its own runs on the actor that adds it. The main actor is an
-    /// exception, since nobody writes methods of `MainActor` itself. The actor that adds an observer is held weakly,
-    /// and so is an actor that is the owner.
+    /// exception, since nobody writes methods of `MainActor` itself.
+    static func actor(for isolation: (any Actor)?, addedOn home: (any Actor)?) -> (any Actor)? {
+        isolation ?? (home === MainActor.shared ? nil : home)
+    }
+
+    /// Where a function of that isolation runs if it was added on `home`; nil if it runs on the notifying thread.
+    ///
+    /// The actor that adds an observer is held weakly, and so is an actor that is the owner.
     @usableFromInline
     static func of(
         _ actor: (any Actor)?, addedOn home: (any Actor)? = nil, owner: AnyObject? = nil
     ) -> Destination? {
-        if let actor {
-            if actor === MainActor.shared { return mainActor }
-            if actor !== owner { return Destination(.actor(actor), actor) }
-        }
-        guard let actor = actor ?? home, actor !== MainActor.shared else { return nil }
-        return Destination(.weakActor { [weak actor] in actor }, actor)
+        let isHeld = actor != nil && actor !== owner
+        guard let actor = Self.actor(for: actor, addedOn: home) else { return nil }
+        if actor === MainActor.shared { return mainActor }
+        return Destination(isHeld ? .actor(actor) : .weakActor { [weak actor] in actor }, actor)
     }
 
     /// Schedules one drain of the mailbox there; `again` is true if the drain before it has reached its limit.

@@ -33,7 +33,11 @@ package final class EndingRegistration: TokenIssuer, @unchecked Sendable {
     /// Ends it; true for the one caller who did, even if the set has been released: what is enqueued is then delivered.
     @discardableResult
     package func end() -> Bool {
-        switch exchange() {
+        let last = state.withLock { state in
+            defer { state = .ended }
+            return state
+        }
+        switch last {
         case .beginning, .removing:
             return true
         case .begun(let token):
@@ -47,12 +51,12 @@ package final class EndingRegistration: TokenIssuer, @unchecked Sendable {
     override func remove(_ id: UInt64) -> Bool {
         let known = state.withLock { state -> ObserverToken? in
             switch state {
-            case .begun(let token):
+            // Also if somebody is at it already: when this returns, later notifications must not find the observer.
+            case .begun(let token), .removing(let token):
                 state = .removing(token)
                 return token
-            // Not false at once: when this returns, later notifications must not find the observer.
-            case .removing(let token): return token
-            case .beginning, .ended: return nil
+            case .beginning, .ended:
+                return nil
             }
         }
         // False if the set has been released. The registration then stays as it is, since the values that it enqueued are
@@ -78,13 +82,6 @@ package final class EndingRegistration: TokenIssuer, @unchecked Sendable {
     private var token: ObserverToken? {
         state.withLock { state in
             if case .begun(let token) = state { token } else { nil }
-        }
-    }
-
-    private func exchange() -> State {
-        state.withLock { state in
-            defer { state = .ended }
-            return state
         }
     }
 }

@@ -62,8 +62,8 @@ enum Isolation {
     }
 
     // A function is cast as the field of a structure. A bare function would be wrapped in a closure on its way into the
-    // cast, and in another on its way out, and each call would go through both (and a function of a parameter pack
-    // would not be cast at all). Frozen, so that the sizes are known where the library is built for library evolution.
+    // cast, and in another on its way out, and each call would go through both. Frozen, so that the sizes are known where
+    // the library is built for library evolution.
 
     @frozen @usableFromInline
     struct Isolated1<A> {
