@@ -66,10 +66,7 @@ enum HopRows {
     }
 
     private static func posting(_ count: Int) -> Sampler {
-        let sink = Sink(expecting: count)
-        let set = ObserverSet<Int>()
-        set.add(sink) { sink, value in sink.receive(value) }
-        return timing(count, sink) { value in set.notify(value) }
+        notifying(count) { set, sink in set.add(sink) { sink, value in sink.receive(value) } }
     }
 
     private static func launching(_ count: Int) -> Sampler {
@@ -80,17 +77,11 @@ enum HopRows {
     }
 
     private static func awaiting(_ count: Int) -> Sampler {
-        let sink = Sink(expecting: count)
-        let set = ObserverSet<Int>()
-        set.addAsync(sink) { sink, value in sink.receive(value) }
-        return timing(count, sink) { value in set.notify(value) }
+        notifying(count) { set, sink in set.addAsync(sink) { sink, value in sink.receive(value) } }
     }
 
     private static func bursting(_ count: Int) -> Sampler {
-        let sink = Sink(expecting: count)
-        let set = ObserverSet<Int>()
-        set.addAsync(sink) { sink, value in await sink.work(on: value) }
-        return timing(count, sink) { value in set.notify(value) }
+        notifying(count) { set, sink in set.addAsync(sink) { sink, value in await sink.work(on: value) } }
     }
 
     private static func streaming(_ count: Int) -> Sampler {
@@ -99,6 +90,13 @@ enum HopRows {
         let end = EndOfStream(continuation)
         Task.detached { await sink.loop(over: stream) }
         return timing(count, sink) { value in end.continuation.yield(value) }
+    }
+
+    private static func notifying(_ count: Int, _ observe: (ObserverSet<Int>, Sink) -> ObserverToken) -> Sampler {
+        let sink = Sink(expecting: count)
+        let set = ObserverSet<Int>()
+        _ = observe(set, sink)
+        return timing(count, sink) { value in set.notify(value) }
     }
 
     private static func timing(_ count: Int, _ sink: Sink, _ send: @escaping (Int) -> Void) -> Sampler {

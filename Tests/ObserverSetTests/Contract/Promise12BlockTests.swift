@@ -28,23 +28,28 @@ struct Promise12BlockTests {
         #expect(registry.room <= 50_000 * 5 / 4)
     }
 
-    enum Order: CaseIterable, Sendable { case firstIn, lastIn, fromTheMiddle, everyOther, random }
+    enum Order: CaseIterable, Sendable {
+        case firstIn, lastIn, fromTheMiddle, everyOther, random
+
+        /// Puts those that were added in turn into the order in which they are removed.
+        func callAsFunction<Element>(_ added: [Element]) -> [Element] {
+            let middle = added.count / 2
+            return switch self {
+            case .firstIn: added
+            case .lastIn: added.reversed()
+            case .fromTheMiddle: added[middle...] + added[..<middle].reversed()
+            case .everyOther: [0, 1].flatMap { stride(from: $0, to: added.count, by: 2).map { added[$0] } }
+            case .random: added.shuffled()
+            }
+        }
+    }
 
     @Test(
         "Removing n observers, in any order, makes some log n blocks of two slots for each, and never keeps much room",
         arguments: Order.allCases, [31, 32, 100, 10_000])
     func removed(_ order: Order, count: Int) {
-        var ids = (0..<count).map { _ in registry.appendClosure() }
+        let ids = order((0..<count).map { _ in registry.appendClosure() })
         var made = BlockCount(of: registry)
-        switch order {
-        case .firstIn: break
-        case .lastIn: ids.reverse()
-        case .fromTheMiddle: ids = Array(ids[(count / 2)...] + ids[..<(count / 2)].reversed())
-        case .everyOther:
-            ids =
-                ids.indices.filter { $0 % 2 == 0 }.map { ids[$0] } + ids.indices.filter { $0 % 2 == 1 }.map { ids[$0] }
-        case .random: ids.shuffle()
-        }
 
         var wasteful = 0
         for id in ids {
@@ -63,14 +68,7 @@ struct Promise12BlockTests {
         "A set that once was large walks few slots, and has little room, when few are left", arguments: Order.allCases)
     func onceLarge(_ order: Order) {
         let count = 20_000
-        var ids = (0..<count).map { _ in registry.appendClosure() }
-        switch order {
-        case .firstIn: break
-        case .lastIn: ids.reverse()
-        case .fromTheMiddle: ids = Array(ids[3...] + ids[..<3])
-        case .everyOther: ids.swapAt(count - 1, 1)
-        case .random: ids.shuffle()
-        }
+        let ids = order((0..<count).map { _ in registry.appendClosure() })
 
         _ = registry.remove(ids.dropLast(3))
 
@@ -276,18 +274,11 @@ struct Promise12BlockTests {
         arguments: Order.allCases)
     func addresses(_ order: Order) {
         let count = 4_000
-        var objects = (0..<count).map { Tracked($0) }
+        let objects = (0..<count).map { Tracked($0) }
         for object in objects { add(object) }
-        switch order {
-        case .firstIn: break
-        case .lastIn: objects.reverse()
-        case .fromTheMiddle: objects = Array(objects[(count / 2)...] + objects[..<(count / 2)])
-        case .everyOther: objects.swapAt(0, count - 1)
-        case .random: objects.shuffle()
-        }
 
         var (made, last, wasteful) = (0, addressRoom, 0)
-        for object in objects {
+        for object in order(objects) {
             #expect(registry.remove(object))
             if addressRoom != last { made += 1 }
             last = addressRoom

@@ -35,22 +35,17 @@ func settledWaitsForAnActor<Source: NotificationSource>(_ source: Source, notify
     let token = source.add(actor) { (actor: isolated Held, _) in actor.hear() }
     notify()
     let mayEnd = Signal()
-    let hasBegun = Signal()
-    let waiting = Task.detached {
-        hasBegun.set()
-        await source.settled()
-        return mayEnd.isSet
-    }
-    await eventually { hasBegun.isSet }
+    let hasWaited = Shared(false)
+    let waiting = await taskThatWaits(for: source) { hasWaited.value = mayEnd.isSet }
     // If it did not wait, it would very likely have ended by now; if it does, none of this matters.
     for _ in 0..<100 { await Task.yield() }
 
     mayEnd.set()
     actor.letGo()
-    let hasWaited = await waiting.value
+    await waiting.value
     let calls = await actor.calls
     token.remove()
-    return hasWaited && calls == 1
+    return hasWaited.value && calls == 1
 }
 
 /// A task that waits until the source is settled, and does so when this returns (on older systems, very likely).
