@@ -35,6 +35,17 @@ enum EventRows {
                 observeTypes(1000, of: publisher, Unobserved.self)
                 return (publishing(publisher, plan) { Observed(value: $0) }, NotifyRows.notifying(set(), plan))
             },
+            .comparing(
+                "publish on the main actor, 1 observer there", to: "notify of a set, the same", reach: .time(atMost: 2)
+            ) { plan in
+                // The rows are measured on the main thread.
+                let sides = MainActor.assumeIsolated { Unchecked((mainActorPublisher(), NotifyRows.mainActorSet(1))) }
+                let (publisher, set) = sides.value
+                return (
+                    loop(plan) { repetitions in MainActor.assumeIsolated { publishOnMain(publisher, repetitions) } },
+                    loop(plan) { repetitions in MainActor.assumeIsolated { NotifyRows.notifyOnMain(set, repetitions) } }
+                )
+            },
             .comparing("publish, nobody observes the type", to: "notify of a set, 1 observer", reach: .time(atMost: 1))
             {
                 plan in
@@ -69,6 +80,19 @@ enum EventRows {
         let counter = Counter()
         publisher.observers(of: Observed.self).addNonisolated { counter.value &+= $0.value }
         return publisher
+    }
+
+    @MainActor @inline(never)
+    private static func mainActorPublisher() -> EventPublisher {
+        let publisher = EventPublisher()
+        let counter = Counter()
+        publisher.observers(of: Observed.self).add { counter.value ^= $0.value }
+        return publisher
+    }
+
+    @MainActor @inline(never)
+    private static func publishOnMain(_ publisher: EventPublisher, _ repetitions: Int) {
+        for value in 0..<repetitions { publisher.publish(Observed(value: value)) }
     }
 
     /// Observes so many types, each of which wraps the one before.

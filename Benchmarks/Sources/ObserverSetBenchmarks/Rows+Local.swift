@@ -85,7 +85,7 @@ enum LocalRows {
     private static var memory: [Row] {
         [
             .figure("LocalObserverSet, bytes per set, never observed", reach: .figure(atMost: 48, unit: "bytes")) { _ in
-                bytesPerSet { LocalObserverSet<Int>() }
+                MemoryRows.perSet { LocalObserverSet<Int>() }
             },
             .figure("LocalObserverSet, allocations per notify, N = 100", reach: .figure(atMost: 0, unit: "blocks")) {
                 _ in
@@ -95,17 +95,6 @@ enum LocalRows {
                 return Double(Heap.change { for value in 0..<1000 { set.notify(value) } }.allocations) / 1000
             },
         ]
-    }
-
-    private static func bytesPerSet(_ make: () -> LocalObserverSet<Int>) -> Double {
-        Heap.checkThatItCounts()
-        let count = 10_000
-        var sets: [LocalObserverSet<Int>] = []
-        sets.reserveCapacity(count)
-        let change = Heap.change {
-            for _ in 0..<count { sets.append(make()) }
-        }
-        return withExtendedLifetime(sets) { Double(change.bytes) / Double(count) }
     }
     #else
     private static var memory: [Row] { [] }

@@ -186,11 +186,13 @@ extension MemoryRows {
         return withExtendedLifetime(set) { Double(change.bytes) / Double(observers) }
     }
 
-    private static func perSet(_ make: () -> ObserverSet<Int>) -> Double {
+    static func perSet<Set: AnyObject>(_ make: () -> Set) -> Double {
         Heap.checkThatItCounts()
         let count = 10_000
-        var sets: [ObserverSet<Int>] = []
-        sets.reserveCapacity(count)
+        var sets: [Set] = []
+        sets.reserveCapacity(2 * count)
+        // The first ones take the pieces that earlier rows have left, some of which are larger than what is asked for.
+        for _ in 0..<count { sets.append(make()) }
         let change = Heap.change {
             for _ in 0..<count { sets.append(make()) }
         }

@@ -47,7 +47,7 @@ enum Isolation {
     /// function of a module in language mode 5, and call it elsewhere. Where no task runs, the runtime may trap without the
     /// message.
     @inline(__always)
-    static func assertIsOn(_ actor: isolated (any Actor)?) {
+    static func assertIsOn(_ actor: (any Actor)?) {
         #if DEBUG
         actor?.preconditionIsolated(
             "notified by a closure that was formed on this actor, but is called elsewhere: mark it @Sendable")

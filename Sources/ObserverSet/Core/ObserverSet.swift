@@ -166,26 +166,34 @@ extension ObserverSet {
     ///   - isolation: The caller's own, filled in by the compiler.
     /// - Complexity: O(*n*). No lock and no allocation, except for values that have to be enqueued.
     public func notify(_ parameters: Parameters, isolation: isolated (any Actor)? = #isolation) {
-        notify(parameters, upTo: .max, isolation: isolation)
+        notify(parameters, upTo: .max, from: isolation)
     }
 
-    /// Calls the observers whose ids are at most `limit`.
+    /// Calls the observers whose ids are at most `limit`; `actor` is the one that the caller is isolated to.
     ///
     /// For several sets that are notified as one: an observer that was added to any of them since that began is not
     /// called, see `ObserverToken.lastID`. Transparent, since in a debug build a function that is merely inlined keeps
     /// a stack frame, here one for each nested notification (promise 6).
     @_transparent
-    package func notify(_ parameters: Parameters, upTo limit: UInt64, isolation: isolated (any Actor)?) {
-        Isolation.assertIsOn(isolation)
+    package func notify(_ parameters: Parameters, upTo limit: UInt64, from actor: (any Actor)?) {
+        Isolation.assertIsOn(actor)
         // The registry is not retained: the set holds it, and is held until this returns.
         defer { extendLifetime(self) }
         guard let registry = unsafe unmanagedRegistry else { return }
         let last = unsafe registry._withUnsafeGuaranteedRef { $0.lastID.load(ordering: .relaxed) }
         guard last != 0 else { return }
-        let here = Isolation.identity(of: isolation)
+        unsafe notify(parameters, registry, upTo: min(last, limit), from: Isolation.identity(of: actor))
+    }
+
+    /// The same for a set that is observed: a function of its own, so that for other sets, which most are, no registers are
+    /// saved and restored.
+    @inline(never)
+    private func notify(
+        _ parameters: Parameters, _ registry: Unmanaged<Registry>, upTo limit: UInt64, from here: UInt
+    ) {
         var metDeadOwner = false
         do {
-            var traversal = unsafe Traversal(registry, upTo: min(last, limit))
+            var traversal = unsafe Traversal(registry, upTo: limit)
             var isPlain = false
             while let slot = unsafe traversal.next(&isPlain) {
                 CallOut.assertNoLockIsHeld()

@@ -31,10 +31,10 @@ import Synchronization
     private let start = Link(nil, before: nil)
 
     /// Publishes to the channels of the event's class and of its superclasses, the most derived first.
-    func publish(_ event: any Event, upTo limit: UInt64, isolation: isolated (any Actor)?) {
+    func publish(_ event: any Event, upTo limit: UInt64, from actor: (any Actor)?) {
         var link = start.following
         while let channel = link?.channel {
-            channel.publish(event, upTo: limit, isolation: isolation)
+            channel.publish(event, upTo: limit, from: actor)
             link = link?.following
         }
     }

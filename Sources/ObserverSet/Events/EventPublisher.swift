@@ -93,25 +93,29 @@ extension EventPublisher {
     /// - Complexity: O(*n*) in the number of observers that are called; for an object O(*n* + *c*), where *c* is the
     ///   number of classes that are observed.
     public func publish<Published: Event>(_ event: Published, isolation: isolated (any Actor)? = #isolation) {
+        publish(event, from: isolation)
+    }
+
+    // Not isolated itself: the closures of an isolated function check at run time that they are called on its actor.
+    @inline(__always)
+    private func publish<Published: Event>(_ event: Published, from actor: (any Actor)?) {
         // Before any observer is called: an observer that is added from here on has a higher id. It is not called for
         // this event, even if its set is notified later (promise 3).
         let limit = ObserverToken.lastID
         if let set = unsafe values.set(of: Published.self) {
-            unsafe set._withUnsafeGuaranteedRef { $0.notify(event, upTo: limit, isolation: isolation) }
+            unsafe set._withUnsafeGuaranteedRef { $0.notify(event, upTo: limit, from: actor) }
         }
-        if !classes.isEmpty || !all.isVacant { publishShared(event, upTo: limit, isolation: isolation) }
+        if !classes.isEmpty || !all.isVacant { publishShared(event, upTo: limit, from: actor) }
     }
 
     @inline(never)
-    private func publishShared<Published: Event>(
-        _ event: Published, upTo limit: UInt64, isolation: isolated (any Actor)?
-    ) {
-        if Published.self is AnyObject.Type { classes.publish(event, upTo: limit, isolation: isolation) }
+    private func publishShared<Published: Event>(_ event: Published, upTo limit: UInt64, from actor: (any Actor)?) {
+        if Published.self is AnyObject.Type { classes.publish(event, upTo: limit, from: actor) }
         // An event of more than three words is boxed when it becomes an `any Event`, which is spared if no observer of
         // all events is alive. A smaller one is sent without asking, so that the notification finds observers whose
         // owners are dead.
         if MemoryLayout<Published>.size <= 3 * MemoryLayout<UInt>.size || !all.isEmpty {
-            all.notify(event, upTo: limit, isolation: isolation)
+            all.notify(event, upTo: limit, from: actor)
         }
     }
 

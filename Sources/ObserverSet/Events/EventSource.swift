@@ -17,7 +17,7 @@ protocol EventChannel: AnyObject, Sendable, CustomReflectable {
     var type: Any.Type { get }
 
     /// Calls the observers whose ids are at most `limit`, if the event is one of theirs.
-    func publish(_ event: any Event, upTo limit: UInt64, isolation: isolated (any Actor)?)
+    func publish(_ event: any Event, upTo limit: UInt64, from actor: (any Actor)?)
 
     func isOfSuperclass(of other: any EventChannel) -> Bool
 
@@ -36,9 +36,9 @@ extension EventChannel {
 extension ObserverSet: EventChannel {
     var type: Any.Type { Parameters.self }
 
-    func publish(_ event: any Event, upTo limit: UInt64, isolation: isolated (any Actor)?) {
+    func publish(_ event: any Event, upTo limit: UInt64, from actor: (any Actor)?) {
         guard let event = event as? Parameters else { return }
-        notify(event, upTo: limit, isolation: isolation)
+        notify(event, upTo: limit, from: actor)
     }
 
     func isOfSuperclass(of other: any EventChannel) -> Bool {
