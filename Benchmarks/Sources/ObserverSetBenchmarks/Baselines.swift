@@ -23,6 +23,10 @@ final class Owner: @unchecked Sendable {
         value &+= number
     }
 
+    @MainActor func show(_ number: Int) {
+        value ^= number
+    }
+
     func check(_ number: Int) {
         if number < value { fatalError("no number is negative") }
     }
@@ -120,15 +124,6 @@ final class WeakLoop: @unchecked Sendable {
     /// Adds a closure that was formed with its isolation: the compiler gives it a box for its captures and a stub.
     func add(_ owner: Owner, @_inheritActorContext _ call: @escaping @isolated(any) @Sendable (Owner, Int) -> Void) {
         addNonisolated(owner, unsafeBitCast(IsolatedWithOwner(function: call), to: NonisolatedWithOwner.self).function)
-    }
-
-    /// Adds a method that says which actor it belongs to, as the library must take it: what is so applied to its owner can
-    /// only be called through a cast, which the optimizer does not see through.
-    @inline(__always)
-    func add(_ owner: Owner, method: @escaping @Sendable (Owner) -> @isolated(any) @Sendable (Int) -> Void) {
-        addNonisolated(owner) { owner, value in
-            Isolated.removed(method(owner))(value)
-        }
     }
 
     private struct IsolatedWithOwner {

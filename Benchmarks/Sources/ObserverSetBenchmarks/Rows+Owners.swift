@@ -8,17 +8,13 @@ enum OwnerRows {
             .comparing("notify, N = 100, weak owners, closure", to: baseline, reach: .time(atMost: 1.1)) { plan in
                 (closures(100, plan), closureLoop(100, plan))
             },
-            // The limit of methods is Swift's own: applied to its owner, one is two allocations, at each call. The library
-            // pays a little more for not knowing the parameters' type.
-            .comparing(
-                "notify, N = 100, weak owners, method", to: "loop of weak load, apply, call, release",
-                reach: .time(atMost: 1.35)
-            ) { plan in
-                (methods(100, plan), methodLoop(100, plan))
-            },
-            .comparing("notify, N = 100, weak owners, method", to: baseline, reach: .told(unit: "ns")) { plan in
+            .comparing("notify, N = 100, weak owners, method", to: baseline, reach: .time(atMost: 1.2)) { plan in
                 (methods(100, plan), closureLoop(100, plan))
             },
+            .comparing(
+                "notify, N = 100, weak owners, method of the main actor, from it", to: baseline,
+                reach: .time(atMost: 1.25)
+            ) { plan in (mainActorMethods(100, plan), closureLoop(100, plan)) },
         ]
     }
 
@@ -38,17 +34,22 @@ enum OwnerRows {
         return keeping(owners, NotifyRows.notifying(set, plan))
     }
 
+    private static func mainActorMethods(_ count: Int, _ plan: Plan) -> Sampler {
+        let set = ObserverSet<Int>()
+        let owners = (0..<count).map { _ in Owner() }
+        for owner in owners { set.add(method: Owner.show, of: owner) }
+        return keeping(
+            owners,
+            loop(plan) { repetitions in
+                // The rows are measured on the main thread.
+                MainActor.assumeIsolated { NotifyRows.notifyOnMain(set, repetitions) }
+            })
+    }
+
     private static func closureLoop(_ count: Int, _ plan: Plan) -> Sampler {
         let line = WeakLoop(capacity: count)
         let owners = (0..<count).map { _ in Owner() }
         for owner in owners { line.add(owner) { owner, value in owner.value &-= value } }
-        return keeping(owners, loop(plan) { repetitions in notify(line, repetitions) })
-    }
-
-    private static func methodLoop(_ count: Int, _ plan: Plan) -> Sampler {
-        let line = WeakLoop(capacity: count)
-        let owners = (0..<count).map { _ in Owner() }
-        for owner in owners { line.add(owner, method: Owner.receive) }
         return keeping(owners, loop(plan) { repetitions in notify(line, repetitions) })
     }
 

@@ -33,6 +33,14 @@ enum Isolation {
         unsafe unsafeBitCast(Isolated2(function: function), to: Nonisolated2.self).function
     }
 
+    /// The same for a function of the main actor.
+    @inlinable @inline(__always)
+    static func removed<Owner: AnyObject, A>(
+        fromMain function: @escaping @MainActor @Sendable (Owner, A) -> Void
+    ) -> @Sendable (Owner, A) -> Void {
+        unsafe unsafeBitCast(IsolatedToMain(function: function), to: Nonisolated2.self).function
+    }
+
     /// A function of an actor and another argument, without its isolation to that actor.
     @inlinable @inline(__always)
     static func removed<Owner: Actor, A>(
@@ -80,6 +88,12 @@ enum Isolation {
     struct Isolated2<Owner: AnyObject, A> {
         @usableFromInline let function: @isolated(any) @Sendable (Owner, A) -> Void
         @inlinable init(function: @escaping @isolated(any) @Sendable (Owner, A) -> Void) { self.function = function }
+    }
+
+    @frozen @usableFromInline
+    struct IsolatedToMain<Owner: AnyObject, A> {
+        @usableFromInline let function: @MainActor @Sendable (Owner, A) -> Void
+        @inlinable init(function: @escaping @MainActor @Sendable (Owner, A) -> Void) { self.function = function }
     }
 
     @frozen @usableFromInline
