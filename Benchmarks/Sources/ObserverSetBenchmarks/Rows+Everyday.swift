@@ -76,7 +76,28 @@ enum EverydayRows {
                     (bytes(form, 4) - bytes(form, 1)) / 3
                 },
             ]
-        }
+        } + [
+            .figure(
+                "bytes, a set of Void with its first observer: an owner on the main actor, `{ owner in … }`",
+                reach: .figure(atMost: 352, unit: "bytes")
+            ) { _ in
+                bytes { (owner, _) -> AnyObject in
+                    let set = ObserverSet<Void>()
+                    set.add(owner) { owner in owner.value &+= 1 }
+                    return set
+                }
+            },
+            .figure(
+                "bytes, a set with its first observer: a method of an owner on the main actor",
+                reach: .figure(atMost: 320, unit: "bytes")
+            ) { _ in
+                bytes { (owner, _) -> AnyObject in
+                    let set = ObserverSet<Int>()
+                    set.add(method: Owner.show, of: owner)
+                    return set
+                }
+            },
+        ]
     }
 
     /// The same sizes side by side, for the chart.
@@ -92,6 +113,10 @@ enum EverydayRows {
     private static let counts = [1, 2, 4]
 
     private static func bytes(_ form: Form, _ count: Int) -> Double {
+        bytes(of: { owner, counter in form.make(count, owner, counter) })
+    }
+
+    private static func bytes(of make: @MainActor (Owner, Counter) -> AnyObject) -> Double {
         Heap.checkThatItCounts()
         return MainActor.assumeIsolated {
             let owner = knownOwner()
@@ -100,9 +125,9 @@ enum EverydayRows {
             var kept: [AnyObject] = []
             kept.reserveCapacity(sets)
             // In the very first the runtime may make metadata.
-            kept.append(form.make(count, owner, counter))
+            kept.append(make(owner, counter))
             let change = Heap.change {
-                for _ in 1..<sets { kept.append(form.make(count, owner, counter)) }
+                for _ in 1..<sets { kept.append(make(owner, counter)) }
             }
             return withExtendedLifetime(kept) { Double(change.bytes) / Double(sets - 1) }
         }

@@ -136,10 +136,9 @@ final class AwaitingMailbox: AnyMailbox, @unchecked Sendable {
         }
     }
 
-    /// What descriptions of a set say of it: who holds up `settled()`.
     func progress(of observer: any AwaitedObserver) -> String {
         let (isCalled, waiting) = state.withLock { ($0.called?.observer === observer, $0.jobs.values) }
-        return (isCalled ? ", in a call" : "") + (waiting == 0 ? "" : ", \(waiting) waiting")
+        return Self.progress(isInCall: isCalled, waiting: waiting)
     }
 
     // MARK: Delivering

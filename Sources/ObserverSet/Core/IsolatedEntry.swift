@@ -72,7 +72,7 @@ import Synchronization
         return unsafe (isOurs ? fresh : theirs!).takeUnretainedValue()
     }
 
-    var description: String { destination.description }
+    var description: String { destination.description + (mailbox?.progress ?? "") }
 }
 
 /// An observer that belongs to an actor or a queue: called in place if the notifier is already there, and through its

@@ -25,6 +25,16 @@ enum Isolation {
         unsafe unsafeBitCast(Isolated1(function: function), to: Nonisolated1.self).function
     }
 
+    /// A function of an owner, without its isolation.
+    ///
+    /// As a function of any argument, it would be wrapped in two more closures.
+    @inlinable @inline(__always)
+    static func removed<Owner: AnyObject>(
+        from function: @escaping @isolated(any) @Sendable (Owner) -> Void
+    ) -> @Sendable (Owner) -> Void {
+        unsafe unsafeBitCast(IsolatedOwner(function: function), to: NonisolatedOwner.self).function
+    }
+
     /// A function of an owner and another argument, without its isolation.
     @inlinable @inline(__always)
     static func removed<Owner: AnyObject, A>(
@@ -82,6 +92,17 @@ enum Isolation {
     @frozen @usableFromInline
     struct Nonisolated1<A> {
         @usableFromInline let function: @Sendable (A) -> Void
+    }
+
+    @frozen @usableFromInline
+    struct IsolatedOwner<Owner: AnyObject> {
+        @usableFromInline let function: @isolated(any) @Sendable (Owner) -> Void
+        @inlinable init(function: @escaping @isolated(any) @Sendable (Owner) -> Void) { self.function = function }
+    }
+
+    @frozen @usableFromInline
+    struct NonisolatedOwner<Owner: AnyObject> {
+        @usableFromInline let function: @Sendable (Owner) -> Void
     }
 
     @frozen @usableFromInline

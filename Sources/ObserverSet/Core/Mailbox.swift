@@ -5,6 +5,11 @@ class AnyMailbox: @unchecked Sendable {
     /// Waits until what has been enqueued so far has been delivered or dropped.
     func settled() async { fatalError("abstract") }
 
+    /// What descriptions of a set say of an observer: who holds up `settled()`.
+    static func progress(isInCall: Bool, waiting: Int) -> String {
+        (isInCall ? ", in a call" : "") + (waiting == 0 ? "" : ", \(waiting) waiting")
+    }
+
     /// Whether values still wait after their observer has been removed; if so, the keeper is called when none are left.
     func isBusy(telling keeper: any MailboxKeeper) -> Bool { false }
 }
@@ -112,6 +117,14 @@ final class Mailbox: AnyMailbox, @unchecked Sendable {
         }
     }
 
+    /// For descriptions; the values that a drain has taken with the one of the call are not counted.
+    var progress: String {
+        let (isInCall, waiting) = state.withLock { state in
+            (state.phase == .delivering, (state.leftover + state.jobs).count { $0.isDelivery })
+        }
+        return Self.progress(isInCall: isInCall, waiting: waiting)
+    }
+
     /// Delivers what waits, and what arrives meanwhile.
     ///
     /// Called on the observer's actor or queue.
@@ -185,6 +198,10 @@ private enum Job: Sendable {
     case delivery(any Sendable, to: AnyEntry)
     /// A caller of `settled()`, which waits for the jobs in front of this one.
     case resumption(CheckedContinuation<Void, Never>)
+
+    var isDelivery: Bool {
+        if case .delivery = self { true } else { false }
+    }
 
     func make() {
         switch self {

@@ -16,7 +16,8 @@ public import Foundation
 /// center.post(ThemeChanged(isDark: true))
 /// ```
 ///
-/// To exchange events with code that is not typed, declare the name, what `userInfo` contains, and how to read it.
+/// To exchange events with code that is not typed, declare the name, what `userInfo` contains, and how to read what such
+/// code posts. Observers by type receive what you post as it is: `post` adds the event to `userInfo`.
 ///
 /// ```swift
 /// extension ThemeChanged {
@@ -41,13 +42,13 @@ public protocol BridgedEvent: Event {
 
     /// What is posted with the name.
     ///
-    /// By default the event itself, under the key `"event"`.
+    /// By default the event itself, under the key `"event"`. If there is nothing under that key, `post` adds the event.
     var userInfo: [AnyHashable: Any]? { get }
 
     /// Makes the event from a notification with its name, or returns nil if that has another form.
     ///
-    /// By default the event in `userInfo` under the key `"event"`. Called on the posting thread, once for each
-    /// observer.
+    /// By default the event in `userInfo` under the key `"event"`. Called on the posting thread, once for each observer,
+    /// if such an event is not there.
     init?(_ notification: Notification)
 }
 

@@ -7,6 +7,8 @@ extension NotificationCenter {
     /// Observers by type and observers by name are called before this returns. Typed observers that belong to an actor
     /// are called there, in the order of the posts. May be called on any thread, and from inside an observer.
     ///
+    /// Observers by type receive the event itself, which is added to its `userInfo` under the key `"event"`.
+    ///
     /// An event that is an object is posted with the name of its own class, not with that of a superclass.
     ///
     /// - Parameters:
@@ -14,7 +16,10 @@ extension NotificationCenter {
     ///   - object: The sender, for observers of one sender.
     /// - Complexity: O(*n*).
     public func post(_ event: some BridgedEvent, object: AnyObject? = nil) {
-        post(name: Self.name(of: event), object: object, userInfo: event.userInfo)
+        var userInfo = event.userInfo ?? [:]
+        // Not in the place of something that code without types may look for.
+        if userInfo["event"] == nil { userInfo["event"] = event }
+        post(name: Self.name(of: event), object: object, userInfo: userInfo)
     }
 
     /// The name of the event's dynamic type.
@@ -52,7 +57,9 @@ extension NotificationCenter {
     /// - Returns: A source that does not keep the center alive. When the center is released, so are the observers.
     /// - Complexity: Adding is amortised O(1).
     public func observers<E: BridgedEvent>(of type: E.Type, object: AnyObject? = nil) -> some NotificationSource<E> {
-        NamedSource(center: self, name: E.notificationName, sender: Sender(object)) { E($0) }
+        NamedSource(center: self, name: E.notificationName, sender: Sender(object)) { notification in
+            notification.userInfo?["event"] as? E ?? E(notification)
+        }
     }
 
     /// Values made from the notifications with a name that other code defines.

@@ -150,4 +150,29 @@ struct QueueTests {
         #expect(log.entries == [0, 1])
         #expect(Lifetimes.current.count == 0)
     }
+
+    // MARK: Descriptions
+
+    @Test("A description tells what waits for a queue, and that a call is under way: who holds up `settled()`")
+    func descriptions() async {
+        let isCalled = Signal()
+        let mayEnd = Signal()
+        let token = set.add(on: queue) { _ in
+            isCalled.set()
+            mayEnd.wait()
+        }
+        #expect(token.description.contains("on queue \(queue.label), registered"))
+
+        queue.suspend()
+        for value in 0..<2 { set.notify(value) }
+        #expect(token.description.contains("on queue \(queue.label), 2 waiting, registered"))
+
+        queue.resume()
+        await eventually { isCalled.isSet }
+        set.notify(2)
+        #expect(token.description.contains("on queue \(queue.label), in a call, 1 waiting, registered"))
+        mayEnd.set()
+        await set.settled()
+        #expect(token.description.contains("on queue \(queue.label), registered"))
+    }
 }

@@ -115,6 +115,29 @@ struct NotificationCenterTests {
         #expect(log.entries == ["Freddie Freeloader"])
     }
 
+    @Test("Typed observers receive what is posted by type as it is, even if it could not be read")
+    func unreadable() {
+        center.observers(of: Unreadable.self).add { [log] event in log.append("\(event.number)") }
+
+        center.post(Unreadable(number: 1))
+        center.post(name: Unreadable.notificationName, object: nil, userInfo: ["number": 2])
+
+        #expect(log.entries == ["1"])
+    }
+
+    @Test("What `userInfo` has under the event's key is left there, and the event is read")
+    func takenKey() {
+        let token = center.addObserver(forName: TakenKey.notificationName, object: nil, queue: nil) { [log] in
+            log.append("old \($0.userInfo?["event"] as? Int == 1)")
+        }
+        center.observers(of: TakenKey.self).add { [log] event in log.append("typed \(event.number)") }
+
+        center.post(TakenKey(number: 1))
+
+        #expect(log.entries.sorted() == ["old true", "typed 1"])
+        center.removeObserver(token)
+    }
+
     // MARK: Notifications that others define
 
     @Test("What the transform makes of a notification is told, and nil is not")
@@ -508,6 +531,30 @@ struct ThemeChanged: BridgedEvent {
     init?(_ notification: Notification) {
         guard let isDark = notification.userInfo?["dark"] as? Bool else { return nil }
         self.init(isDark: isDark)
+    }
+}
+
+/// An event that says what code without types receives, and not how to read it.
+private struct Unreadable: BridgedEvent {
+    let number: Int
+
+    static let notificationName = Notification.Name("Unreadable")
+    var userInfo: [AnyHashable: Any]? { ["number": number] }
+}
+
+/// An event that uses the key of events itself.
+private struct TakenKey: BridgedEvent {
+    let number: Int
+
+    init(number: Int) {
+        self.number = number
+    }
+
+    static let notificationName = Notification.Name("TakenKey")
+    var userInfo: [AnyHashable: Any]? { ["event": number] }
+    init?(_ notification: Notification) {
+        guard let number = notification.userInfo?["event"] as? Int else { return nil }
+        self.init(number: number)
     }
 }
 
