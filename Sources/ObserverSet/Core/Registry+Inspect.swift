@@ -41,6 +41,8 @@ extension Registry {
 
     /// The mailboxes in which values may wait: those of registered observers, and of removed ones that were still in
     /// use.
+    ///
+    /// A removed observer that awaits is not waited for; another registration of it may go on using its mailbox.
     func mailboxes() -> [AnyMailbox] {
         var mailboxes: [AnyMailbox] = []
         forEachLiving { if let mailbox = $0.callee.entry?.mailbox { mailboxes.append(mailbox) } }
@@ -49,7 +51,10 @@ extension Registry {
             guard let backlog = contents.backlog else { return mailboxes }
             mailboxes.append(contentsOf: backlog.departing.values)
             for retired in [backlog.newer, backlog.older] {
-                retired.forEachCallee { if let mailbox = $0.entry?.mailbox { mailboxes.append(mailbox) } }
+                retired.forEachCallee { callee in
+                    guard let entry = callee.entry, !entry.isAwaited, let mailbox = entry.mailbox else { return }
+                    mailboxes.append(mailbox)
+                }
             }
             return mailboxes
         }

@@ -123,3 +123,10 @@ func awaitsLocalSet(_ local: LocalModel) {
     // error at addAsync: value of type 'LocalObserverSet<String>' has no member 'addAsync'
     local.renamed.addAsync { text in print(text) }
 }
+
+func settlesLocally(_ local: LocalModel, _ bag: ObserverBag) async {
+    // error at settled: value of type 'LocalObserverSet<String>' has no member 'settled'
+    await local.renamed.settled()
+    // error at store: value of type 'LocalObserverSet<String>.Token' has no member 'store'
+    local.renamed.add { _ in }.store(in: bag)
+}

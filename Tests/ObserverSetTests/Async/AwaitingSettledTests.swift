@@ -257,6 +257,32 @@ struct AwaitingSettledTests {
         second.remove()
     }
 
+    @Test("A removed observer is not waited for where it goes on elsewhere, even while a notification may reach it")
+    func removedDuringANotification() async {
+        let other = ObserverSet<Int>()
+        let owner = PlainListener<Int> { _ in }
+        set.merge(with: other).addAsync(owner) { [door] _, _ in await door.pass() }
+        let isUnderWay = Signal()
+        let mayEnd = Signal()
+        set.addNonisolated { _ in
+            isUnderWay.set()
+            mayEnd.wait()
+        }
+        other.notify(1)
+        await eventually { door.waiting == 1 }
+        async let notified: Void = onThread { [set] in set.notify(2) }
+        await eventually { isUnderWay.isSet }
+
+        set.removeAll(ownedBy: owner)
+        await set.settled()
+
+        #expect(door.waiting == 1)
+        mayEnd.set()
+        await notified
+        door.open()
+        await other.settled()
+    }
+
     @Test("Many tasks may wait, and all go on")
     func manyTasks() async {
         let calls = Counter()
