@@ -144,7 +144,7 @@ final class AwaitingMailbox: AnyMailbox, @unchecked Sendable {
     // MARK: Delivering
 
     private func makeTask(_ priority: TaskPriority) {
-        let task = Task(priority: priority) { await deliver(on: actor) }
+        let task = AwaitingCall.outside { Task(priority: priority) { await deliver(on: actor) } }
         let earlyStart = state.withLock { state in
             state.task = task
             return state.earlyStart.take()
@@ -221,10 +221,4 @@ final class AwaitingMailbox: AnyMailbox, @unchecked Sendable {
             return .call(job)
         }
     }
-}
-
-/// The call of an observer that awaits in which the current task runs; inherited by the tasks that it starts.
-enum AwaitingCall {
-    /// The number of the call's `AwaitingJob`; zero if there is no such call.
-    @TaskLocal static var number: UInt64 = 0
 }

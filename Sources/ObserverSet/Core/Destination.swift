@@ -60,11 +60,10 @@ final class Destination: Sendable {
     /// order: jobs reach an actor through tasks, which the runtime may start in any order. The task has the caller's
     /// priority and task-local values, as any `Task { }`; values that arrive meanwhile are delivered under these, too.
     func schedule(_ mailbox: Mailbox, again: Bool = false) {
-        // A delivery is not part of the awaited call in which the value was notified: `settled()` in a task that it
-        // starts has to wait for that call.
-        guard AwaitingCall.number == 0 else {
-            return AwaitingCall.$number.withValue(0) { schedule(mailbox, again: again) }
-        }
+        AwaitingCall.outside { start(mailbox, again: again) }
+    }
+
+    private func start(_ mailbox: Mailbox, again: Bool) {
         switch kind {
         case .queue(let async, _):
             async { mailbox.drain() }

@@ -257,11 +257,47 @@ struct AwaitingSettledTests {
         second.remove()
     }
 
+    @Test("In a `deinit` behind another observer's call that was notified inside the call, it waits for the call")
+    func insideADeinitBehindAnotherCall() async {
+        let other = ObserverSet<Int>()
+        let isReleased = Signal()
+        let token = Shared<ObserverToken?>(nil)
+        var capture: Tracked? = Tracked { [set, log] in
+            Task {
+                isReleased.set()
+                await set.settled()
+                log.append("settled")
+            }
+        }
+        token.value = other.addAsync { [token, capture] _ in
+            withExtendedLifetime(capture) { _ = token.exchange(nil)?.remove() }
+        }
+        capture = nil
+        set.addAsync { [log, door] value in
+            other.notify(value)
+            await door.pass()
+            log.append("over")
+        }
+
+        set.notify(1)
+        await eventually { door.waiting == 1 && isReleased.isSet }
+        for _ in 0..<100 { await Task.yield() }
+        #expect(log.entries == [])
+
+        door.open()
+        await eventually { log.count == 2 }
+
+        #expect(log.entries == ["over", "settled"])
+        set.removeAll()
+    }
+
     @Test("A removed observer is not waited for where it goes on elsewhere, even while a notification may reach it")
     func removedDuringANotification() async {
         let other = ObserverSet<Int>()
         let owner = PlainListener<Int> { _ in }
-        set.merge(with: other).addAsync(owner) { [door] _, _ in await door.pass() }
+        let kept = KeptObserver<Int>()
+        kept.addAsync(owner) { [door] _, _ in await door.pass() }
+        for set in [set, other] { set.register(kept.observer.value!) }
         let isUnderWay = Signal()
         let mayEnd = Signal()
         set.addNonisolated { _ in
