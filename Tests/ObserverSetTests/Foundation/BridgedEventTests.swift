@@ -30,6 +30,33 @@ struct BridgedEventTests {
         #expect(event.userInfo?.count == 1)
     }
 
+    @Test("Code that knows the type can read an event that carries itself from the notification")
+    func read() {
+        let name = TrackStarted.notificationName
+        let token = center.addObserver(forName: name, object: nil, queue: nil) { [log] notification in
+            log.append(TrackStarted(notification)?.title ?? "nothing")
+        }
+
+        center.post(TrackStarted(title: "So What", second: 0))
+        center.post(name: name, object: nil)
+
+        #expect(log.entries == ["So What", "nothing"])
+        center.removeObserver(token)
+    }
+
+    @Test("An event that posts nothing of its own is received")
+    func withoutUserInfo() {
+        struct Cleared: BridgedEvent {
+            static let notificationName = Notification.Name("Cleared")
+            var userInfo: [AnyHashable: Any]? { nil }
+        }
+        center.observers(of: Cleared.self).add { [log] _ in log.append("cleared") }
+
+        center.post(Cleared())
+
+        #expect(log.entries == ["cleared"])
+    }
+
     @Test("The name carries the module, and what the type is nested in")
     func nestedName() {
         #expect(Player.Stopped.notificationName.rawValue == "ObserverSetTests.Player.Stopped")
