@@ -846,7 +846,11 @@ final class ModelWorld: World {
         if waiter.least.contains(where: { $0.mailbox.holds(upTo: $0.last, of: waiter.sets) }) { return false }
         waiters.remove(at: index)
         expect(Occurrence(.settled, number, 0))
+        // The sets are released by the task that has waited, which was started inside that call.
+        let outside = inside
+        inside = waiter.caller
         for set in waiter.sets { release(set) }
+        inside = outside
         return true
     }
 
