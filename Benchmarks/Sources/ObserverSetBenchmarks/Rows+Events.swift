@@ -43,7 +43,7 @@ enum EventRows {
                 let (publisher, set) = sides.value
                 return (
                     loop(plan) { repetitions in MainActor.assumeIsolated { publishOnMain(publisher, repetitions) } },
-                    loop(plan) { repetitions in MainActor.assumeIsolated { NotifyRows.notifyOnMain(set, repetitions) } }
+                    NotifyRows.notifyingOnMain(set, plan)
                 )
             },
             .comparing("publish, nobody observes the type", to: "notify of a set, 1 observer", reach: .time(atMost: 1))

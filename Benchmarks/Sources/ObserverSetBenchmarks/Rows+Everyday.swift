@@ -255,9 +255,7 @@ enum EverydayRows {
                     return Unchecked((owners, set, line))
                 }
                 let (owners, set, line) = sides.value
-                let measured = loop(plan) { repetitions in
-                    MainActor.assumeIsolated { NotifyRows.notifyOnMain(set, repetitions) }
-                }
+                let measured = NotifyRows.notifyingOnMain(set, plan)
                 let baseline = loop(plan) { repetitions in notify(line, repetitions) }
                 return (
                     { withExtendedLifetime(owners) { measured() } }, { withExtendedLifetime(owners) { baseline() } }

@@ -147,8 +147,8 @@ enum NotifyRows {
         return loop(plan) { repetitions in pass(atomics, repetitions) }
     }
 
-    @MainActor
-    private static func notifyingOnMain(_ set: ObserverSet<Int>, _ plan: Plan) -> Sampler {
+    /// The rows are measured on the main thread.
+    static func notifyingOnMain(_ set: ObserverSet<Int>, _ plan: Plan) -> Sampler {
         loop(plan) { repetitions in
             MainActor.assumeIsolated { notifyOnMain(set, repetitions) }
         }
@@ -175,7 +175,7 @@ enum NotifyRows {
     }
 
     @MainActor @inline(never)
-    static func notifyOnMain(_ set: ObserverSet<Int>, _ repetitions: Int) {
+    private static func notifyOnMain(_ set: ObserverSet<Int>, _ repetitions: Int) {
         for value in 0..<repetitions { set.notify(value) }
     }
 }

@@ -38,12 +38,7 @@ enum OwnerRows {
         let set = ObserverSet<Int>()
         let owners = (0..<count).map { _ in Owner() }
         for owner in owners { set.add(method: Owner.show, of: owner) }
-        return keeping(
-            owners,
-            loop(plan) { repetitions in
-                // The rows are measured on the main thread.
-                MainActor.assumeIsolated { NotifyRows.notifyOnMain(set, repetitions) }
-            })
+        return keeping(owners, NotifyRows.notifyingOnMain(set, plan))
     }
 
     private static func closureLoop(_ count: Int, _ plan: Plan) -> Sampler {

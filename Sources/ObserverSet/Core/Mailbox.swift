@@ -120,7 +120,8 @@ final class Mailbox: AnyMailbox, @unchecked Sendable {
     /// For descriptions; the values that a drain has taken with the one of the call are not counted.
     var progress: String {
         let (isInCall, waiting) = state.withLock { state in
-            (state.phase == .delivering, (state.leftover + state.jobs).count { $0.isDelivery })
+            let waiting = state.leftover.count { $0.isDelivery } + state.jobs.count { $0.isDelivery }
+            return (state.phase == .delivering, waiting)
         }
         return Self.progress(isInCall: isInCall, waiting: waiting)
     }

@@ -63,8 +63,13 @@ extension BridgedEvent {
 
     /// Takes the event in `userInfo` under the key `"event"`; nil if there is none of this type.
     public init?(_ notification: Notification) {
-        guard let event = notification.userInfo?["event"] as? Self else { return nil }
+        guard let event = Self.carried(by: notification) else { return nil }
         self = event
+    }
+
+    /// The event that is in `userInfo` itself, if one of this type is.
+    static func carried(by notification: Notification) -> Self? {
+        notification.userInfo?["event"] as? Self
     }
 }
 

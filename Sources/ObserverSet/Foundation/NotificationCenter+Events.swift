@@ -58,7 +58,7 @@ extension NotificationCenter {
     /// - Complexity: Adding is amortised O(1).
     public func observers<E: BridgedEvent>(of type: E.Type, object: AnyObject? = nil) -> some NotificationSource<E> {
         NamedSource(center: self, name: E.notificationName, sender: Sender(object)) { notification in
-            notification.userInfo?["event"] as? E ?? E(notification)
+            E.carried(by: notification) ?? E(notification)
         }
     }
 
