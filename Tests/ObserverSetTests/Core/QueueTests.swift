@@ -174,4 +174,18 @@ struct QueueTests {
         mayEnd.set()
         await eventually { token.description.contains("on queue \(queue.label), registered") }
     }
+
+    @Test("A description tells what a burst has left for later, to let other work onto the queue")
+    func descriptionAmidABurst() async {
+        let token = set.add(on: queue) { _ in }
+        let amid = Shared("")
+
+        queue.suspend()
+        for value in 0..<1_003 { set.notify(value) }
+        queue.async { amid.value = token.description }
+        queue.resume()
+        await set.settled()
+
+        #expect(amid.value.contains("on queue \(queue.label), 3 waiting, registered"))
+    }
 }
