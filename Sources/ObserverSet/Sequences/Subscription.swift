@@ -88,11 +88,13 @@ final class Outlet<Parameters: Sendable>: Sendable {
     /// Called after an element has been taken out of the buffer.
     @usableFromInline
     func noteDelivered() {
+        subscription.witness.follow()
         // A load and a store suffice: only the task of the iterator writes it.
         delivered.store(delivered.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
     }
 
     deinit {
+        subscription.witness.follow()
         // In this order, so that elements that arrive before the registration has ended are counted.
         subscription.registration.end()
         subscription.close(delivered: delivered.load(ordering: .relaxed))
@@ -136,6 +138,9 @@ final class Subscription: Sendable {
     private let accepted = Atomic<Int>(0)
     private static let closed = Int.min / 2
     let drops: Drops
+    /// Shows the sanitizer that what is taken out of the buffer was put in before: it does not see that a continuation
+    /// is resumed before its task awaits it.
+    let witness = Witness()
 
     init(total: Drops) {
         drops = Drops(total: total)
@@ -143,7 +148,8 @@ final class Subscription: Sendable {
 
     /// Called before an element is put into the buffer; false after `close`.
     func noteSent() -> Bool {
-        accepted.wrappingAdd(1, ordering: .relaxed).newValue > 0
+        witness.lead()
+        return accepted.wrappingAdd(1, ordering: .relaxed).newValue > 0
     }
 
     /// Called after the buffer had no room for an element that was sent.
