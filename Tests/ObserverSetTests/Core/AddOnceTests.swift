@@ -24,6 +24,17 @@ struct AddOnceTests {
         #expect(set.count == 1)
     }
 
+    @Test("The token of one that has not been called describes it; that of one that has says so")
+    func descriptions() {
+        let line = #line + 1
+        let token = set.addOnce { _ in }
+        #expect(token.description.contains("ObserverSetTests/AddOnceTests.swift:\(line)"))
+
+        set.notify(1)
+
+        #expect(token.description.hasSuffix(", inactive)"))
+    }
+
     @Test("A value that waits when the set dies is delivered, though somebody tries to remove the observer")
     func setDies() async {
         let listener = IsolatedListener()
