@@ -1,0 +1,26 @@
+import Testing
+
+@testable import ObserverSet
+
+/// The registry of weakly held objects, as the layers use it.
+@Suite("A registry of objects", .lifetimesChecked, .againstHanging)
+struct WeakEntryTests {
+    private let registry = Registry()
+
+    @Test("An object that somebody else adds meanwhile is held once, by one registration")
+    func addedMeanwhile() {
+        let object = Tracked()
+        var first: ObserverToken?
+
+        // What is kept with an object is made after it was looked for, and before the lock is taken.
+        let second = unsafe registry.add(object, site: Site()) {
+            first = unsafe registry.add(object, site: Site()) { nil }
+            return nil
+        }
+
+        #expect(first == second)
+        #expect(registry.count == 1)
+        #expect(registry.remove(object))
+        #expect(!second.remove())
+    }
+}
