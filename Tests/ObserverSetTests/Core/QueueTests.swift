@@ -181,6 +181,7 @@ struct QueueTests {
         let amid = Shared("")
 
         queue.suspend()
+        // A thousand are delivered before other work on the queue gets its turn.
         for value in 0..<1_003 { set.notify(value) }
         queue.async { amid.value = token.description }
         queue.resume()
