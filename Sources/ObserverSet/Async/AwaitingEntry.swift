@@ -4,18 +4,19 @@ import Synchronization
 protocol AwaitedObserver: AnyObject, Sendable {
     /// Whether a value from the mailbox may be delivered.
     var isActive: Bool { get }
-    /// Calls the observer with a value that `deliver` has posted; false if its owner is dead.
+    /// The actor on which the observer runs, if the mailbox must not keep it alive.
+    var actor: (any Actor)? { get }
+    /// Calls the observer with a value that `deliver` has posted, if its owner is alive.
     ///
-    /// `here` is the isolation of the calling task: an actor, or none.
-    func call(_ value: any Sendable, from here: isolated (any Actor)?) async -> Bool
-    func noteDeadOwner()
+    /// Runs on the observer's actor, so that the owner is loaded there, and its `deinit` cannot run elsewhere.
+    func call(_ value: any Sendable, on actor: isolated (any Actor)?) async
     func noteDropped()
 }
 
 /// An observer that awaits: each of its calls begins when the one before has returned.
 final class AwaitingEntry<Parameters: Sendable>: Entry<Parameters>, AwaitedObserver, @unchecked Sendable {
-    /// Calls the observer with its owner, if it has one; the actor, if any, is the one from which it is called.
-    typealias Function = @Sendable (isolated (any Actor)?, Owner?, Parameters) async -> Void
+    /// Calls the observer with its owner, if it has one, from the actor on which it runs.
+    typealias Function = nonisolated(nonsending) @Sendable (Owner?, Parameters) async -> Void
     typealias Owner = any AnyObject & Sendable
 
     private let function: Function
@@ -25,6 +26,8 @@ final class AwaitingEntry<Parameters: Sendable>: Entry<Parameters>, AwaitedObser
     /// The actor on which the observer runs, if this entry must not keep it alive: the owner, or the actor that added
     /// it.
     private weak let weakActor: (any Actor)?
+    /// Whether the owner is that actor.
+    private let isOwnedByActor: Bool
     /// The type of the actor on which it runs; nil if it runs on none.
     private let actorType: (any Actor.Type)?
     private let home: AwaitingMailbox
@@ -41,6 +44,7 @@ final class AwaitingEntry<Parameters: Sendable>: Entry<Parameters>, AwaitedObser
         let actor = Destination.actor(for: isolation, addedOn: adder)
         let isKept = isolation != nil && isolation !== owner
         weakActor = isKept ? nil : actor
+        isOwnedByActor = owner != nil && owner === actor
         actorType = actor.map { type(of: $0) }
         home = AwaitingMailbox(on: isKept ? isolation : nil, buffering)
         status = RegistrationStatus()
@@ -52,25 +56,20 @@ final class AwaitingEntry<Parameters: Sendable>: Entry<Parameters>, AwaitedObser
         weakOwner = other.weakOwner
         staticOwnerType = other.staticOwnerType
         weakActor = other.weakActor
+        isOwnedByActor = other.isOwnedByActor
         actorType = other.actorType
         home = other.home
         status = RegistrationStatus(isClaimed: true)
     }
 
-    func call(_ value: any Sendable, from here: isolated (any Actor)?) async -> Bool {
-        let parameters = value as! Parameters
-        guard let actor = weakActor else { return await call(with: parameters, on: here) }
-        return await call(with: parameters, on: actor)
-    }
+    var actor: (any Actor)? { weakActor }
 
-    /// Runs on the observer's actor, so that the owner is loaded there, and its `deinit` cannot run elsewhere.
-    private func call(with parameters: Parameters, on actor: isolated (any Actor)?) async -> Bool {
+    func call(_ value: any Sendable, on actor: isolated (any Actor)?) async {
         // The observer may have been removed on that actor meanwhile.
-        guard isActive else { return true }
-        let owner = weakOwner
-        guard owner != nil || staticOwnerType == nil else { return false }
-        await function(actor, owner, parameters)
-        return true
+        guard isActive else { return }
+        let owner: Owner? = if isOwnedByActor { actor } else { weakOwner }
+        guard owner != nil || staticOwnerType == nil else { return status.noteDeadOwner() }
+        await function(owner, value as! Parameters)
     }
 
     override func deliver(_ parameters: Parameters, from here: UInt) -> Bool {
@@ -80,8 +79,6 @@ final class AwaitingEntry<Parameters: Sendable>: Entry<Parameters>, AwaitedObser
     }
 
     var isActive: Bool { status.isActive }
-
-    func noteDeadOwner() { status.noteDeadOwner() }
 
     func noteDropped() { dropped.wrappingAdd(1, ordering: .relaxed) }
 

@@ -5,11 +5,12 @@
 final class AwaitingJob: @unchecked Sendable {
     let value: any Sendable
     let observer: any AwaitedObserver
-    let priority: TaskPriority
+    /// That of the notifier; the raw value, since the layout of `TaskPriority` is known only at run time.
+    let priority: UInt8
     /// Unique in the process, and ascending in each mailbox; set once, under the mailbox's lock.
     fileprivate(set) var number: UInt64 = 0
 
-    init(value: any Sendable, observer: any AwaitedObserver, priority: TaskPriority) {
+    init(value: any Sendable, observer: any AwaitedObserver, priority: UInt8) {
         self.value = value
         self.observer = observer
         self.priority = priority
@@ -18,11 +19,16 @@ final class AwaitingJob: @unchecked Sendable {
 
 /// What waits in a mailbox of an observer that awaits: values, and callers of `settled()`.
 struct AwaitingJobs: Sendable {
-    private struct Waiter: Sendable {
-        /// A caller of `settled()`.
+    /// A caller of `settled()`.
+    private final class Waiter: Sendable {
         let continuation: CheckedContinuation<Void, Never>
         /// The number of the last value that it waits for.
         let last: UInt64
+
+        init(_ continuation: CheckedContinuation<Void, Never>, after last: UInt64) {
+            self.continuation = continuation
+            self.last = last
+        }
     }
 
     // Two queues, so that dropped values leave no gaps between the waiters.
@@ -42,7 +48,7 @@ struct AwaitingJobs: Sendable {
     }
 
     mutating func append(_ continuation: CheckedContinuation<Void, Never>) {
-        waiters.append(Waiter(continuation: continuation, last: last))
+        waiters.append(Waiter(continuation, after: last))
     }
 
     /// Removes and returns the first value.
@@ -53,37 +59,43 @@ struct AwaitingJobs: Sendable {
         jobs.remove { $0.observer === observer }
     }
 
-    /// Removes and returns the first waiter, if the values for which it waits are no longer here.
-    mutating func takeWaiter() -> CheckedContinuation<Void, Never>? {
-        guard let waiter = waiters.first else { return nil }
-        if let job = jobs.first, job.number <= waiter.last { return nil }
-        return waiters.removeFirst().continuation
+    /// Removes and returns the waiters in front of which no values are left.
+    mutating func takeWaiters() -> AnyMailbox.Waiters {
+        var taken: AnyMailbox.Waiters = []
+        while let waiter = waiters.first {
+            if let job = jobs.first, job.number <= waiter.last { break }
+            taken.append(waiters.removeFirst().continuation)
+        }
+        return taken
     }
 }
 
 /// A queue: first in, first out, in amortised O(1).
 private struct Queue<Element: Sendable>: Sendable {
-    /// The elements begin at `head`; the places before it are nil.
-    private var elements: [Element?] = []
+    /// The first elements begin at `head`; the places before it are nil.
+    private var front: [Element?] = []
     private var head = 0
+    /// The elements behind them.
+    private var back: [Element?] = []
 
     /// The capacity that an empty queue keeps; what a burst needed beyond that is freed.
     private static var keptRoom: Int { 32 }
 
-    var count: Int { elements.count - head }
-    var first: Element? { count == 0 ? nil : elements[head] }
+    var count: Int { front.count - head + back.count }
+    var first: Element? { head < front.count ? front[head] : back.first ?? nil }
 
-    mutating func append(_ element: Element) { elements.append(element) }
+    mutating func append(_ element: Element) { back.append(element) }
 
     mutating func removeFirst() -> Element {
-        let element = elements[head].take()!
+        if head == front.count {
+            front.removeAll(keepingCapacity: front.capacity <= Self.keptRoom)
+            head = 0
+            swap(&front, &back)
+        }
+        let element = front[head].take()!
         head += 1
         if count == 0 {
-            elements.removeAll(keepingCapacity: elements.capacity <= Self.keptRoom)
-            head = 0
-        } else if head > Self.keptRoom, head > count {
-            // Most of the array is vacant: moves the elements to one of their size.
-            elements = Array(elements[head...])
+            front.removeAll(keepingCapacity: front.capacity <= Self.keptRoom)
             head = 0
         }
         return element
@@ -92,12 +104,13 @@ private struct Queue<Element: Sendable>: Sendable {
     /// Removes and returns the elements that satisfy a condition.
     mutating func remove(where isIncluded: (Element) -> Bool) -> [Element] {
         var removed: [Element] = []
-        elements = elements[head...].filter { element in
+        front = (front[head...] + back).filter { element in
             guard isIncluded(element!) else { return true }
             removed.append(element!)
             return false
         }
         head = 0
+        back = []
         return removed
     }
 }

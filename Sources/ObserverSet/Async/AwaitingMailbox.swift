@@ -16,11 +16,12 @@ final class AwaitingMailbox: AnyMailbox, @unchecked Sendable {
         /// The task; stored before its first call, so that `end` can cancel the call.
         var task: Task<Void, Never>?
         /// The task's continuation, if it began before it was stored in `task`, and waits for that.
-        var earlyStart: CheckedContinuation<Void, Never>?
-        var priority = TaskPriority.medium
+        var earlyStart: Waiters = []
+        /// That of the task; see `AwaitingJob.priority`.
+        var priority = TaskPriority.medium.rawValue
 
         /// Records that a task of that priority is about to be made.
-        mutating func start(_ priority: TaskPriority) {
+        mutating func start(_ priority: UInt8) {
             isBusy = true
             isCancelled = false
             task = nil
@@ -31,10 +32,8 @@ final class AwaitingMailbox: AnyMailbox, @unchecked Sendable {
         var isFree: Bool { called == nil || isCancelled }
 
         /// Removes and returns the waiters in front of which nothing is left, because values have been dropped.
-        mutating func takeFreeWaiters() -> [CheckedContinuation<Void, Never>] {
-            var waiters: [CheckedContinuation<Void, Never>] = []
-            while isFree, let waiter = jobs.takeWaiter() { waiters.append(waiter) }
-            return waiters
+        mutating func takeFreeWaiters() -> Waiters {
+            isFree ? jobs.takeWaiters() : []
         }
     }
 
@@ -42,9 +41,9 @@ final class AwaitingMailbox: AnyMailbox, @unchecked Sendable {
     private enum Step: Sendable {
         case call(AwaitingJob)
         case drop(AwaitingJob)
-        case resume(CheckedContinuation<Void, Never>)
+        case resume(Waiters)
         /// Makes a new task of that priority for the rest, and ends.
-        case handOn(TaskPriority)
+        case handOn(UInt8)
         /// Waits until it is stored in `State.task`.
         case wait
         case end
@@ -70,8 +69,8 @@ final class AwaitingMailbox: AnyMailbox, @unchecked Sendable {
     /// Appends a value for an observer, and makes sure that it is delivered.
     func post(_ value: any Sendable, to observer: any AwaitedObserver) {
         let job = AwaitingJob(value: value, observer: observer, priority: Self.priority)
-        var resumed: [CheckedContinuation<Void, Never>] = []
-        let (dropped, start) = state.withLock { state -> (AwaitingJob?, TaskPriority?) in
+        var resumed: Waiters = []
+        let (dropped, start) = state.withLock { state -> (AwaitingJob?, UInt8?) in
             // Checked under the lock: a value that is posted after `end` must not wait behind a call that was
             // cancelled.
             guard observer.isActive else { return (job, nil) }
@@ -91,20 +90,20 @@ final class AwaitingMailbox: AnyMailbox, @unchecked Sendable {
             return (dropped, job.priority)
         }
         if let start { makeTask(start) }
-        for continuation in resumed { continuation.resume() }
+        resumed.resume()
         // Released here, and not under the lock.
         withExtendedLifetime(dropped) {}
     }
 
     /// The priority of the notifying task; a thread outside tasks may have none.
-    private static var priority: TaskPriority {
-        let priority = Task.currentPriority
-        return priority.rawValue == 0 ? .medium : priority
+    private static var priority: UInt8 {
+        let priority = Task.currentPriority.rawValue
+        return priority == 0 ? TaskPriority.medium.rawValue : priority
     }
 
     /// Drops what waits for a removed observer, and cancels its call, for whose end nothing waits any longer.
     func end(_ observer: any AwaitedObserver) {
-        var resumed: [CheckedContinuation<Void, Never>] = []
+        var resumed: Waiters = []
         var dropped: [AwaitingJob] = []
         let task = state.withLock { state -> Task<Void, Never>? in
             dropped = state.jobs.remove(for: observer)
@@ -116,7 +115,7 @@ final class AwaitingMailbox: AnyMailbox, @unchecked Sendable {
             return isCalled ? state.task : nil
         }
         task?.cancel()
-        for continuation in resumed { continuation.resume() }
+        resumed.resume()
         // Released here, and not under the lock.
         dropped.removeAll()
     }
@@ -143,20 +142,22 @@ final class AwaitingMailbox: AnyMailbox, @unchecked Sendable {
 
     // MARK: Delivering
 
-    private func makeTask(_ priority: TaskPriority) {
+    private func makeTask(_ priority: UInt8) {
+        let priority = TaskPriority(rawValue: priority)
         let task = AwaitingCall.outside { Task(priority: priority) { await deliver(on: actor) } }
-        let earlyStart = state.withLock { state in
+        var earlyStart: Waiters = []
+        state.withLock { state in
             state.task = task
-            return state.earlyStart.take()
+            swap(&earlyStart, &state.earlyStart)
         }
-        earlyStart?.resume()
+        earlyStart.resume()
     }
 
     private func waitUntilStored(isolation: isolated (any Actor)? = #isolation) async {
         await withCheckedContinuation { continuation in
             let isStored = state.withLock { state in
                 guard state.task == nil else { return true }
-                state.earlyStart = continuation
+                state.earlyStart = [continuation]
                 return false
             }
             if isStored { continuation.resume() }
@@ -165,24 +166,19 @@ final class AwaitingMailbox: AnyMailbox, @unchecked Sendable {
 
     private func deliver(on actor: isolated (any Actor)?) async {
         var left = Self.turn
-        // Held until `state` no longer has this job as `called`, so that the last reference is not dropped under the
-        // lock.
-        var last: AwaitingJob?
         while true {
-            let step = withExtendedLifetime(last) { next() }
-            last = nil
-            switch step {
+            switch next() {
             case .call(let job):
-                last = job
                 CallOut.assertNoLockIsHeld()
-                let isAlive = await AwaitingCall.$number.withValue(job.number) {
-                    await job.observer.call(job.value, from: actor)
+                let observer = job.observer
+                let place = observer.actor ?? actor
+                await AwaitingCall.$number.withValue(job.number) {
+                    await observer.call(job.value, on: place)
                 }
-                if !isAlive { job.observer.noteDeadOwner() }
             case .drop:
                 break
-            case .resume(let continuation):
-                continuation.resume()
+            case .resume(let waiters):
+                waiters.resume()
             case .handOn(let priority):
                 return makeTask(priority)
             case .wait:
@@ -200,25 +196,28 @@ final class AwaitingMailbox: AnyMailbox, @unchecked Sendable {
 
     /// Decides what the task does next, at first or after a step.
     private func next() -> Step {
-        state.withLock { state in
-            guard state.task != nil else { return .wait }
-            // Not the last reference to the job: see `deliver`.
-            state.called = nil
-            if let continuation = state.jobs.takeWaiter() { return .resume(continuation) }
+        let (last, step) = state.withLock { state -> (AwaitingJob?, Step) in
+            guard state.task != nil else { return (nil, .wait) }
+            let last = state.called.take()
+            let waiters = state.takeFreeWaiters()
+            if !waiters.isEmpty { return (last, .resume(waiters)) }
             guard let job = state.jobs.first else {
                 state.isBusy = false
                 state.isCancelled = false
                 state.task = nil
-                return .end
+                return (last, .end)
             }
             if state.isCancelled || job.priority != state.priority {
                 state.start(job.priority)
-                return .handOn(job.priority)
+                return (last, .handOn(job.priority))
             }
             _ = state.jobs.removeFirst()
-            guard job.observer.isActive else { return .drop(job) }
+            guard job.observer.isActive else { return (last, .drop(job)) }
             state.called = job
-            return .call(job)
+            return (last, .call(job))
         }
+        // Released here, and not under the lock.
+        withExtendedLifetime(last) {}
+        return step
     }
 }

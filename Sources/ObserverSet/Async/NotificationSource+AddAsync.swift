@@ -51,7 +51,7 @@ extension NotificationSource {
     ) -> ObserverToken {
         registerAwaiting(
             nil, nil, on: observer.isolation, addedOn: isolation, buffering, fileID: fileID, line: line
-        ) { (_: isolated (any Actor)?, _, parameters) in
+        ) { _, parameters in
             await observer(parameters)
         }
     }
@@ -90,7 +90,7 @@ extension NotificationSource {
     ) -> ObserverToken {
         registerAwaiting(
             owner, Owner.self, on: observer.isolation, addedOn: isolation, buffering, fileID: fileID, line: line
-        ) { (_: isolated (any Actor)?, owner, parameters) in
+        ) { owner, parameters in
             await observer(owner as! Owner, parameters)
         }
     }
@@ -134,7 +134,7 @@ extension NotificationSource {
     ) -> ObserverToken {
         registerAwaiting(
             owner, Owner.self, on: owner, buffering, fileID: fileID, line: line
-        ) { (_: isolated (any Actor)?, owner, parameters) in
+        ) { owner, parameters in
             await observer(owner as! Owner, parameters)
         }
     }
@@ -179,7 +179,7 @@ extension NotificationSource where Parameters == Void {
     ) -> ObserverToken {
         registerAwaiting(
             owner, Owner.self, on: observer.isolation, addedOn: isolation, buffering, fileID: fileID, line: line
-        ) { (_: isolated (any Actor)?, owner, _) in
+        ) { owner, _ in
             await observer(owner as! Owner)
         }
     }

@@ -2,6 +2,12 @@ import Synchronization
 
 /// Where values wait for an observer.
 class AnyMailbox: @unchecked Sendable {
+    /// Tasks that wait for a mailbox.
+    ///
+    /// An array, even for one: the layout of a continuation is known only at run time, and a job that stored one would
+    /// be copied by the runtime, whatever it is.
+    typealias Waiters = [CheckedContinuation<Void, Never>]
+
     /// Waits until what has been enqueued so far has been delivered or dropped.
     func settled() async { fatalError("abstract") }
 
@@ -110,7 +116,7 @@ final class Mailbox: AnyMailbox, @unchecked Sendable {
             // A job behind those that wait: the continuation is resumed where they are delivered, and under no lock.
             let isWaiting = state.withLock { state in
                 guard state.phase != .idle else { return false }
-                state.jobs.append(.resumption(continuation))
+                state.jobs.append(.resumption([continuation]))
                 return true
             }
             if !isWaiting { continuation.resume() }
@@ -185,6 +191,12 @@ final class Mailbox: AnyMailbox, @unchecked Sendable {
     }
 }
 
+extension AnyMailbox.Waiters {
+    func resume() {
+        for continuation in self { continuation.resume() }
+    }
+}
+
 /// A registry that keeps the mailbox of a removed observer until it is idle.
 protocol MailboxKeeper: AnyObject, Sendable {
     func hasSettled(_ mailbox: Mailbox)
@@ -197,8 +209,8 @@ protocol MailboxKeeper: AnyObject, Sendable {
 private enum Job: Sendable {
     /// A value; `deliverEnqueued` checks whether the observer may still receive it.
     case delivery(any Sendable, to: AnyEntry)
-    /// A caller of `settled()`, which waits for the jobs in front of this one.
-    case resumption(CheckedContinuation<Void, Never>)
+    /// Callers of `settled()`, which wait for the jobs in front of this one.
+    case resumption(AnyMailbox.Waiters)
 
     var isDelivery: Bool {
         if case .delivery = self { true } else { false }
@@ -207,7 +219,7 @@ private enum Job: Sendable {
     func make() {
         switch self {
         case .delivery(let value, let observer): observer.deliverEnqueued(value)
-        case .resumption(let continuation): continuation.resume()
+        case .resumption(let waiters): waiters.resume()
         }
     }
 }

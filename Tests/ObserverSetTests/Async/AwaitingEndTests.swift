@@ -133,17 +133,17 @@ struct AwaitingEndTests {
         #expect(set.isEmpty)
     }
 
-    @Test("What comes after the removal waits behind no call", arguments: [false, true])
-    func postedLate(_ isDead: Bool) async {
+    @Test("What comes after the removal waits behind no call")
+    func postedLate() async {
         let lifetimes = Lifetimes.current
-        let entry = AwaitingEntry<Tracked>(owner: nil, nil, on: nil, addedOn: nil, .unbounded) { [door] _, _, _ in
+        let entry = AwaitingEntry<Tracked>(owner: nil, nil, on: nil, addedOn: nil, .unbounded) { [door] _, _ in
             await door.pass()
         }
         _ = entry.claimed()
         let mailbox = AwaitingMailbox(on: nil, .unbounded)
         mailbox.post(Tracked(), to: entry)
         await eventually { door.waiting == 1 }
-        if isDead { entry.noteDeadOwner() } else { entry.end() }
+        entry.end()
         mailbox.end(entry)
 
         // By a notification that had decided on it before.
