@@ -9,7 +9,7 @@ protocol AwaitedObserver: AnyObject, Sendable {
     /// Calls the observer with a value that `deliver` has posted, if its owner is alive.
     ///
     /// Runs on the observer's actor, so that the owner is loaded there, and its `deinit` cannot run elsewhere.
-    func call(_ value: any Sendable, on actor: isolated (any Actor)?) async
+    func call(_ job: AwaitingJob, on actor: isolated (any Actor)?) async
     func noteDropped()
 }
 
@@ -64,12 +64,12 @@ final class AwaitingEntry<Parameters: Sendable>: Entry<Parameters>, AwaitedObser
 
     var actor: (any Actor)? { weakActor }
 
-    func call(_ value: any Sendable, on actor: isolated (any Actor)?) async {
+    func call(_ job: AwaitingJob, on actor: isolated (any Actor)?) async {
         // The observer may have been removed on that actor meanwhile.
         guard isActive else { return }
         let owner: Owner? = if isOwnedByActor { actor } else { weakOwner }
         guard owner != nil || staticOwnerType == nil else { return status.noteDeadOwner() }
-        await function(owner, value as! Parameters)
+        await function(owner, job.value as! Parameters)
     }
 
     override func deliver(_ parameters: Parameters, from here: UInt) -> Bool {

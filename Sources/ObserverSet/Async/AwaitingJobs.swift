@@ -17,6 +17,27 @@ final class AwaitingJob: @unchecked Sendable {
     }
 }
 
+/// What notifiers have posted since the mailbox was last looked into.
+struct AwaitingInbox: Sendable {
+    fileprivate var jobs: [AwaitingJob?] = []
+    /// The number of the last value.
+    fileprivate var last: UInt64 = 0
+    /// Whether there is a task that delivers, or one is about to be made.
+    private var isBusy = false
+
+    /// Appends a value; returns whether a task has to be made.
+    mutating func append(_ job: AwaitingJob) -> Bool {
+        last = ObserverToken.nextID()
+        job.number = last
+        jobs.append(job)
+        defer { isBusy = true }
+        return !isBusy
+    }
+
+    /// Notes that there is no task any more, since nothing is left.
+    mutating func becomeIdle() { isBusy = false }
+}
+
 /// What waits in a mailbox of an observer that awaits: values, and callers of `settled()`.
 struct AwaitingJobs: Sendable {
     /// A caller of `settled()`.
@@ -41,10 +62,10 @@ struct AwaitingJobs: Sendable {
     var isEmpty: Bool { jobs.count == 0 && waiters.count == 0 }
     var first: AwaitingJob? { jobs.first }
 
-    mutating func append(_ job: AwaitingJob) {
-        last = ObserverToken.nextID()
-        job.number = last
-        jobs.append(job)
+    /// Moves the values from the inbox to the end.
+    mutating func take(from inbox: inout AwaitingInbox) {
+        last = inbox.last
+        jobs.append(takingAll: &inbox.jobs)
     }
 
     mutating func append(_ continuation: CheckedContinuation<Void, Never>) {
@@ -85,6 +106,16 @@ private struct Queue<Element: Sendable>: Sendable {
     var first: Element? { head < front.count ? front[head] : back.first ?? nil }
 
     mutating func append(_ element: Element) { back.append(element) }
+
+    /// Moves the elements of an array to the end, without copying them if there are no others.
+    mutating func append(takingAll elements: inout [Element?]) {
+        if back.isEmpty {
+            swap(&back, &elements)
+        } else {
+            back += elements
+            elements.removeAll()
+        }
+    }
 
     mutating func removeFirst() -> Element {
         if head == front.count {

@@ -7,8 +7,6 @@
 final class AwaitingMailbox: AnyMailbox, @unchecked Sendable {
     private struct State: Sendable {
         var jobs = AwaitingJobs()
-        /// Whether there is a task that delivers, or one is about to be made.
-        var isBusy = false
         /// The value with which the observer is being called.
         var called: AwaitingJob?
         /// Whether the task was cancelled, and with it the call that is under way.
@@ -19,14 +17,6 @@ final class AwaitingMailbox: AnyMailbox, @unchecked Sendable {
         var earlyStart: Waiters = []
         /// That of the task; see `AwaitingJob.priority`.
         var priority = TaskPriority.medium.rawValue
-
-        /// Records that a task of that priority is about to be made.
-        mutating func start(_ priority: UInt8) {
-            isBusy = true
-            isCancelled = false
-            task = nil
-            self.priority = priority
-        }
 
         /// Whether no call is under way, or only one that was cancelled, whose end no caller of `settled()` waits for.
         var isFree: Bool { called == nil || isCancelled }
@@ -55,6 +45,8 @@ final class AwaitingMailbox: AnyMailbox, @unchecked Sendable {
     private let actor: (any Actor)?
     private let buffering: Buffering
     private let state = Lock(State())
+    // With a lock of its own, so that a notifier seldom meets the task: taken alone, or inside that of `state`.
+    private let inbox = Lock(AwaitingInbox())
 
     /// The number of steps after which a task yields, to let other work onto the actor.
     private static var turn: Int { 1_000 }
@@ -70,29 +62,40 @@ final class AwaitingMailbox: AnyMailbox, @unchecked Sendable {
     func post(_ value: any Sendable, to observer: any AwaitedObserver) {
         let job = AwaitingJob(value: value, observer: observer, priority: Self.priority)
         var resumed: Waiters = []
-        let (dropped, start) = state.withLock { state -> (AwaitingJob?, UInt8?) in
-            // Checked under the lock: a value that is posted after `end` must not wait behind a call that was
-            // cancelled.
-            guard observer.isActive else { return (job, nil) }
-            var dropped: AwaitingJob?
-            if let room = buffering.room, state.jobs.values >= room {
-                if case .oldest = buffering {
-                    observer.noteDropped()
-                    return (job, nil)
+        var dropped: AwaitingJob?
+        // Checked under the lock: a value that is posted after `end` must not wait behind a call that was cancelled.
+        let isFirst =
+            if let room = buffering.room {
+                withAll { state, inbox in
+                    guard observer.isActive else { return false }
+                    if state.jobs.values >= room {
+                        if case .oldest = buffering {
+                            observer.noteDropped()
+                            return false
+                        }
+                        dropped = state.jobs.removeFirst()
+                        dropped?.observer.noteDropped()
+                        resumed = state.takeFreeWaiters()
+                    }
+                    return inbox.append(job)
                 }
-                dropped = state.jobs.removeFirst()
-                dropped?.observer.noteDropped()
-                resumed = state.takeFreeWaiters()
+            } else {
+                inbox.withLock { observer.isActive && $0.append(job) }
             }
-            state.jobs.append(job)
-            if state.isBusy { return (dropped, nil) }
-            state.start(job.priority)
-            return (dropped, job.priority)
-        }
-        if let start { makeTask(start) }
+        if isFirst { makeTask(job.priority) }
         resumed.resume()
         // Released here, and not under the lock.
-        withExtendedLifetime(dropped) {}
+        withExtendedLifetime((job, dropped)) {}
+    }
+
+    /// Gives access to everything that waits.
+    private func withAll<Result: Sendable>(_ body: (inout State, inout AwaitingInbox) -> Result) -> Result {
+        state.withLock { state in
+            inbox.withLock { inbox in
+                state.jobs.take(from: &inbox)
+                return body(&state, &inbox)
+            }
+        }
     }
 
     /// The priority of the notifying task; a thread outside tasks may have none.
@@ -105,7 +108,7 @@ final class AwaitingMailbox: AnyMailbox, @unchecked Sendable {
     func end(_ observer: any AwaitedObserver) {
         var resumed: Waiters = []
         var dropped: [AwaitingJob] = []
-        let task = state.withLock { state -> Task<Void, Never>? in
+        let task = withAll { state, _ -> Task<Void, Never>? in
             dropped = state.jobs.remove(for: observer)
             let isCalled = state.called?.observer === observer
             if isCalled { state.isCancelled = true }
@@ -123,7 +126,7 @@ final class AwaitingMailbox: AnyMailbox, @unchecked Sendable {
     override func settled() async {
         let caller = AwaitingCall.number
         await withCheckedContinuation { continuation in
-            let isWaiting = state.withLock { state in
+            let isWaiting = withAll { state, _ in
                 // An observer that waited for its own call would wait for ever.
                 guard caller == 0 || state.called?.number != caller, !(state.isFree && state.jobs.isEmpty) else {
                     return false
@@ -136,18 +139,19 @@ final class AwaitingMailbox: AnyMailbox, @unchecked Sendable {
     }
 
     func progress(of observer: any AwaitedObserver) -> String {
-        let (isCalled, waiting) = state.withLock { ($0.called?.observer === observer, $0.jobs.values) }
+        let (isCalled, waiting) = withAll { state, _ in (state.called?.observer === observer, state.jobs.values) }
         return Self.progress(isInCall: isCalled, waiting: waiting)
     }
 
     // MARK: Delivering
 
     private func makeTask(_ priority: UInt8) {
-        let priority = TaskPriority(rawValue: priority)
-        let task = AwaitingCall.outside { Task(priority: priority) { await deliver(on: actor) } }
+        let taskPriority = TaskPriority(rawValue: priority)
+        let task = AwaitingCall.outside { Task(priority: taskPriority) { await deliver(on: actor) } }
         var earlyStart: Waiters = []
         state.withLock { state in
             state.task = task
+            state.priority = priority
             swap(&earlyStart, &state.earlyStart)
         }
         earlyStart.resume()
@@ -170,10 +174,9 @@ final class AwaitingMailbox: AnyMailbox, @unchecked Sendable {
             switch next() {
             case .call(let job):
                 CallOut.assertNoLockIsHeld()
-                let observer = job.observer
-                let place = observer.actor ?? actor
+                let place = job.observer.actor ?? actor
                 await AwaitingCall.$number.withValue(job.number) {
-                    await observer.call(job.value, on: place)
+                    await job.observer.call(job, on: place)
                 }
             case .drop:
                 break
@@ -201,14 +204,20 @@ final class AwaitingMailbox: AnyMailbox, @unchecked Sendable {
             let last = state.called.take()
             let waiters = state.takeFreeWaiters()
             if !waiters.isEmpty { return (last, .resume(waiters)) }
+            if state.jobs.values == 0 {
+                inbox.withLock { inbox in
+                    state.jobs.take(from: &inbox)
+                    if state.jobs.values == 0 { inbox.becomeIdle() }
+                }
+            }
             guard let job = state.jobs.first else {
-                state.isBusy = false
                 state.isCancelled = false
                 state.task = nil
                 return (last, .end)
             }
             if state.isCancelled || job.priority != state.priority {
-                state.start(job.priority)
+                state.isCancelled = false
+                state.task = nil
                 return (last, .handOn(job.priority))
             }
             _ = state.jobs.removeFirst()
