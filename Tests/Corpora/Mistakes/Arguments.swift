@@ -96,6 +96,20 @@ extension View {
         //     base type 'Model'
         model.cleared.add(self) { view in view.clear() }
     }
+
+    func limitsWhatWaits(_ model: Model) {
+        // misleading: `add` has no such argument, and the owner is no mistake
+        // error at (: extra arguments at positions #2, #3 in call
+        // error at self: cannot convert value of type 'View' to expected argument type '@isolated(any) @Sendable
+        //     (String) -> Void'
+        // error at newest: cannot infer contextual base in reference to member 'newest'
+        model.renamed.add(self, buffering: .newest(1)) { view, text in view.show(text) }
+    }
+
+    func namesParameterForOwner(_ model: Model) {
+        // error at show: implicit use of 'self' in closure; use 'self.' to make capture semantics explicit
+        model.renamed.add(self) { view, text in show(text) }
+    }
 }
 
 struct Point: Sendable {}

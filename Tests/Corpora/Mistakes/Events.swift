@@ -94,6 +94,16 @@ extension View {
         //     were used in closure body
         center.observers(named: .didReload).add(self) { view, notification in view.show(notification.name.rawValue) }
     }
+
+    func readsTwoKeys(_ center: NotificationCenter) {
+        // error at observers: generic parameter 'Parameters' could not be inferred
+        center.observers(named: .didReload) { notification in
+            guard let name = notification.userInfo?["name"] as? String else { return nil }
+            let number = notification.userInfo?["number"] as? Int
+            return (name: name, number: number ?? 0)
+            // error at item: cannot infer type of closure parameter 'item' without a type annotation
+        }.add(self) { view, item in view.show(item.name) }
+    }
 }
 
 struct Opened: Event {
