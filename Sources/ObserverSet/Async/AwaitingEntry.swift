@@ -68,7 +68,7 @@ final class AwaitingEntry<Parameters: Sendable>: Entry<Parameters>, AwaitedObser
         // The observer may have been removed on that actor meanwhile.
         guard isActive else { return }
         let owner: Owner? = if isOwnedByActor { actor } else { weakOwner }
-        guard owner != nil || staticOwnerType == nil else { return status.noteDeadOwner() }
+        guard owner != nil || staticOwnerType == nil else { return noteDeadOwner() }
         await function(owner, job.value as! Parameters)
     }
 
@@ -79,6 +79,8 @@ final class AwaitingEntry<Parameters: Sendable>: Entry<Parameters>, AwaitedObser
     }
 
     var isActive: Bool { status.isActive }
+
+    func noteDeadOwner() { status.noteDeadOwner() }
 
     func noteDropped() { dropped.wrappingAdd(1, ordering: .relaxed) }
 

@@ -7,7 +7,7 @@ final class AwaitingJob: @unchecked Sendable {
     let observer: any AwaitedObserver
     /// That of the notifier; the raw value, since the layout of `TaskPriority` is known only at run time.
     let priority: UInt8
-    /// Unique in the process, and ascending in each mailbox; set once, under the mailbox's lock.
+    /// Unique in the process, and ascending in each mailbox; set once, under the inbox's lock.
     fileprivate(set) var number: UInt64 = 0
 
     init(value: any Sendable, observer: any AwaitedObserver, priority: UInt8) {
@@ -41,15 +41,10 @@ struct AwaitingInbox: Sendable {
 /// What waits in a mailbox of an observer that awaits: values, and callers of `settled()`.
 struct AwaitingJobs: Sendable {
     /// A caller of `settled()`.
-    private final class Waiter: Sendable {
-        let continuation: CheckedContinuation<Void, Never>
+    private struct Waiter: Sendable {
+        let continuation: AnyMailbox.Waiters
         /// The number of the last value that it waits for.
         let last: UInt64
-
-        init(_ continuation: CheckedContinuation<Void, Never>, after last: UInt64) {
-            self.continuation = continuation
-            self.last = last
-        }
     }
 
     // Two queues, so that dropped values leave no gaps between the waiters.
@@ -69,7 +64,7 @@ struct AwaitingJobs: Sendable {
     }
 
     mutating func append(_ continuation: CheckedContinuation<Void, Never>) {
-        waiters.append(Waiter(continuation, after: last))
+        waiters.append(Waiter(continuation: [continuation], last: last))
     }
 
     /// Removes and returns the first value.
@@ -85,7 +80,7 @@ struct AwaitingJobs: Sendable {
         var taken: AnyMailbox.Waiters = []
         while let waiter = waiters.first {
             if let job = jobs.first, job.number <= waiter.last { break }
-            taken.append(waiters.removeFirst().continuation)
+            taken += waiters.removeFirst().continuation
         }
         return taken
     }

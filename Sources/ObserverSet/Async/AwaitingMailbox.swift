@@ -21,7 +21,7 @@ final class AwaitingMailbox: AnyMailbox, @unchecked Sendable {
         /// Whether no call is under way, or only one that was cancelled, whose end no caller of `settled()` waits for.
         var isFree: Bool { called == nil || isCancelled }
 
-        /// Removes and returns the waiters in front of which nothing is left, because values have been dropped.
+        /// Removes and returns the waiters in front of which nothing is left.
         mutating func takeFreeWaiters() -> Waiters {
             isFree ? jobs.takeWaiters() : []
         }
@@ -210,15 +210,11 @@ final class AwaitingMailbox: AnyMailbox, @unchecked Sendable {
                     if state.jobs.values == 0 { inbox.becomeIdle() }
                 }
             }
-            guard let job = state.jobs.first else {
+            let first = state.jobs.first
+            guard let job = first, !state.isCancelled, job.priority == state.priority else {
                 state.isCancelled = false
                 state.task = nil
-                return (last, .end)
-            }
-            if state.isCancelled || job.priority != state.priority {
-                state.isCancelled = false
-                state.task = nil
-                return (last, .handOn(job.priority))
+                return (last, first.map { .handOn($0.priority) } ?? .end)
             }
             _ = state.jobs.removeFirst()
             guard job.observer.isActive else { return (last, .drop(job)) }

@@ -133,8 +133,8 @@ struct AwaitingEndTests {
         #expect(set.isEmpty)
     }
 
-    @Test("What comes after the removal waits behind no call")
-    func postedLate() async {
+    @Test("What comes after the removal waits behind no call", arguments: [false, true])
+    func postedLate(_ isDead: Bool) async {
         let lifetimes = Lifetimes.current
         let entry = AwaitingEntry<Tracked>(owner: nil, nil, on: nil, addedOn: nil, .unbounded) { [door] _, _ in
             await door.pass()
@@ -143,7 +143,7 @@ struct AwaitingEndTests {
         let mailbox = AwaitingMailbox(on: nil, .unbounded)
         mailbox.post(Tracked(), to: entry)
         await eventually { door.waiting == 1 }
-        entry.end()
+        if isDead { entry.noteDeadOwner() } else { entry.end() }
         mailbox.end(entry)
 
         // By a notification that had decided on it before.
