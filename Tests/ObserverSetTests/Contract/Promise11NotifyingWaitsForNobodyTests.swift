@@ -102,6 +102,7 @@ struct Promise11NotifyingWaitsForNobodyTests {
         let isReleased = Signal()
         let mayGoOn = Signal()
         let isInside = Signal()
+        let hasReturned = Signal()
         let lifetimes = Lifetimes.current
         set.addOnce { _ in
             isInside.set()
@@ -114,13 +115,13 @@ struct Promise11NotifyingWaitsForNobodyTests {
             if thread == 0 {
                 set.notify(1)
                 #expect(!isReleased.isSet)
+                hasReturned.set()
             } else {
                 isInside.wait()
                 token.remove()
                 let held = hold()
                 mayGoOn.set()
-                // Until the notification has left: nothing tells it but the count of readers.
-                while set.registry?.reclamation.isEmpty() == false { Thread.yield() }
+                hasReturned.wait()
                 held.release()
             }
         }
