@@ -3,8 +3,10 @@ import Synchronization
 
 // How tests and the stress program have threads meet and wait for each other.
 //
-// A thread that waits looks again a few times, which takes about as long as being woken, and then sleeps: on a busy machine,
-// or where there are more threads than processors, one that goes on looking keeps the one that it waits for from running.
+// A thread that waits looks again for some microseconds, which is how far apart threads on two processors arrive, and then
+// sleeps: on a busy machine, or where there are more threads than processors, one that goes on looking keeps the one that it
+// waits for from running. It does not yield, unless there is but one processor: beside a process that keeps the processors
+// busy, it would get its own back only after milliseconds, and the other thread would by then have yielded, too.
 
 /// Lets threads go all at once, so that they really meet; again and again.
 final class Gate: Sendable {
@@ -61,12 +63,13 @@ final class Counter: Sendable {
 /// Wakes threads that wait for something that another thread does.
 private final class Bell: Sendable {
     private let condition = NSCondition()
+    private static let isOnOneProcessor = ProcessInfo.processInfo.activeProcessorCount == 1
 
     /// Blocks until `holds` does.
     func wait(until holds: () -> Bool) {
-        for _ in 0..<100 {
+        for _ in 0..<1_000 {
             if holds() { return }
-            Thread.yield()
+            if Self.isOnOneProcessor { Thread.yield() }
         }
         condition.withLock {
             while !holds() { condition.wait() }
