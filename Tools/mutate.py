@@ -221,7 +221,7 @@ class Workshop:
     SANITIZED = ["--sanitize=thread", "--scratch-path", ".build-tsan", "-Xswiftc", "-DOBSERVERSET_TSAN"]
 
     def build(self, options=()):
-        return self.run(["swift", "build", "--build-tests", *options], 1200)
+        return self.run(["swift", "build", "--product", "ObserverSetPackageTests", *options], 1200)
 
     def test(self, pattern, limit, options=(), **environment):
         command = ["swift", "test", "--skip-build", "--disable-xctest", *options]

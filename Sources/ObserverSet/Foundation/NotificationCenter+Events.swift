@@ -53,7 +53,8 @@ extension NotificationCenter {
     /// - Parameters:
     ///   - type: The type of the events.
     ///   - object: The only sender whose events are received, held weakly; nil for any. When it has been released,
-    ///     nothing is received any more, even if another object has its address.
+    ///     nothing is received any more, even if another object has its address; the observer stays registered until
+    ///     its owner or its token ends it.
     /// - Returns: A source that does not keep the center alive. When the center is released, so are the observers.
     /// - Complexity: Adding is amortised O(1).
     public func observers<E: BridgedEvent>(of type: E.Type, object: AnyObject? = nil) -> some NotificationSource<E> {
