@@ -117,6 +117,18 @@ actor Scorer {
         // error at total: actor-isolated property 'total' can not be mutated from a nonisolated context
         scored.add(self) { scorer, points in scorer.total += points }
     }
+
+    func callsItself() {
+        // error at count: call to actor-isolated instance method 'count' in a synchronous nonisolated context
+        scored.add(self) { scorer, points in scorer.count(points) }
+    }
+
+    func count(_ points: Int) { total += points }
+}
+
+func leavesOutParentheses(_ added: LocalObserverSet<(name: String, index: Int)>) {
+    // error at (: instance method 'notify' expects a single parameter of type '(name: String, index: Int)'
+    added.notify(name: "So What", index: 0)
 }
 
 func awaitsLocalSet(_ local: LocalModel) {
