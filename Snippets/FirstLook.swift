@@ -37,7 +37,7 @@ actor History {
 
 @MainActor final class Player {
     private let titleObservers = ObserverSet<String>()
-    var titleChanged: some NotificationSource<String> { titleObservers }
+    nonisolated var titleChanged: some NotificationSource<String> { titleObservers }
     let moved = ObserverSet<(Int, Int)>()
 
     func play(_ title: String) { titleObservers.notify(title) }

@@ -80,7 +80,7 @@ print("orders: \(await ledger.count)")
 
 @MainActor final class Volume {
     private let changes = ObserverSet<Int>()
-    var changed: some NotificationSource<Int> { changes }
+    nonisolated var changed: some NotificationSource<Int> { changes }
 
     var level = 5 {
         didSet {
