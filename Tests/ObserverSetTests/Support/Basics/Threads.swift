@@ -108,16 +108,22 @@ func onThreads(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) async {
 func onThread<Result: Sendable>(
     stackSize: Int? = nil, _ body: @escaping @Sendable () -> Result
 ) async -> Result {
+    // Not passed on by the continuation: if that is resumed before it is awaited, the thread sanitizer does not see that the
+    // one comes before the other.
+    let result = Shared<Result?>(nil)
     await withCheckedContinuation { continuation in
         if let stackSize {
-            let thread = Thread { continuation.resume(returning: body()) }
+            let thread = Thread {
+                result.value = body()
+                continuation.resume()
+            }
             thread.stackSize = stackSize
             thread.start()
         } else {
-            let result = Shared<Result?>(nil)
-            Worker.perform({ result.value = body() }, then: { continuation.resume(returning: result.exchange(nil)!) })
+            Worker.perform({ result.value = body() }, then: { continuation.resume() })
         }
     }
+    return result.exchange(nil)!
 }
 
 /// Runs `body` on another thread, and blocks until it has ended and holds nothing any more: for what an observer or a
