@@ -143,6 +143,22 @@ let results = SearchResults(field)
 for text in ["k", "ki", "kind", "kind of"] { field.text = text }
 await field.edited.settled()
 
+extension SearchField {
+    func suggest() -> Task<Void, Never> {
+        Task { [edits = edited.values(buffering: .newest(1)), weak self] in
+            for await text in edits {
+                try? await Task.sleep(for: .milliseconds(50))
+                if text == self?.text { print("suggestions for: \(text)") }
+            }
+        }
+    }
+}
+
+let suggestions = field.suggest()
+field.text = "blue"
+field.edited.removeAll()  // ends the loop, after what was sent
+await suggestions.value
+
 // MARK: Throttling
 
 actor Gauge {

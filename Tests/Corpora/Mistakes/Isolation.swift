@@ -122,4 +122,36 @@ extension History {
         // error at show: call to main actor-isolated instance method 'show' in a synchronous actor-isolated context
         model.renamed.add(self) { history, text in view.show(text) }
     }
+
+    func sourceOfMainActor(_ settings: Settings) {
+        // error at changed: main actor-isolated property 'changed' can not be referenced on a nonisolated actor instance
+        settings.changed.add(self) { history, text in history.show(text) }
+    }
+}
+
+extension View {
+    func sourceOfActor(_ loader: Loader) {
+        // error at loaded: actor-isolated property 'loaded' can not be referenced from the main actor
+        loader.loaded.add(self) { view, text in view.show(text) }
+    }
+
+    func changesActorFromMainActor(_ model: Model, _ history: History) {
+        // error at words: actor-isolated property 'words' can not be mutated from the main actor
+        model.renamed.add(self) { view, text in history.words.insert(text) }
+    }
+}
+
+func sourceOfMainActorFromNowhere(_ settings: Settings) {
+    // error at changed: main actor-isolated property 'changed' can not be referenced from a nonisolated context
+    settings.changed.add { text in print(text) }
+}
+
+@MainActor final class Settings {
+    private let changes = ObserverSet<String>()
+    var changed: some NotificationSource<String> { changes }
+}
+
+actor Loader {
+    private let loads = ObserverSet<String>()
+    var loaded: some NotificationSource<String> { loads }
 }

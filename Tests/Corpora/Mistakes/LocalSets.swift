@@ -17,6 +17,12 @@ actor Registry {
 //     'LocalObserverSet<String>' may have shared mutable state
 let sharedRenamed = LocalObserverSet<String>()
 
+enum Cache {
+    // error at renamed: static property 'renamed' is not concurrency-safe because non-'Sendable' type
+    //     'LocalObserverSet<String>' may have shared mutable state
+    static let renamed = LocalObserverSet<String>()
+}
+
 func notifiesOnQueue(_ renamed: LocalObserverSet<String>) {
     // error at renamed: capture of 'renamed' with non-Sendable type 'LocalObserverSet<String>' in a '@Sendable' closure
     DispatchQueue.global().async { renamed.notify("elsewhere") }

@@ -22,6 +22,39 @@ func sourceWithoutParameters(_ model: Model) -> some NotificationSource<Int> {
     model.renamed
 }
 
+func mergesOtherParameters(_ model: Model) {
+    // error at merge: no exact matches in call to instance method 'merge'
+    let both = model.renamed.merge(with: model.itemAdded)
+    both.add { text in print(text) }
+}
+
+func mergesWithoutLabel(_ model: Model, _ others: Model) {
+    // error at others: missing argument label 'with:' in call
+    let both = model.renamed.merge(others.renamed)
+    both.add { text in print(text) }
+}
+
+func leavesOutTypeOfTransform(_ model: Model) {
+    // error at compactMap: generic parameter 'Output' could not be inferred
+    let lengths = model.renamed.compactMap { text in
+        guard !text.isEmpty else { return nil }
+        return text.count
+    }
+    lengths.add { length in print(length) }
+}
+
+extension View {
+    func leavesOutTypeOfTransformBeforeAdd(_ model: Model) {
+        // error at compactMap: generic parameter 'Output' could not be inferred
+        model.renamed.compactMap { text in
+            guard !text.isEmpty else { return nil }
+            return text.count
+            // misleading: speaks of the observer's parameter; the transform has to say what it returns
+            // error at length: cannot infer type of closure parameter 'length' without a type annotation
+        }.add(self) { view, length in view.show("\(length)") }
+    }
+}
+
 struct Doubled: NotificationSource {
     let numbers: ObserverSet<Int>
 

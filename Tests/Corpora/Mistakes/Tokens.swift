@@ -52,6 +52,11 @@ extension View {
         model.renamedSource.remove(token)
     }
 
+    func removesAllThroughSource(_ model: Model) {
+        // error at removeAll: value of type 'some NotificationSource<String>' has no member 'removeAll'
+        model.renamedSource.removeAll(ownedBy: self)
+    }
+
     func countsThroughSource(_ model: Model) {
         // error at count: value of type 'some NotificationSource<String>' has no member 'count'
         print(model.renamedSource.count)

@@ -56,6 +56,25 @@ struct SequenceEndTests {
         #expect(await another.next() == 3)
     }
 
+    @Test("`removeAll` ends the loops over what the set is published as, after what was sent")
+    func removedAllOfAPublishedSource() async {
+        let set = ObserverSet<Int>()
+        let published: [any NotificationSource<Int>] = [set, set.map { 10 * $0 }, set.filter { $0 > 0 }]
+        var iterators = published.map { $0.values().makeAsyncIterator() }
+        var once = set.merge(with: set).values().makeAsyncIterator()
+
+        set.notify(1)
+        set.removeAll()
+
+        for (index, value) in [1, 10, 1].enumerated() {
+            #expect(await iterators[index].next() == value)
+            #expect(await iterators[index].next() == nil)
+        }
+        #expect(await once.next() == 1)
+        #expect(await once.next() == 1)
+        #expect(await once.next() == nil)
+    }
+
     /// Scenario 50: the set dies as it is notified.
     ///
     /// Source: swift#86719, #82774 (Observation misses an event), #82752 (leaks closures).

@@ -94,3 +94,15 @@ extension View {
         let token = model.renamed.add(self) { _, _ in token.remove() }
     }
 }
+
+@MainActor final class LocalTokenHolder {
+    private var token: LocalObserverSet<String>.Token?
+
+    init(_ local: LocalModel) {
+        token = local.renamed.add(self) { holder, text in print(text) }
+    }
+
+    // error at ?: cannot access property 'token' with a non-Sendable type 'LocalObserverSet<String>.Token?' from
+    //     nonisolated deinit
+    deinit { token?.remove() }
+}
