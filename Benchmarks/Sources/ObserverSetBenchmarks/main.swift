@@ -46,7 +46,7 @@ nonisolated func report(_ options: Options) -> Int32 {
     if options.json { tell(report.json) }
     if let file = options.svg {
         do {
-            try Chart(report).svg.write(toFile: file, atomically: true, encoding: .utf8)
+            try Chart(report).svg.write(toFile: file, atomically: false, encoding: .utf8)
         } catch {
             complain("The chart could not be written: \(error)")
             return 2
