@@ -76,6 +76,59 @@ await restaurant.order("tart")
 await restaurant.ordered.settled()
 print("orders: \(await ledger.count)")
 
+// MARK: One observer of sources that come and go
+
+actor Guest {
+    nonisolated let outgoing = ObserverSet<String>()
+    private var rooms: [String: ObserverToken] = [:]
+    private var sending: ObserverToken?
+
+    func start() {
+        sending = outgoing.addAsync(self, buffering: .oldest(64)) { guest, line in await guest.send(line) }
+    }
+
+    func enter(_ name: String, _ lines: ObserverSet<String>) {
+        rooms[name] = lines.addNonisolated(self) { guest, line in guest.outgoing.notify("\(name): \(line)") }
+    }
+
+    func leave(_ name: String) {
+        rooms.removeValue(forKey: name)?.remove()
+    }
+
+    func disconnect() {
+        rooms.values.forEach { $0.remove() }
+        rooms = [:]
+        sending?.remove()
+    }
+
+    private func send(_ line: String) async {
+        if let sending, sending.droppedCount > 0 {
+            print("too slow: a line was lost")
+            return disconnect()
+        }
+        try? await Task.sleep(for: .milliseconds(1))
+        sent.append(line)
+    }
+
+    private(set) var sent: [String] = []
+}
+
+let jazz = ObserverSet<String>()
+let blues = ObserverSet<String>()
+let guest = Guest()
+await guest.start()
+await guest.enter("jazz", jazz)
+await guest.enter("blues", blues)
+jazz.notify("hello")
+blues.notify("hello")
+await guest.leave("jazz")
+jazz.notify("is anybody there?")
+blues.notify("one, two, three")
+await guest.outgoing.settled()
+print("sent: \(await guest.sent)")
+for number in 1...1_000 { blues.notify("\(number)") }
+await guest.outgoing.settled()
+
 // MARK: A model with didSet
 
 @MainActor final class Volume {

@@ -105,3 +105,18 @@ actor History {
     func hear(_ event: any Event) {}
     func change(_ theme: ThemeChanged) {}
 }
+
+/// What the README's known limits warn of: the compiler lets the actor's method lose its isolation without a word.
+///
+/// Were it to refuse that, the limits would have to be written anew.
+extension History {
+    #if swift(>=6)
+    func losesItsIsolation(_ model: Model) {
+        model.renamed.add(on: .global(), show)
+        model.renamed.addNonisolated(show)
+        model.renamed.filter(isNew).add(self) { history, text in history.show(text) }
+    }
+    #endif
+
+    private func isNew(_ text: String) -> Bool { !words.contains(text) }
+}

@@ -44,7 +44,8 @@ import Synchronization
 ///    called.
 /// 6. **Nested notifications** are depth first: the inner one completes before the outer one continues.
 /// 7. **Each observer receives notifications in order**: those of one thread in the order in which they were made, on
-///    whatever actor or queue the observer runs.
+///    whatever actor or queue the observer runs. A nested one reaches the observers behind the one that made it before
+///    the outer one does (promise 6).
 /// 8. **Released promptly.** Removing an observer releases its closure and captures before `remove` returns, unless a
 ///    notification is in flight; then once those in flight have ended. Later, overlapping notifications may delay that,
 ///    but not without end. Entries of dead owners do not pile up, even if nobody notifies again.

@@ -442,7 +442,6 @@ extension Registry {
         // fault: no-look-after-unlocking
         if isWaiting == true { collectAfterUnlocking(&after) }
         after.make()
-        if hasDemand { tellDemand() }
     }
 
     /// After a change to a set with a producer: informs the producer of the current state.

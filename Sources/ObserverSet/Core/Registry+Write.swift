@@ -65,10 +65,15 @@ extension Registry {
     @inline(never)
     func removeDead() {
         let dead = deadOnes()
+        var demand: Demand?
         writeIfAvailable { contents, after in
             for id in dead { _ = remove(id, &contents, &after) }
             contents.counts.unexamined = 0
+            // Here, since `tellDemand()` would wait for the lock.
+            demand = contents.backlog?.demand
+            demand?.note(contents.counts.living > 0)
         }
+        demand?.tell()
     }
 
     func deadOnes() -> [UInt64] {

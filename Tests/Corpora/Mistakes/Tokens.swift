@@ -62,6 +62,11 @@ extension View {
         print(model.renamedSource.count)
     }
 
+    func describesSource(_ model: Model) {
+        // error at debugDescription: value of type 'some NotificationSource<String>' has no member 'debugDescription'
+        print(model.renamedSource.debugDescription)
+    }
+
     func cancelsToken(_ token: ObserverToken) {
         // error at cancel: value of type 'ObserverToken' has no member 'cancel'
         token.cancel()

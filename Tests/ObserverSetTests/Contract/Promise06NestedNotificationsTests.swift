@@ -64,6 +64,24 @@ struct Promise06NestedNotificationsTests {
         set.removeAll()
     }
 
+    @Test(
+        "What an observer notifies reaches those behind it before what it was called with, on other actors and queues, too",
+        arguments: ObserverKind.lasting)
+    func innerGoesFirst(_ kind: ObserverKind) async {
+        set.add { [set] value in
+            if value == 1 { set.notify(2) }
+        }
+        let received = Log<Int>()
+        let registration = kind.add(to: set) { [received] in received.append($0) }
+
+        await onThread { [set] in set.notify(1) }
+        await set.settled()
+
+        #expect(received.entries == [2, 1])
+        registration.end()
+        set.removeAll()
+    }
+
     @Test("Every observer may notify: the calls form a tree, which is walked depth first")
     func tree() {
         for index in 0..<3 {

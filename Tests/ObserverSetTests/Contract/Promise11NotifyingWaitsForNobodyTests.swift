@@ -97,6 +97,21 @@ struct Promise11NotifyingWaitsForNobodyTests {
         #expect(set.registry?.living == 1)
     }
 
+    @Test("Nor does one of a set with a producer, which the later one informs")
+    func deadOwnerOfAnObservedSet() async {
+        let reports = Log<Bool>()
+        let set = ObserverSet<Int> { [reports] isObserved in reports.append(isObserved) }
+        set.add(Tracked()) { _, _ in }
+
+        let held = HeldLock(set.registry!)
+        await onThread { set.notify(1) }
+        held.release()
+        #expect(reports.entries == [true])
+
+        set.notify(2)
+        #expect(reports.entries == [true, false])
+    }
+
     @Test("A notification that leaves something to release does not wait for the lock; a later one releases it")
     func retired() async {
         let isReleased = Signal()
