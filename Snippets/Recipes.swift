@@ -79,20 +79,22 @@ print("orders: \(await ledger.count)")
 // MARK: One observer of sources that come and go
 
 actor Guest {
-    nonisolated let outgoing = ObserverSet<String>()
+    nonisolated let outgoing = ObserverSet<(room: String, text: String)>()
     private var rooms: [String: ObserverToken] = [:]
     private var sending: ObserverToken?
+    private(set) var sent: [String] = []
 
     func start() {
         sending = outgoing.addAsync(self, buffering: .oldest(64)) { guest, line in await guest.send(line) }
     }
 
-    func enter(_ name: String, _ lines: ObserverSet<String>) {
-        rooms[name] = lines.addNonisolated(self) { guest, line in guest.outgoing.notify("\(name): \(line)") }
+    func enter(_ room: String, _ said: some NotificationSource<String>) {
+        leave(room)
+        rooms[room] = said.addNonisolated(self) { guest, text in guest.outgoing.notify((room: room, text: text)) }
     }
 
-    func leave(_ name: String) {
-        rooms.removeValue(forKey: name)?.remove()
+    func leave(_ room: String) {
+        rooms.removeValue(forKey: room)?.remove()
     }
 
     func disconnect() {
@@ -101,16 +103,16 @@ actor Guest {
         sending?.remove()
     }
 
-    private func send(_ line: String) async {
+    private func send(_ line: (room: String, text: String)) async {
         if let sending, sending.droppedCount > 0 {
             print("too slow: a line was lost")
             return disconnect()
         }
+        guard rooms[line.room] != nil else { return }
         try? await Task.sleep(for: .milliseconds(1))
-        sent.append(line)
+        guard !Task.isCancelled else { return }
+        sent.append("\(line.room): \(line.text)")
     }
-
-    private(set) var sent: [String] = []
 }
 
 let jazz = ObserverSet<String>()
@@ -121,6 +123,7 @@ await guest.enter("jazz", jazz)
 await guest.enter("blues", blues)
 jazz.notify("hello")
 blues.notify("hello")
+await guest.outgoing.settled()
 await guest.leave("jazz")
 jazz.notify("is anybody there?")
 blues.notify("one, two, three")
@@ -201,7 +204,7 @@ extension SearchField {
         Task { [edits = edited.values(buffering: .newest(1)), weak self] in
             for await text in edits {
                 try? await Task.sleep(for: .milliseconds(50))
-                if text == self?.text { print("suggestions for: \(text)") }
+                if !Task.isCancelled, text == self?.text { print("suggestions for: \(text)") }
             }
         }
     }

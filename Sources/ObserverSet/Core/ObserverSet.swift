@@ -44,8 +44,8 @@ import Synchronization
 ///    called.
 /// 6. **Nested notifications** are depth first: the inner one completes before the outer one continues.
 /// 7. **Each observer receives notifications in order**: those of one thread in the order in which they were made, on
-///    whatever actor or queue the observer runs. A nested one reaches the observers behind the one that made it before
-///    the outer one does (promise 6).
+///    whatever actor or queue the observer runs. Observers behind the one that makes a nested notification receive that
+///    before the outer one (promise 6).
 /// 8. **Released promptly.** Removing an observer releases its closure and captures before `remove` returns, unless a
 ///    notification is in flight; then once those in flight have ended. Later, overlapping notifications may delay that,
 ///    but not without end. Entries of dead owners do not pile up, even if nobody notifies again.
@@ -108,8 +108,8 @@ import Synchronization
     /// The function is called with true when the set gets its first observer, and with false when it has none any more
     /// or is released. Its calls never overlap, and the last one is right. A change that is undone during a call may
     /// not be reported. If no other thread changes the set meanwhile, the function has been called before `add` or
-    /// `remove` returns. An owner's death counts when the set notices it: during the next notification, or
-    /// the one after if the observer runs on another actor or awaits.
+    /// `remove` returns. An owner's death counts when the set notices it: during the next notification, or the one
+    /// after if the observer runs on another actor or awaits; a later one if another thread is changing the set then.
     ///
     /// It runs on a thread that made a change, under no lock: it may add, remove and notify. What it captures lives as
     /// long as the set; do not capture the set's own model strongly.

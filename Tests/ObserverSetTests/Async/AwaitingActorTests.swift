@@ -43,6 +43,22 @@ struct AwaitingActorTests {
         }
     }
 
+    @Test("While thousands of values are delivered, other work gets onto the actor again and again")
+    @MainActor func givesWay() async {
+        let set = ObserverSet<Int>()
+        var received = 0
+        set.addAsync { _ in received += 1 }
+        for value in 0..<10_000 { set.notify(value) }
+
+        var turns: Set<Int> = []
+        while received < 10_000 {
+            turns.insert(received)
+            await Task.yield()
+        }
+
+        #expect(turns.count > 4)
+    }
+
     private enum Way: CaseIterable {
         case applied, appliedAwaiting, closure, owner
 

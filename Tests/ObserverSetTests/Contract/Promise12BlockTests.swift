@@ -154,6 +154,15 @@ struct Promise12BlockTests {
         #expect(dear == 0, "seed \(seed)")
     }
 
+    @Test("What no traversal can reach waits for nothing: there is no list of what does")
+    func withoutABacklog() {
+        let ids = (0..<100).map { _ in registry.appendClosure() }
+
+        for id in ids { #expect(registry.end(id)) }
+
+        #expect(registry.lock.withLock { $0.backlog == nil })
+    }
+
     // MARK: In a traversal that does not end
 
     @Test(

@@ -1,6 +1,7 @@
-import ObserverSet
 import Synchronization
 import Testing
+
+@testable import ObserverSet
 
 @Suite("A set that says whether it is observed", .lifetimesChecked, .againstHanging)
 struct DemandTests {
@@ -181,6 +182,28 @@ struct DemandTests {
             let last = set.add { _ in }
             #expect(probe.isObserved)
             last.remove()
+        }
+    }
+
+    @Test("The same where owners die, and notifications remove what they leave behind")
+    func threadsWithDeadOwners() async {
+        for _ in 0..<many(20, long: 2_000) {
+            let probe = Probe()
+            let set = ObserverSet<Int> { probe.call($0) }
+
+            await onThreads(4) { index in
+                for round in 0..<100 {
+                    set.addNonisolated(Shared(round)) { _, _ in }
+                    if round % 4 == index { set.addNonisolated { _ in }.remove() }
+                    set.notify(round)
+                }
+            }
+            set.notify(0)
+
+            #expect(probe.overlaps.value == 0)
+            #expect(probe.repetitions.value == 0)
+            #expect(!probe.isObserved)
+            #expect(set.registry?.living == 0)
         }
     }
 

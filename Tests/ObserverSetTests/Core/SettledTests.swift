@@ -1,6 +1,7 @@
 import Foundation
-import ObserverSet
 import Testing
+
+@testable import ObserverSet
 
 /// `settled()` returns when every value enqueued before the call has been delivered or dropped.
 @Suite("Settled", .lifetimesChecked, .againstHanging)
@@ -52,6 +53,30 @@ struct SettledTests {
         #expect(log.count == 100 * repeating + (ObserverKind.hopping.count - repeating))
         registrations.forEach { $0.end() }
     }
+
+    @Test("The mailbox of an observer that is removed during a notification is kept until it is empty")
+    func removedDuringANotification() async {
+        let queue = DispatchQueue(label: "removed")
+        queue.suspend()
+        let token = set.add(on: queue) { _ in }
+        let registry = set.registry!
+        let traversal = registry.traversal()
+        set.notify(1)
+        token.remove()
+
+        #expect(registry.mailboxes().count == 1)
+        end(traversal)
+        set.add { _ in }.remove()
+        #expect(registry.mailboxes().count == 1)
+        queue.resume()
+
+        await set.settled()
+        await eventually { registry.mailboxes().isEmpty }
+        #expect(registry.mailboxes().isEmpty)
+    }
+
+    /// Ends a traversal.
+    private func end(_ traversal: consuming Traversal) {}
 
     @Test("It waits for the slowest observer, and not only for the first")
     func slowest() async {

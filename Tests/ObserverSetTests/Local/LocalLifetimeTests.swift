@@ -372,6 +372,34 @@ struct LocalLifetimeTests {
         }
     }
 
+    @Test("Room that it no longer needs is given back at once, in a notification when that ends", .measuringMemory)
+    func room() async {
+        await #expect(processExitsWith: .success) {
+            func add(_ set: LocalObserverSet<Int>) {
+                for _ in 0..<100 { set.add { _ in } }
+            }
+            /// What five hundred sets take, each after `body`.
+            func bytes(_ body: (LocalObserverSet<Int>) -> Void) async -> Int {
+                let sets = (0..<500).map { _ in LocalObserverSet<Int>() }
+                let growth = await AllocatedMemory.growth {} _: { sets.forEach(body) }
+                return withExtendedLifetime(sets) { growth }
+            }
+
+            let grown = await bytes(add)
+            let grownInside = await bytes { set in
+                set.add { [unowned set] _ in add(set) }
+                set.notify(1)
+            }
+            let emptied = await bytes { set in
+                add(set)
+                set.removeAll()
+            }
+
+            #expect(grownInside <= grown * 5 / 4)
+            #expect(emptied <= grown / 4)
+        }
+    }
+
     @Test("An owner may be the set itself, and an owner in its `deinit` is not called")
     func oddOwners() {
         do {
