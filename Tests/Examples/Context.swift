@@ -129,6 +129,7 @@ final class Log: Sendable {
 
 actor History {
     var names: [String] = []
+    var words: Set<String> = []
     func append(_ name: String) { names.append(name) }
     func show(_ text: String) {}
     func clear() {}

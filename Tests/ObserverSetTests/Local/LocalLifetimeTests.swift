@@ -381,7 +381,10 @@ struct LocalLifetimeTests {
             /// What five hundred sets take, each after `body`.
             func bytes(_ body: (LocalObserverSet<Int>) -> Void) async -> Int {
                 let sets = (0..<500).map { _ in LocalObserverSet<Int>() }
-                let growth = await AllocatedMemory.growth {} _: { sets.forEach(body) }
+                let growth = await AllocatedMemory.growth {
+                } _: {
+                    sets.forEach(body)
+                }
                 return withExtendedLifetime(sets) { growth }
             }
 
