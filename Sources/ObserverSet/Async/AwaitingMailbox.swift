@@ -174,9 +174,10 @@ final class AwaitingMailbox: AnyMailbox, @unchecked Sendable {
             switch next() {
             case .call(let job):
                 CallOut.assertNoLockIsHeld()
-                let place = job.observer.actor ?? actor
+                // Captures `actor`, and so stays on it. A closure that does not would leave the main actor for each call,
+                // and come back to it: two changes of thread.
                 await AwaitingCall.$number.withValue(job.number) {
-                    await job.observer.call(job, on: place)
+                    await job.observer.call(job, on: job.observer.actor ?? actor)
                 }
             case .drop:
                 break

@@ -398,6 +398,8 @@ struct LocalLifetimeTests {
                 set.removeAll()
             }
 
+            // Room for a hundred observers, and at most as much again, at forty bytes each.
+            #expect(grown <= 500 * (2 * 100 * 40 + 1_024))
             #expect(grownInside <= grown * 5 / 4)
             #expect(emptied <= grown / 4)
         }
