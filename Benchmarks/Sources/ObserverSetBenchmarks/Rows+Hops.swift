@@ -1,4 +1,5 @@
 import Dispatch
+import Foundation
 import ObserverSet
 
 /// Notifying an observer that belongs to another actor, from one thread; from the first notification to the last delivery, or
@@ -24,6 +25,12 @@ enum HopRows {
                 reach: .time(atMost: 1.2)
             ) { _ in
                 (bursting(10_000), streaming(10_000))
+            },
+            .comparing(
+                "burst of 10000 to an observer that awaits, on the main actor",
+                to: "`AsyncStream`, `for await` on the main actor", reach: .time(atMost: 0.5)
+            ) { _ in
+                MainActor.assumeIsolated { Unchecked((burstingOnMain(10_000), streamingOnMain(10_000))) }.value
             },
         ]
     }
@@ -91,6 +98,57 @@ enum HopRows {
         Task.detached { await sink.loop(over: stream) }
         return timing(count, sink) { value in end.continuation.yield(value) }
     }
+
+    // MARK: On the main actor, whose jobs the main thread runs while it waits
+
+    /// What receives there.
+    @MainActor private final class MainSink {
+        private let expected: Int
+        private var received = 0
+
+        init(expecting count: Int) {
+            expected = count
+        }
+
+        func receive(_ value: Int) { received += 1 }
+
+        func wait() {
+            while received < expected { _ = RunLoop.main.run(mode: .default, before: .distantFuture) }
+            received = 0
+        }
+    }
+
+    @MainActor private static func burstingOnMain(_ count: Int) -> Sampler {
+        let sink = MainSink(expecting: count)
+        let set = ObserverSet<Int>()
+        set.addAsync(sink) { sink, value in sink.receive(value) }
+        return timingOnMain(count, sink) { value in set.notify(value) }
+    }
+
+    @MainActor private static func streamingOnMain(_ count: Int) -> Sampler {
+        let sink = MainSink(expecting: count)
+        let (stream, continuation) = AsyncStream.makeStream(of: Int.self)
+        let end = EndOfStream(continuation)
+        Task {
+            for await value in stream { sink.receive(value) }
+        }
+        return timingOnMain(count, sink) { value in end.continuation.yield(value) }
+    }
+
+    @MainActor private static func timingOnMain(
+        _ count: Int, _ sink: MainSink, _ send: @escaping @MainActor (Int) -> Void
+    ) -> Sampler {
+        {
+            MainActor.assumeIsolated {
+                let start = now()
+                for value in 0..<count { send(value) }
+                sink.wait()
+                return Double(now() - start) / Double(count)
+            }
+        }
+    }
+
+    // MARK: -
 
     private static func notifying(_ count: Int, _ observe: (ObserverSet<Int>, Sink) -> ObserverToken) -> Sampler {
         let sink = Sink(expecting: count)
