@@ -43,7 +43,7 @@ struct AwaitingActorTests {
         }
     }
 
-    @Test("A delivery of thousands gives way every thousand calls, and does not leave the main actor between two others")
+    @Test("A long delivery gives way every thousand calls, and does not leave the main actor between two others")
     @MainActor func givesWay() async {
         let set = ObserverSet<Int>()
         var received = 0
