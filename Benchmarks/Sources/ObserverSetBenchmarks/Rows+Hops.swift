@@ -99,6 +99,22 @@ enum HopRows {
         return timing(count, sink) { value in end.continuation.yield(value) }
     }
 
+    private static func notifying(_ count: Int, _ observe: (ObserverSet<Int>, Sink) -> ObserverToken) -> Sampler {
+        let sink = Sink(expecting: count)
+        let set = ObserverSet<Int>()
+        _ = observe(set, sink)
+        return timing(count, sink) { value in set.notify(value) }
+    }
+
+    private static func timing(_ count: Int, _ sink: Sink, _ send: @escaping (Int) -> Void) -> Sampler {
+        {
+            let start = now()
+            for value in 0..<count { send(value) }
+            sink.wait()
+            return Double(now() - start) / Double(count)
+        }
+    }
+
     // MARK: On the main actor, whose jobs the main thread runs while it waits
 
     /// What receives there.
@@ -145,24 +161,6 @@ enum HopRows {
                 sink.wait()
                 return Double(now() - start) / Double(count)
             }
-        }
-    }
-
-    // MARK: -
-
-    private static func notifying(_ count: Int, _ observe: (ObserverSet<Int>, Sink) -> ObserverToken) -> Sampler {
-        let sink = Sink(expecting: count)
-        let set = ObserverSet<Int>()
-        _ = observe(set, sink)
-        return timing(count, sink) { value in set.notify(value) }
-    }
-
-    private static func timing(_ count: Int, _ sink: Sink, _ send: @escaping (Int) -> Void) -> Sampler {
-        {
-            let start = now()
-            for value in 0..<count { send(value) }
-            sink.wait()
-            return Double(now() - start) / Double(count)
         }
     }
 }

@@ -181,7 +181,7 @@ struct Promise12BlockTests {
             #expect(waiting.slots <= 16 * 400 + 2 * size, "\(size)")
             #expect(made.slots <= 16 * 400 + 2 * size, "\(size)")
             #expect(registry.taken <= max(32, 2 * size + 2), "\(size): a nested notification walks no more")
-            end(traversal)
+            _ = consume traversal
             registry.appendClosure()
             #expect(registry.waiting == (0, 0), "\(size)")
         }
@@ -206,7 +206,7 @@ struct Promise12BlockTests {
         }
 
         #expect(marks <= 4 * changes)
-        end(traversal)
+        _ = consume traversal
     }
 
     @Test("Owners that die while a traversal does not end are removed once each, and wait for it")
@@ -227,7 +227,7 @@ struct Promise12BlockTests {
         let waiting = registry.waiting
         #expect(waiting.observers == count - registry.living)
         #expect(waiting.slots <= 8 * count)
-        end(traversal)
+        _ = consume traversal
         registry.removeDead()
         #expect(registry.waiting == (0, 0))
         #expect(registry.living == 0)
@@ -376,9 +376,6 @@ struct Promise12BlockTests {
         }
         return made
     }
-
-    /// Ends a traversal.
-    private func end(_ traversal: consuming Traversal) {}
 
     private func add(_ object: AnyObject) { _ = unsafe registry.add(object, site: Site()) { nil } }
 

@@ -65,7 +65,7 @@ struct SettledTests {
         token.remove()
 
         #expect(registry.mailboxes().count == 1)
-        end(traversal)
+        _ = consume traversal
         set.add { _ in }.remove()
         #expect(registry.mailboxes().count == 1)
         queue.resume()
@@ -74,9 +74,6 @@ struct SettledTests {
         await eventually { registry.mailboxes().isEmpty }
         #expect(registry.mailboxes().isEmpty)
     }
-
-    /// Ends a traversal.
-    private func end(_ traversal: consuming Traversal) {}
 
     @Test("It waits for the slowest observer, and not only for the first")
     func slowest() async {
