@@ -78,6 +78,8 @@ final class AwaitingEntry<Parameters: Sendable>: Entry<Parameters>, AwaitedObser
         return true
     }
 
+    override func isKnownAlive(from here: UInt) -> Bool { !status.isOwnerKnownDead }
+
     var isActive: Bool { status.isActive }
 
     func noteDeadOwner() { status.noteDeadOwner() }

@@ -19,6 +19,11 @@ class AnyEntry: @unchecked Sendable {
     var isIsolatedClosure: Bool { false }
     /// The address of its object, which may be dead, if it is a `WeakEntry`.
     var address: ObjectIdentifier? { nil }
+    /// What `deliver` would return, for a value that the observer is not to receive.
+    ///
+    /// An observer's owner is loaded only where the observer runs, since the owner may be deallocated there; elsewhere
+    /// it counts as alive until a call has found that it is dead.
+    func isKnownAlive(from here: UInt) -> Bool { true }
     /// Calls the observer with a value from its mailbox; called where the observer runs.
     func deliverEnqueued(_ value: any Sendable) { fatalError("nothing is enqueued for it") }
     /// Notes that the registration has been removed, so that values still enqueued are dropped.
@@ -79,6 +84,8 @@ final class OwnedEntry<Owner: AnyObject, Parameters>: Entry<Parameters>, @unchec
         call(owner, parameters)
         return true
     }
+
+    override func isKnownAlive(from here: UInt) -> Bool { weakOwner != nil }
 
     override var owner: AnyObject? { weakOwner }
     override var ownerType: Any.Type? { Owner.self }

@@ -55,6 +55,8 @@ import Synchronization
 
     func noteDeadOwner() { status.noteDeadOwner() }
 
+    var isOwnerKnownDead: Bool { status.isOwnerKnownDead }
+
     func end() { status.end() }
 
     var mailbox: Mailbox? {
@@ -93,6 +95,10 @@ class IsolatedEntry<Parameters: Sendable>: Entry<Parameters>, @unchecked Sendabl
     override func deliver(_ parameters: Parameters, from here: UInt) -> Bool {
         if place.mayCall(from: here) { return call(parameters) }
         return place.enqueue(parameters, for: self, from: here)
+    }
+
+    override final func isKnownAlive(from here: UInt) -> Bool {
+        place.mayCall(from: here) ? isAlive : !place.isOwnerKnownDead
     }
 
     override final func deliverEnqueued(_ value: any Sendable) {

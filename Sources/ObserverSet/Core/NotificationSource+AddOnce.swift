@@ -2,8 +2,8 @@ extension NotificationSource {
     /// Adds an observer that is called at most once, however many threads notify, and then removed.
     ///
     /// It is called where, and may do what, an observer of ``add(_:isolation:fileID:line:)``. It is removed as it is
-    /// called: inside the call it is no longer counted, and its token is inactive, unless another thread's notification
-    /// came before `addOnce` had returned. Either it is called or a call of `remove()` returns true, never both. (Its
+    /// called: inside the call it is no longer counted, and its token is inactive, unless the notification came before
+    /// `addOnce` had returned, or another thread is removing it at that moment. Either it is called or a call of `remove()` returns true, never both. (Its
     /// one call takes the set's lock for a moment, to remove it.)
     ///
     /// ```swift

@@ -127,9 +127,12 @@ private final class AdaptedEntry<Input: Sendable, Parameters: Sendable>: Entry<I
     }
 
     override func deliver(_ input: Input, from here: UInt) -> Bool {
-        guard let parameters = transform(input), isActive.load(ordering: .relaxed) else { return true }
+        guard let parameters = transform(input) else { return isKnownAlive(from: here) }
+        guard isActive.load(ordering: .relaxed) else { return true }
         return base.deliver(parameters, from: here)
     }
+
+    override func isKnownAlive(from here: UInt) -> Bool { base.entry?.isKnownAlive(from: here) ?? true }
 
     override var owner: AnyObject? { base.entry?.owner }
     override var ownerType: Any.Type? { base.entry?.ownerType }

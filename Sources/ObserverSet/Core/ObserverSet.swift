@@ -109,7 +109,8 @@ import Synchronization
     /// or is released. Its calls never overlap, and the last one is right. A change that is undone during a call may
     /// not be reported. If no other thread changes the set meanwhile, the function has been called before `add` or
     /// `remove` returns. An owner's death counts when the set notices it: during the next notification, or the one
-    /// after if the observer runs on another actor or awaits; a later one if another thread is changing the set then.
+    /// after if the observer runs on another actor or awaits; a later one if another thread is changing the set then. (The
+    /// latter have to be called for it: a notification that a filter keeps from them does not count.)
     ///
     /// It runs on a thread that made a change, under no lock: it may add, remove and notify. What it captures lives as
     /// long as the set; do not capture the set's own model strongly.
@@ -245,8 +246,12 @@ extension ObserverSet {
     /// It waits for ever if a queue with an observer's values in it stays suspended, or if the call of an observer that
     /// awaits never returns. Two observers that wait in their calls for each other's set, or for a set that both
     /// observe, wait for ever.
-    public func settled() async {
-        for mailbox in registry?.mailboxes() ?? [] { await mailbox.settled() }
+    public func settled() async { await settlement() }
+
+    /// What `settled()` awaits; it does not hold the set.
+    package var settlement: @Sendable () async -> Void {
+        let mailboxes = registry?.mailboxes() ?? []
+        return { for mailbox in mailboxes { await mailbox.settled() } }
     }
 }
 

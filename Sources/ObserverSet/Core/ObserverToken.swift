@@ -86,7 +86,9 @@ public struct ObserverToken: Sendable {
 }
 
 extension ObserverToken: Hashable {
-    /// Whether both name the same registration; compares the ids alone.
+    /// Whether both are the same token; compares the ids alone.
+    ///
+    /// A combination has an id of its own.
     public static func == (left: Self, right: Self) -> Bool { left.id == right.id }
 
     /// Hashes the id alone.

@@ -32,6 +32,9 @@ struct RegistrationStatus: ~Copyable, Sendable {
 
     var isRemoved: Bool { state.load(ordering: .relaxed) == .removed }
 
+    /// Whether a call has found that the owner is dead.
+    var isOwnerKnownDead: Bool { state.load(ordering: .relaxed) == .ownerIsDead }
+
     func noteDeadOwner() { state.store(.ownerIsDead, ordering: .relaxed) }
 
     func end() { state.store(.removed, ordering: .relaxed) }

@@ -156,8 +156,9 @@ extension Registry: MailboxKeeper {
     func hasSettled(_ mailbox: Mailbox) {
         write { contents, _ in
             guard let backlog = contents.backlog else { return }
-            // It may have become busy again meanwhile, and have been put into `departing` a second time.
-            if mailbox.isIdle { backlog.departing[ObjectIdentifier(mailbox)] = nil }
+            // It may have become busy again meanwhile: with values that other sets share it for, or of a registration
+            // that has been removed since. Then it is to call again.
+            if !mailbox.isBusy(telling: self) { backlog.departing[ObjectIdentifier(mailbox)] = nil }
             // After thousands of mailboxes the dictionary is large: frees its memory with the last of them.
             if backlog.departing.isEmpty { backlog.departing = [:] }
         }

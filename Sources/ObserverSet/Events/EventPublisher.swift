@@ -46,7 +46,7 @@ import Synchronization
 /// that is not observed there are no other costs. An event that is an object costs a cast for each class that is
 /// observed, so prefer structures.
 ///
-/// The set of an observed type is kept as long as the publisher. Empty, it takes less than a kilobyte. Types that are
+/// The set of an observed type is kept as long as the publisher. Empty, it takes up to two kilobytes. Types that are
 /// only published use no memory.
 public final class EventPublisher: Sendable {
     /// The publisher of programs that need only one.
@@ -111,12 +111,8 @@ extension EventPublisher {
     @inline(never)
     private func publishShared<Published: Event>(_ event: Published, upTo limit: UInt64, from actor: (any Actor)?) {
         if Published.self is AnyObject.Type { classes.publish(event, upTo: limit, from: actor) }
-        // An event of more than three words is boxed when it becomes an `any Event`, which is spared if no observer of
-        // all events is alive. A smaller one is sent without asking, so that the notification finds observers whose
-        // owners are dead.
-        if MemoryLayout<Published>.size <= 3 * MemoryLayout<UInt>.size || !all.isEmpty {
-            all.notify(event, upTo: limit, from: actor)
-        }
+        // An event of more than three words is boxed when it becomes an `any Event`.
+        if !all.isVacant { all.notify(event, upTo: limit, from: actor) }
     }
 
     /// Waits until every event that was enqueued before the call has been delivered or dropped.
@@ -147,12 +143,13 @@ extension EventPublisher {
     ///
     /// Observers of a class receive the events of its subclasses, too. May be called on any thread.
     ///
-    /// - Parameter type: The type of the events.
+    /// - Parameter type: The type of the events. For an object `shape` of static type `Shape`, `type(of: shape)` means
+    ///   `Shape`, whatever its class.
     /// - Returns: A source that sends each event of that type.
     /// - Complexity: O(1), for a class that was not observed before O(*c*), where *c* is the number of classes that
     ///   were.
     public func observers<Observed: Event>(of type: Observed.Type) -> some NotificationSource<Observed> {
-        EventSource(set: set(of: type))
+        EventSource(set: set())
     }
 
     /// The source to which observers of events of every type are added.
@@ -179,8 +176,11 @@ extension EventPublisher {
         channels.withLock { $0.inOrder + [all] }
     }
 
-    private func set<Observed: Event>(of type: Observed.Type) -> ObserverSet<Observed> {
-        let key = ObjectIdentifier(type)
+    /// The set of the observers of `Observed`.
+    ///
+    /// Of the static type: a value of `Shape.Type` may be a subclass.
+    private func set<Observed: Event>() -> ObserverSet<Observed> {
+        let key = ObjectIdentifier(Observed.self)
         if let channel = channels.withLock({ $0.byType[key] }) { return Self.set(channel) }
         let fresh = ObserverSet<Observed>()
         // If two threads make a set, one of the sets is entered; the other is released outside the lock.
@@ -188,7 +188,7 @@ extension EventPublisher {
             if let channel = channels.byType[key] { return channel }
             channels.byType[key] = fresh
             channels.inOrder.append(fresh)
-            if type is AnyObject.Type { classes.insert(fresh) } else { values.enter(fresh, of: type) }
+            if Observed.self is AnyObject.Type { classes.insert(fresh) } else { values.enter(fresh, of: Observed.self) }
             return fresh
         }
         return Self.set(channel)

@@ -9,7 +9,11 @@ struct EventSource<Observed: Sendable>: NotificationSource {
         set?.register(observer) ?? ObserverToken([])
     }
 
-    func settled() async { await set?.settled() }
+    func settled() async {
+        // Awaited without the set, which must be able to end with its publisher.
+        let settlement = set?.settlement
+        await settlement?()
+    }
 }
 
 /// The set of the observers of one type of events, whatever the type.

@@ -136,31 +136,33 @@ private struct NamedSource<Parameters: Sendable>: NotificationSource {
     }
 
     func settled() async {
-        // Holds the set and not the channel, which must end with its last observer.
-        let posts = center.flatMap { center in NotificationChannel.existing(name, of: center)?.posts }
-        await posts?.settled()
+        // Awaited without the channel, which must be able to end with its last observer or its center.
+        let settlement = center.flatMap { center in NotificationChannel.existing(name, of: center)?.posts.settlement }
+        await settlement?()
     }
 }
 
 /// The sender whose notifications are received; nil for any.
 ///
-/// Unchecked `Sendable`: only the object's identity is used.
+/// Unchecked `Sendable`: the object is used only to compare identities, and never held alone. It need not be `Sendable`,
+/// and must not be deallocated on the posting thread because of this.
 private struct Sender: @unchecked Sendable {
     private weak let object: AnyObject?
-    private let isAny: Bool
+    private let identity: ObjectIdentifier?
 
     init(_ object: AnyObject?) {
         self.object = object
-        isAny = object == nil
+        identity = object.map { ObjectIdentifier($0) }
     }
 
     /// Whether the notification is from that sender; from any, if there is none.
     ///
-    /// Compares identities. A sender that has been released matches nothing, even if another object has its address.
+    /// A sender that has been released matches nothing, even if another object has its address.
     func matches(_ notification: Notification) -> Bool {
-        if isAny { return true }
-        guard let object, let poster = notification.object else { return false }
-        return poster as AnyObject === object
+        guard let identity else { return true }
+        guard let poster = notification.object, ObjectIdentifier(poster as AnyObject) == identity else { return false }
+        // Loaded only now. If it is alive, it is the poster, which the notification holds.
+        return object != nil
     }
 }
 #endif

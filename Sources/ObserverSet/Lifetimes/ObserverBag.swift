@@ -79,7 +79,7 @@ public final class ObserverBag: Sendable {
         for token in removed.tokens { token.remove() }
     }
 
-    /// The number of registrations that the bag would end.
+    /// The number of active tokens in the bag; that of several registrations counts as one.
     ///
     /// - Complexity: O(*n*).
     public var count: Int {

@@ -69,7 +69,8 @@ extension LocalObserverSet {
     /// document.titleChanged.add(method: Window.setTitle, of: self)        // func setTitle(_ title: String)
     /// ```
     ///
-    /// A tuple with labels does not match a method's parameters; a closure sees the labels.
+    /// For a method that belongs to another actor than the caller's, use the form with a closure: the compiler does not
+    /// refuse it here. A tuple with labels does not match a method's parameters; a closure sees the labels.
     ///
     /// - Parameters:
     ///   - method: The method, unapplied.

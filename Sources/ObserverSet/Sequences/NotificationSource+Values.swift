@@ -40,8 +40,9 @@ extension NotificationSource {
     ///   - isolation: The caller's own, filled in by the compiler.
     ///   - fileID: The file of the registration, for descriptions.
     ///   - line: The line of the registration, for descriptions.
-    /// - Returns: The parameters; nil if before that the task is cancelled, or the set is released or removes all its
-    ///   observers. The registration has then ended. Waiting does not keep the set alive.
+    /// - Returns: The parameters; nil if the task is cancelled before it has resumed with them, or the set is released or
+    ///   removes all its observers before it is notified. The registration has then ended. Waiting does not keep the set
+    ///   alive, unless it is held as an `any NotificationSource`, which the caller keeps until the call returns.
     /// - Complexity: Amortised O(1).
     public consuming func first(
         isolation: isolated (any Actor)? = #isolation,

@@ -419,6 +419,41 @@ struct Promise08ReleasedPromptlyTests {
         #expect(set.registry!.mailboxes().isEmpty)
     }
 
+    /// The actor of a mailbox is kept as long as the mailbox.
+    @Test("A mailbox that another set fills again, just when it is empty, goes when it is empty again")
+    func sharedMailbox() async {
+        let other = ObserverSet<Int>()
+        let queue = DispatchQueue(label: "suspended")
+        queue.suspend()
+        let token = ObserverGroup(set, other).add(on: queue) {}
+        let mailbox = other.registry!.mailboxes()[0]
+        // Told before the set, which keeps the mailbox of its removed observer.
+        let filler = Filler { other.notify(2) }
+        other.notify(1)
+        #expect(mailbox.isBusy(telling: filler))
+        set.removeAll()
+        #expect(set.registry!.mailboxes().count == 1)
+
+        queue.resume()
+        await other.settled()
+        await other.settled()
+        await eventually { set.registry!.mailboxes().isEmpty }
+
+        #expect(set.registry!.mailboxes().isEmpty)
+        #expect(token.remove())
+    }
+
+    /// Does something when a mailbox is empty.
+    private final class Filler: MailboxKeeper {
+        private let fill: @Sendable () -> Void
+
+        init(_ fill: @escaping @Sendable () -> Void) {
+            self.fill = fill
+        }
+
+        func hasSettled(_ mailbox: Mailbox) { fill() }
+    }
+
     @Test("A notification that meets a dead owner removes its entry", arguments: ObserverKind.owned)
     func deadOwnerMetByNotify(_ kind: ObserverKind) async {
         for _ in 0..<10 { _ = kind.add(to: set) { _ in } }
@@ -431,6 +466,33 @@ struct Promise08ReleasedPromptlyTests {
         }
 
         #expect(storedObservers == 0)
+    }
+
+    @Test("So does one that a filter keeps from the dead owner's observer", arguments: ObserverKind.owned)
+    func deadOwnerBehindAFilter(_ kind: ObserverKind) async {
+        for _ in 0..<10 { _ = kind.add(to: set.filter { $0 > 0 }) { _ in } }
+        if !kind.isInPlace {
+            // Those that hop are looked at only where they run: a call has to find out.
+            set.notify(1)
+            await set.settled()
+        }
+        #expect(storedObservers == 10)
+
+        set.notify(0)
+
+        #expect(storedObservers == 0)
+    }
+
+    @Test("On its own actor, a dead owner behind a filter is noticed by a notification that does not pass it")
+    @MainActor func deadOwnerBehindAFilterInPlace() {
+        set.filter { $0 > 0 }.add(Tracked()) { @MainActor _, _ in }
+        let living = Tracked()
+        set.filter { $0 > 0 }.add(living) { @MainActor _, _ in }
+
+        set.notify(0)
+
+        #expect(storedObservers == 1)
+        withExtendedLifetime(living) {}
     }
 
     /// Scenario 16: the owner dies between two notifications.

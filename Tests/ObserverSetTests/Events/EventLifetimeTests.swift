@@ -59,6 +59,18 @@ struct EventLifetimeTests {
     }
 
     /// Promise 8.
+    @Test("What a dead owner's observer of all events captures is released by the next event, large or small")
+    func deadOwnerOfAllEvents() {
+        struct Large: Event { let numbers = (1, 2, 3, 4, 5) }
+        let publisher = EventPublisher()
+        publisher.allEvents.addNonisolated(Tracked()) { [life = Tracked()] _, _ in _ = life }
+        #expect(Lifetimes.current.count == 1)
+
+        publisher.publish(Large())
+
+        #expect(Lifetimes.current.count == 0)
+    }
+
     @Test("Removing an observer releases what it captures, at once")
     func removal() {
         let publisher = EventPublisher()
@@ -163,6 +175,27 @@ struct EventLifetimeTests {
             #expect(!late.remove())
         }
         #expect(Lifetimes.current.count == 0)
+    }
+
+    @Test("Who waits until a source is settled does not keep the observers of a publisher that is gone")
+    func settledWhilePublisherDies() async {
+        // In some of the rounds it waits by the time that the publisher is released.
+        for _ in 0..<20 {
+            var publisher: EventPublisher? = EventPublisher()
+            let source = publisher!.observers(of: Ended.self)
+            let door = Door()
+            let token = source.addAsync { _ in await door.pass() }
+            publisher!.publish(Ended())
+            await eventually { door.waiting == 1 }
+            let waiting = Task { await source.settled() }
+            for _ in 0..<20 { await Task.yield() }
+
+            publisher = nil
+
+            #expect(!token.isActive)
+            door.open()
+            await waiting.value
+        }
     }
 
     private func add(to source: some NotificationSource) -> ObserverToken {

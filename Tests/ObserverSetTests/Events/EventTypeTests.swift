@@ -202,6 +202,18 @@ struct EventTypeTests {
         #expect(heard(asEvent) == ["leaf", "base Leaf", "all Leaf"])
     }
 
+    /// A value of `Base.Type` may be a subclass, and `type(of:)` makes such values.
+    @Test("What a type is written as counts when it is observed, and not what it is")
+    func metatype() {
+        let type: Base.Type = Leaf.self
+        observe(type, as: "as base")
+        observe(Leaf.self, as: "leaf")
+        observe(Base.self, as: "base")
+
+        #expect(heard(Leaf()) == ["leaf", "as base", "base"])
+        #expect(heard(Base()) == ["as base", "base"])
+    }
+
     @Test("Only a superclass is observed")
     func superclassOnly() {
         observe(Base.self, as: "base")

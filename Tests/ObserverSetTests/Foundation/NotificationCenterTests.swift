@@ -194,6 +194,29 @@ struct NotificationCenterTests {
         #expect(token.remove())
     }
 
+    /// A sender need not be `Sendable`: it may be deallocated only where it is used.
+    @Test("A sender is not held by the posts of others, not even for a moment")
+    func senderIsNotHeld() async {
+        let name = Notification.Name("Posted by others")
+        let center = center
+        let wrongThread = Counter()
+        let lifetimes = Lifetimes.current
+        await race(times: 2_000) { _ in
+            let own = ObjectIdentifier(Thread.current)
+            var sender: Tracked? = Tracked(in: lifetimes) {
+                if ObjectIdentifier(Thread.current) != own { wrongThread.increment() }
+            }
+            let token = center.observers(named: name, object: sender).addNonisolated {}
+            for _ in 0..<5 { center.post(name: name, object: nil) }
+            sender = nil
+            token.remove()
+        } _: { _ in
+            for _ in 0..<10 { center.post(name: name, object: center) }
+        }
+
+        #expect(wrongThread.value == 0)
+    }
+
     /// Scenario 24: an object at the address of a dead sender.
     @Test("Another object at the address of a dead sender is not taken for it")
     func reusedAddress() {

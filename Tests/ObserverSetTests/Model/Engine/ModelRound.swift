@@ -71,8 +71,6 @@ struct ModelRound {
     /// second one, of observers that await: the first has the death noticed); and none when the sets and the owners are
     /// gone, and the calls that are awaited have come to their end.
     private func differenceAtTheEnd() -> String? {
-        // If only dead ones observe all events, there is no notification.
-        compare { $0.performOutside(Operation(verb: .add, place: Place.all), waiting: nil) }
         for _ in 0..<2 {
             for place in 0..<Place.count {
                 if Place.isCounted(place) { compare { $0.count(place: place) } }

@@ -160,6 +160,8 @@ final class ModelWorld: World {
         var setsLeft: ArraySlice<Model>
         /// It holds what it waits for.
         let sets: [Model]
+        /// The mailboxes that it may have found in its sets, that of its own call among them.
+        private var found: [Mailbox] = []
 
         init(_ number: Int, caller: Int, least: [(Mailbox, Int)], last: Int, of sets: [Model]) {
             self.number = number
@@ -168,7 +170,15 @@ final class ModelWorld: World {
             self.last = last
             self.sets = sets
             setsLeft = sets[...]
+            look()
             enterNext()
+        }
+
+        /// Notes the mailboxes that it may find now.
+        func look() {
+            for mailbox in sets.flatMap(\.mailboxes) where !found.contains(where: { $0 === mailbox }) {
+                found.append(mailbox)
+            }
         }
 
         private func enterNext() { left = setsLeft.popFirst()?.mailboxes ?? [] }
@@ -184,8 +194,8 @@ final class ModelWorld: World {
                 }
                 if setsLeft.isEmpty { return true }
                 enterNext()
-                // Those that were there when it came may have gone from the set, and be shared with the other.
-                left += least.map(\.mailbox)
+                // It may have come here before now, and have found others, which have gone from the set since.
+                left += found
             }
         }
     }
@@ -806,6 +816,7 @@ final class ModelWorld: World {
         if let owner = leaving.first { diverge("\(Occurrence(.ownerDied, owner.id, 0))") }
         busy.removeAll { !$0.mailbox!.isBusy }
         for waiter in waiters where divergence == nil {
+            waiter.look()
             let isOver = waiter.isOver(by: jobsMade) { mailbox, last in
                 fault == .settlesTooEarly ? mailbox.jobs.isEmpty : !mailbox.holds(upTo: last)
             }
