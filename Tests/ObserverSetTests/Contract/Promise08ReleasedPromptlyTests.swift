@@ -425,7 +425,11 @@ struct Promise08ReleasedPromptlyTests {
         let other = ObserverSet<Int>()
         let queue = DispatchQueue(label: "suspended")
         queue.suspend()
-        let token = ObserverGroup(set, other).add(on: queue) {}
+        let source = KeptObserver<Int>()
+        source.add(on: queue) { _ in }
+        let observer = source.observer.value!
+        set.register(observer)
+        let token = other.register(observer)
         let mailbox = other.registry!.mailboxes()[0]
         // Told before the set, which keeps the mailbox of its removed observer.
         let filler = Filler { other.notify(2) }
