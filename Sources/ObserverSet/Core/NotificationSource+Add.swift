@@ -8,9 +8,9 @@ extension NotificationSource {
     ///
     /// A closure literal belongs to the actor that its surroundings are isolated to, as with `Task { }`; elsewhere to
     /// none. What an actor's instance adds for itself runs on that actor too, whatever its closure captures, unless it is
-    /// added inside another closure that does not capture the actor. If the notifier is on that actor, the observer is called before `notify` returns. Otherwise it is called later, on the
-    /// actor, in the order of the notifications. An observer that belongs to no actor is called on the notifying
-    /// thread.
+    /// added inside another closure that does not capture the actor. If the notifier is on that actor, the observer is
+    /// called before `notify` returns. Otherwise it is called later, on the actor, in the order of the notifications. An
+    /// observer that belongs to no actor is called on the notifying thread.
     ///
     /// An actor's instance is held weakly. If a closure or function has no isolation of its own, and the actor that
     /// added it is gone, it is called on the notifying thread.
@@ -93,8 +93,9 @@ extension NotificationSource {
     /// In language mode 5 the compiler warns that an unapplied method is not `Sendable`, unless the upcoming feature
     /// `InferSendableFromCaptures` is on.
     ///
-    /// Methods of the main actor and nonisolated methods have a form each. For a method that belongs to another actor use
-    /// the form with a closure: the compiler does not refuse it here, and it would run off its actor. A tuple with labels does not match a method's parameters; a closure sees the labels.
+    /// Methods of the main actor and nonisolated methods have a form each. For a method that belongs to another global
+    /// actor use the form with a closure: the compiler does not refuse it here, and it would run off its actor. A tuple
+    /// with labels does not match a method's parameters; a closure sees the labels.
     ///
     /// - Parameters:
     ///   - method: The method, unapplied.

@@ -109,8 +109,8 @@ import Synchronization
     /// or is released. Its calls never overlap, and the last one is right. A change that is undone during a call may
     /// not be reported. If no other thread changes the set meanwhile, the function has been called before `add` or
     /// `remove` returns. An owner's death counts when the set notices it: during the next notification, or the one
-    /// after if the observer runs on another actor or awaits; a later one if another thread is changing the set then. (The
-    /// latter have to be called for it: a notification that a filter keeps from them does not count.)
+    /// after if the observer runs on another actor or awaits; a later one if another thread is changing the set then.
+    /// (On another actor, or for an observer that awaits, it is found by a call, which a filter may prevent.)
     ///
     /// It runs on a thread that made a change, under no lock: it may add, remove and notify. What it captures lives as
     /// long as the set; do not capture the set's own model strongly.

@@ -144,8 +144,11 @@ extension Registry {
         after.displaced.forEachCallee { callee in
             // No traversal can enqueue more for this removed observer. What is still enqueued keeps its mailbox in
             // `departing`.
-            guard let mailbox = callee.entry?.mailbox, mailbox.isBusy(telling: self) else { return }
-            contents.madeBacklog().departing[ObjectIdentifier(mailbox)] = mailbox
+            guard let mailbox = callee.entry?.mailbox else { return }
+            let key = ObjectIdentifier(mailbox)
+            // One that is there already is going to call.
+            guard contents.backlog?.departing[key] == nil, mailbox.isBusy(telling: self) else { return }
+            contents.madeBacklog().departing[key] = mailbox
         }
         checkInvariants(contents)
     }

@@ -13,8 +13,8 @@
 ///   its own, which begins when that iterator is made. Elements are never divided between iterators: each receives all
 ///   that is notified during its registration.
 /// - An iterator **ends** when its source ends the registration: the set is released, or removes all its observers,
-///   and the notifications then in flight have ended. What was buffered until then is still delivered. It ends **at once when its task is cancelled**, and what was
-///   buffered is dropped.
+///   and the notifications then in flight have ended. What was buffered until then is still delivered. It ends **at
+///   once when its task is cancelled**, and what was buffered is dropped.
 /// - The **registration ends** at once when the task is cancelled while it waits, when the iterator is dropped (leaving
 ///   a loop drops its iterator), and when the sequence is dropped without ever having been iterated over.
 /// - The elements of one notifying thread arrive **in order** (promise 7). They are buffered on the notifying thread,
@@ -22,9 +22,9 @@
 ///   allocate).
 ///
 /// If the source is an object, such as a set, the sequence does not keep it alive. When the source has been released,
-/// the first iterator still receives what was buffered, and further ones are empty. If the source is a value, such as a mapped source, the sequence holds it, with
-/// everything that it keeps alive. An iterator alone keeps nothing alive. A task that is to end with its set must not
-/// hold the set, either:
+/// the first iterator still receives what was buffered, and further ones are empty. If the source is a value, such as a
+/// mapped source, the sequence holds it, with everything that it keeps alive. An iterator alone keeps nothing alive. A
+/// task that is to end with its set must not hold the set, either:
 ///
 /// ```swift
 /// Task { [values = document.titleChanged.values()] in

@@ -432,7 +432,11 @@ struct Promise08ReleasedPromptlyTests {
         let token = other.register(observer)
         let mailbox = other.registry!.mailboxes()[0]
         // Told before the set, which keeps the mailbox of its removed observer.
-        let filler = Filler { other.notify(2) }
+        let fillings = Counter()
+        let filler = Filler {
+            fillings.increment()
+            other.notify(2)
+        }
         other.notify(1)
         #expect(mailbox.isBusy(telling: filler))
         set.removeAll()
@@ -443,8 +447,10 @@ struct Promise08ReleasedPromptlyTests {
         await other.settled()
         await eventually { set.registry!.mailboxes().isEmpty }
 
+        #expect(fillings.value == 1)
         #expect(set.registry!.mailboxes().isEmpty)
         #expect(token.remove())
+        withExtendedLifetime(filler) {}
     }
 
     /// Does something when a mailbox is empty.
