@@ -117,7 +117,7 @@ STEPS = {
     "both-counts": (RECLAMATION, "func isEmpty() -> Bool", "isEmpty(0) && isEmpty(1)", "none"),
     "older": (RECLAMATION, "func collect(_ backlog", "backlog.older = backlog.newer", "none"),
     "trim": (WRITE, "func finish(", "if !contents.isAnythingWaiting { slots.trim(&contents.counts) }", "none"),
-    "depart": (WRITE, "func finish(", "callee.entry?.mailbox, mailbox.isBusy(telling: self)", "none"),
+    "depart": (WRITE, "func finish(", "mailbox.isBusy(telling: self)", "none"),
 }
 
 
