@@ -161,7 +161,7 @@ final class ModelWorld: World {
         /// It holds what it waits for.
         let sets: [Model]
         /// The mailboxes that it may have found in its sets, that of its own call among them.
-        private var found: [Mailbox] = []
+        var found: [Mailbox]
 
         init(_ number: Int, caller: Int, least: [(Mailbox, Int)], last: Int, of sets: [Model]) {
             self.number = number
@@ -170,15 +170,8 @@ final class ModelWorld: World {
             self.last = last
             self.sets = sets
             setsLeft = sets[...]
-            look()
+            found = sets.flatMap(\.mailboxes)
             enterNext()
-        }
-
-        /// Notes the mailboxes that it may find now.
-        func look() {
-            for mailbox in sets.flatMap(\.mailboxes) where !found.contains(where: { $0 === mailbox }) {
-                found.append(mailbox)
-            }
         }
 
         private func enterNext() { left = setsLeft.popFirst()?.mailboxes ?? [] }
@@ -338,6 +331,9 @@ final class ModelWorld: World {
     private func append(_ registration: Registration, to set: Model) {
         time += 1
         set.entries.append(Entry(registration, in: set, at: time))
+        if let mailbox = registration.mailbox {
+            for waiter in waiters where waiter.sets.contains(where: { $0 === set }) { waiter.found.append(mailbox) }
+        }
     }
 
     override func remove(_ registration: Int, by place: Int?, isItsOwn: Bool) {
@@ -816,7 +812,6 @@ final class ModelWorld: World {
         if let owner = leaving.first { diverge("\(Occurrence(.ownerDied, owner.id, 0))") }
         busy.removeAll { !$0.mailbox!.isBusy }
         for waiter in waiters where divergence == nil {
-            waiter.look()
             let isOver = waiter.isOver(by: jobsMade) { mailbox, last in
                 fault == .settlesTooEarly ? mailbox.jobs.isEmpty : !mailbox.holds(upTo: last)
             }
