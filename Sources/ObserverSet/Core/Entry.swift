@@ -23,7 +23,7 @@ class AnyEntry: @unchecked Sendable {
     ///
     /// An observer's owner is loaded only where the observer runs, since the owner may be deallocated there; elsewhere
     /// it counts as alive until a call has found that it is dead.
-    func isKnownAlive(from here: UInt) -> Bool { true }
+    func isKnownAlive(from here: UInt) -> Bool { fatalError("abstract") }
     /// Calls the observer with a value from its mailbox; called where the observer runs.
     func deliverEnqueued(_ value: any Sendable) { fatalError("nothing is enqueued for it") }
     /// Notes that the registration has been removed, so that values still enqueued are dropped.
