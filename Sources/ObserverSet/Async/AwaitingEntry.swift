@@ -73,7 +73,7 @@ final class AwaitingEntry<Parameters: Sendable>: Entry<Parameters>, AwaitedObser
     }
 
     override func deliver(_ parameters: Parameters, from here: UInt) -> Bool {
-        guard status.isOpen else { return status.isRemoved }
+        guard status.isOpen else { return !status.isOwnerKnownDead }
         home.post(parameters, to: self)
         return true
     }

@@ -43,7 +43,7 @@ import Synchronization
 
     /// Puts a value into the mailbox; false if the owner is dead.
     func enqueue(_ value: any Sendable, for observer: AnyEntry, from here: UInt) -> Bool {
-        guard status.isOpen else { return status.isRemoved }
+        guard status.isOpen else { return !status.isOwnerKnownDead }
         // If the notifier is on the observer's actor, the mailbox is drained in place: earlier values first, then this
         // one.
         madeMailbox().post(value, to: observer, drainingInPlace: here == identity)

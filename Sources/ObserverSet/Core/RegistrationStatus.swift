@@ -30,8 +30,6 @@ struct RegistrationStatus: ~Copyable, Sendable {
     /// Whether a value from the mailbox may be delivered.
     var isActive: Bool { state.load(ordering: .relaxed) == .registered }
 
-    var isRemoved: Bool { state.load(ordering: .relaxed) == .removed }
-
     /// Whether a call has found that the owner is dead.
     var isOwnerKnownDead: Bool { state.load(ordering: .relaxed) == .ownerIsDead }
 

@@ -188,7 +188,7 @@ extension EventPublisher {
             if let channel = channels.byType[key] { return channel }
             channels.byType[key] = fresh
             channels.inOrder.append(fresh)
-            if Observed.self is AnyObject.Type { classes.insert(fresh) } else { values.enter(fresh, of: Observed.self) }
+            if Observed.self is AnyObject.Type { classes.insert(fresh) } else { values.enter(fresh) }
             return fresh
         }
         return Self.set(channel)

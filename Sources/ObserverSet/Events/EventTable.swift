@@ -51,10 +51,10 @@ import Synchronization
     /// Enters the set of the observers of `Told`.
     ///
     /// Called under the lock, once for each type. The caller must keep the set as long as the table.
-    func enter<Told: Sendable>(_ set: ObserverSet<Told>, of type: Told.Type) {
+    func enter<Told: Sendable>(_ set: ObserverSet<Told>) {
         let before = unsafe current.load(ordering: .relaxed)
         let table = unsafe Self.withRoom(before)
-        unsafe Self.enter(Self.key(type), Unmanaged.passUnretained(set).toOpaque(), in: table)
+        unsafe Self.enter(Self.key(Told.self), Unmanaged.passUnretained(set).toOpaque(), in: table)
         if unsafe table != before { unsafe current.store(table, ordering: .releasing) }
     }
 

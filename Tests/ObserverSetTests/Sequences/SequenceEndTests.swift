@@ -61,6 +61,7 @@ struct SequenceEndTests {
         let set = ObserverSet<Int>()
         let published: [any NotificationSource<Int>] = [set, set.map { 10 * $0 }, set.filter { $0 > 0 }]
         var iterators = published.map { $0.values().makeAsyncIterator() }
+        var twice = Twice(set: set).values().makeAsyncIterator()
 
         set.notify(1)
         set.removeAll()
@@ -69,6 +70,20 @@ struct SequenceEndTests {
             #expect(await iterators[index].next() == value)
             #expect(await iterators[index].next() == nil)
         }
+        #expect(await twice.next() == 1)
+        #expect(await twice.next() == 1)
+        #expect(await twice.next() == nil)
+    }
+
+    /// Registers each observer in two places.
+    private struct Twice: NotificationSource {
+        let set: ObserverSet<Int>
+
+        func register(_ observer: Observer<Int>) -> ObserverToken {
+            ObserverToken([set.register(observer), set.register(observer)])
+        }
+
+        func settled() async { await set.settled() }
     }
 
     /// Scenario 50: the set dies as it is notified.
