@@ -170,6 +170,23 @@ struct Promise06NestedNotificationsTests {
         set.removeAll()
     }
 
+    /// A mailbox that has been delivered once is idle again, and out of the way.
+    @Test("On the main actor, so it does once values from another thread have been delivered there")
+    @MainActor func onTheMainActorAfterADelivery() async {
+        set.add { [set, log] value in
+            log.append("a\(value)")
+            if value == 1 { set.notify(2) }
+        }
+        set.add { [log] in log.append("b\($0)") }
+        join { [set] in set.notify(0) }
+        await set.settled()
+
+        set.notify(1)
+
+        #expect(log.entries.dropFirst(2) == ["a1", "a2", "b2", "b1"])
+        set.removeAll()
+    }
+
     @Test("On an actor, a nested notification reaches its observers before the outer one goes on")
     func onAnActor() async {
         let keeper = Keeper()
