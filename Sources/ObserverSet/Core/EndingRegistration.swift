@@ -81,7 +81,10 @@ package final class EndingRegistration: TokenIssuer, @unchecked Sendable {
 
     private var token: ObserverToken? {
         state.withLock { state in
-            if case .begun(let token) = state { token } else { nil }
+            switch state {
+            case .begun(let token), .removing(let token): token
+            case .beginning, .ended: nil
+            }
         }
     }
 }

@@ -1,0 +1,52 @@
+import Testing
+
+@testable import ObserverSet
+
+/// Registrations that their own observer may end, where two threads remove one at once.
+@Suite("Registrations that end themselves", .lifetimesChecked)
+struct EndingRegistrationTests {
+    private let set = ObserverSet<Int>()
+
+    /// As two threads would: the second begins and ends while the first is about to remove the observer.
+    @Test("Whoever removes it second, and through its set, returns when it has been removed", arguments: [true, false])
+    func removedByTwo(throughItsSet: Bool) {
+        let calls = Counter()
+        let slow = SlowIssuer(set.add { _ in calls.increment() })
+        let token = EndingRegistration().begin(slow.token)
+        slow.meanwhile.value = { [set] in
+            #expect(token.isActive)
+            #expect(token.description.contains("EndingRegistrationTests.swift"))
+            _ = throughItsSet ? set.remove(token) : token.remove()
+            set.notify(1)
+            #expect(!token.isActive)
+        }
+
+        token.remove()
+
+        #expect(calls.value == 0)
+    }
+}
+
+/// Issues a token as slowly as a thread that is interrupted: there is time for something else before the first removal.
+private final class SlowIssuer: TokenIssuer, @unchecked Sendable {
+    let meanwhile = Shared<(@Sendable () -> Void)?>(nil)
+    private let issued: ObserverToken
+
+    init(_ token: ObserverToken) {
+        issued = token
+        super.init()
+    }
+
+    var token: ObserverToken { ObserverToken(issuer: self, id: issued.id) }
+
+    override func remove(_ id: UInt64) -> Bool {
+        let action = meanwhile.value
+        meanwhile.value = nil
+        action?()
+        return issued.remove()
+    }
+
+    override func isActive(_ id: UInt64) -> Bool { issued.isActive }
+    override func describe(_ id: UInt64) -> String? { issued.issuer.describe(id) }
+    override func issuesTokens(for issuer: TokenIssuer) -> Bool { issued.issuer.issuesTokens(for: issuer) }
+}
