@@ -65,6 +65,29 @@ struct LifetimeTests {
         }
     }
 
+    @Test("Sets that come and go with their observers leave no memory behind", .measuringMemory)
+    func deadSetsLeaveNoMemory() async {
+        await #expect(processExitsWith: .success) {
+            let owner = Tracked()
+            func churn(_ count: Int) {
+                for index in 0..<count {
+                    let set = ObserverSet<Int>()
+                    for _ in 0...(index % 10) { set.add(owner) { _, _ in } }
+                    set.addNonisolated { _ in }
+                    set.notify(index)
+                }
+            }
+
+            let growth = await AllocatedMemory.growth {
+                churn(1_000)
+            } _: {
+                churn(20_000)
+            }
+
+            #expect(growth < 1 << 20)
+        }
+    }
+
     @Test("What a notification kept from being released leaves no memory when it has ended", .measuringMemory)
     func keptByAPass() async {
         await #expect(processExitsWith: .success) {
