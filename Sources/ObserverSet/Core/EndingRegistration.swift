@@ -79,6 +79,7 @@ package final class EndingRegistration: TokenIssuer, @unchecked Sendable {
         token?.issuer.issuesTokens(for: issuer) ?? false
     }
 
+    /// The registration's own, also while somebody removes it: until that is done, notifications find the observer.
     private var token: ObserverToken? {
         state.withLock { state in
             switch state {
