@@ -2,7 +2,7 @@ import Testing
 
 @testable import ObserverSet
 
-/// Registrations that their own observer may end, where two threads remove one at once.
+/// Registrations that their own observer may end, one step of each thread after another's.
 @Suite("Registrations that end themselves", .lifetimesChecked)
 struct EndingRegistrationTests {
     private let set = ObserverSet<Int>()
@@ -24,6 +24,45 @@ struct EndingRegistrationTests {
         token.remove()
 
         #expect(calls.value == 0)
+    }
+
+    /// As a notification does on another thread, before `addOnce` has returned.
+    @Test("Ended by a call before its token is known, it removes the observer as soon as it is")
+    func endedBeforeItBegan() {
+        let registration = EndingRegistration()
+        let own = set.add { _ in }
+        #expect(registration.end())
+
+        let token = registration.begin(own)
+
+        #expect(set.isEmpty)
+        #expect(!token.isActive)
+        #expect(!token.remove())
+        #expect(!registration.end())
+    }
+
+    @Test("A call that comes while somebody removes it goes through, and the removal did not end it")
+    func calledWhileRemoved() {
+        let registration = EndingRegistration()
+        let slow = SlowIssuer(set.add { _ in })
+        let token = registration.begin(slow.token)
+        slow.meanwhile.value = { #expect(registration.end()) }
+
+        #expect(!token.remove())
+
+        #expect(set.isEmpty)
+        #expect(!registration.end())
+    }
+
+    @Test("Once it is removed, no call ends it")
+    func calledAfterRemoval() {
+        let registration = EndingRegistration()
+        let token = registration.begin(set.add { _ in })
+
+        #expect(token.remove())
+
+        #expect(!registration.end())
+        #expect(!token.remove())
     }
 }
 
