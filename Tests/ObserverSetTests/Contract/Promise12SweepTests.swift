@@ -163,6 +163,27 @@ struct Promise12SweepTests {
         #expect(set.registry?.living == 10)
     }
 
+    @Test(
+        "A notification that meets no dead owner looks for none, whatever kind of observer it calls",
+        arguments: ObserverKind.allCases)
+    func notificationsOfTheLiving(kind: ObserverKind) async {
+        let set = ObserverSet<Int>()
+        set.register(Observer(entry: WatchedEntry(looks), site: Site()))
+        let calls = Counter()
+        let kept = kind.add(to: set) { _ in calls.increment() }
+
+        for value in 0..<5 {
+            set.notify(value)
+            await set.settled()
+            await MainActor.run { set.notify(value) }
+            await set.settled()
+        }
+
+        #expect(calls.value == (kind.isOnce ? 1 : 10))
+        #expect(looks.value == 0)
+        kept.end()
+    }
+
     @Test("Notifications inside one another look for the dead once each, however many they met")
     func nestedNotifications() {
         let set = ObserverSet<Int>()
@@ -256,6 +277,21 @@ struct Promise12SweepTests {
 
         #expect(looks.value <= owners / (closures / 2))
         #expect(looks.value > 0)
+    }
+
+    @Test("A notification of a local set that meets no dead owner looks for none, whomever it calls")
+    func localNotificationsOfTheLiving() {
+        let registry = LocalRegistry()
+        _ = registry.append(Callee(retaining: WatchedEntry(looks)), site: Site(), isOnce: false)
+        let calls = Counter()
+
+        for value in 0..<10 {
+            _ = registry.append(Callee(retaining: { (_: Int) in calls.increment() }), site: Site(), isOnce: true)
+            registry.notify(value)
+        }
+
+        #expect(calls.value == 10)
+        #expect(looks.value == 0)
     }
 
     // MARK: -
