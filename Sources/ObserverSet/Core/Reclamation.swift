@@ -485,6 +485,7 @@ extension Registry {
             guard reclamation.idleIsEmpty() else { return }
             var more = Aftermath()
             let isWaiting = lock.withLockIfAvailable { contents in collect(&contents, &more) }
+            // fault: collected-and-forgotten
             after.displaced.append(contentsOf: more.displaced)
             guard isWaiting == true else { return }
         }
