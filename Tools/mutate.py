@@ -158,7 +158,7 @@ def mutants():
                     text = code.strip()
                     sets_up = re.match(r"(unsafe )?(self\.\w+ = |self\.init\(|self = )", text)
                     if STATEMENT.match(text) and not sets_up and not SKIPPED_LINES.match(code):
-                        previous = next((l.strip() for l in reversed(lines[: number - 1]) if l.strip()), "")
+                        previous = next((l.strip() for l in reversed(lines[: number - 1]) if l.strip() and not l.strip().startswith("//")), "")
                         following = lines[number].strip() if number < len(lines) else ""
                         is_whole = previous.endswith(("{", "}", "in", ")")) or re.match(STATEMENT, previous)
                         is_value = previous.endswith(("-> Bool {", "get {"))
