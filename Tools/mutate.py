@@ -47,6 +47,7 @@ EXPRESSIONS = [
     ("logic", r" && ", " || "),
     ("logic", r" \|\| ", " && "),
     ("negation", r"(?<![\w!)\]?])!(?=[a-z(])", ""),
+    ("condition", r"(?<![#\w])if (?=.* \{)", "if false, "),
     ("constant", r"\btrue\b", "false"),
     ("constant", r"\bfalse\b", "true"),
     ("arithmetic", r" \+= 1\b", " += 2"),
