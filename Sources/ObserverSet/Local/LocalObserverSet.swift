@@ -76,7 +76,8 @@ extension LocalObserverSet {
         // Without the frames of the closure below, notifications can nest deeper.
         registry?.notify(parameters)
         #else
-        // Not retained: the caller holds the set, and the set holds its registry as long as it lives.
+        // Not retained: the set holds its registry, and is held until this returns.
+        defer { extendLifetime(self) }
         guard let registry = unsafe registry.map({ unsafe Unmanaged.passUnretained($0) }) else { return }
         unsafe registry._withUnsafeGuaranteedRef { $0.notify(parameters) }
         #endif
