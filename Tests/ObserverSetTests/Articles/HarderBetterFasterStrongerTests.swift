@@ -35,7 +35,7 @@ struct HarderBetterFasterStrongerTests {
         }
     }
 
-    @Test("A case is posted by type, and observed with what it carries")
+    @Test("An enumeration case is posted by its type, and observed with its associated values")
     func cases() {
         center.observers(of: Barista.self).add { [log] event in
             switch event {
@@ -50,14 +50,14 @@ struct HarderBetterFasterStrongerTests {
         #expect(log.entries == ["started cortado", "cortado after 45 s"])
     }
 
-    @Test("The name is made of the type, module and nesting included; or as it is told")
+    @Test("The notification's name is the type's name with module and nesting, or the name that the type declares")
     func names() {
         #expect(
             Barista.notificationName.rawValue == "ObserverSetTests.HarderBetterFasterStrongerTests.Barista")
         #expect(ShopOpened.notificationName.rawValue == "CoffeeShopDidOpen")
     }
 
-    @Test("Observers by selector's successor, name and block, hear typed posts")
+    @Test("Observers added by name with a block receive typed posts")
     func oldObserver() {
         let token = center.addObserver(forName: Notification.Name("CoffeeShopDidOpen"), object: nil, queue: nil) {
             [log] notification in log.append("opened at \(notification.userInfo?["hour"] as? Int ?? -1)")
@@ -69,7 +69,7 @@ struct HarderBetterFasterStrongerTests {
         center.removeObserver(token)
     }
 
-    @Test("Typed observers hear posts by name, and are spared what does not fit")
+    @Test("Typed observers receive posts by name, except those whose `userInfo` does not fit")
     func oldPoster() {
         center.observers(of: ShopOpened.self).add { [log] in log.append("opened at \($0.hour)") }
 
@@ -79,7 +79,7 @@ struct HarderBetterFasterStrongerTests {
         #expect(log.entries == ["opened at 8"])
     }
 
-    @Test("A sender says who posts, and is asked for")
+    @Test("An observer that asks for a sender receives only that sender's posts")
     func senders() {
         let shop = Tracked()
         center.observers(of: ShopOpened.self, object: shop).add { [log] in log.append("ours at \($0.hour)") }

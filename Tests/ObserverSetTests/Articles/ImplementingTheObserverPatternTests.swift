@@ -7,7 +7,7 @@ import Testing
 struct ImplementingTheObserverPatternTests {
     private let clock = KitchenClock()
 
-    @Test("Every observer is told what has happened, each in its own way")
+    @Test("Every observer receives each event, and reacts to it in its own way")
     func told() {
         let display = Display()
         let bell = Bell()
@@ -20,7 +20,7 @@ struct ImplementingTheObserverPatternTests {
         #expect(bell.rings == 1)
     }
 
-    @Test("The observers are listed as what they are known as")
+    @Test("The list of observers contains them as values of the observers' protocol, in order")
     func listed() {
         let display = Display()
         let bell = Bell()
@@ -33,7 +33,7 @@ struct ImplementingTheObserverPatternTests {
         #expect(observers[0] === display && observers[1] === bell)
     }
 
-    @Test("An observer is removed by identity, and one that was never added is not")
+    @Test("An observer is removed by identity; removing an observer that was never added returns false")
     func removedByIdentity() {
         let display = Display()
         clock.observers.add(display)
@@ -58,7 +58,7 @@ struct ImplementingTheObserverPatternTests {
         #expect(display.shown == ["0 left"])
     }
 
-    @Test("An observer that is added twice is told once")
+    @Test("An observer that is added twice is called once")
     func addedTwice() {
         let bell = Bell()
 
@@ -68,7 +68,7 @@ struct ImplementingTheObserverPatternTests {
         #expect(bell.rings == 1)
     }
 
-    @Test("An observer dies when its last owner lets go, and is gone with nothing said")
+    @Test("An observer is deallocated when its last owner releases it, and its entry is gone without a removal")
     func notKeptAlive() {
         weak var gone: Display?
         do {
@@ -83,7 +83,7 @@ struct ImplementingTheObserverPatternTests {
         clock.run(minutes: 1)
     }
 
-    @Test("An observer may deregister in its `deinit` all the same, by its token or by itself")
+    @Test("An observer may still deregister in its `deinit`, by its token or by its identity")
     func deregistersInItsDeinit() {
         let bell = Bell()
         do {
@@ -99,7 +99,7 @@ struct ImplementingTheObserverPatternTests {
         #expect(bell.rings == 2)
     }
 
-    @Test("An observer may deregister while it is told, and the others are told nevertheless")
+    @Test("An observer may deregister while it is called, and the other observers are still called")
     func deregistersInItsMethod() {
         let once = OnceObserver()
         let bell = Bell()
@@ -112,7 +112,7 @@ struct ImplementingTheObserverPatternTests {
         #expect(bell.rings == 1)
     }
 
-    @Test("What is observed may be known by a protocol alone")
+    @Test("An observer may be added to an object that is known only by a protocol")
     func existential() {
         let display = Display()
         let observable: any ClockObservable = clock

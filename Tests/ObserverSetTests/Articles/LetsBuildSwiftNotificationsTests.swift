@@ -40,7 +40,7 @@ struct LetsBuildSwiftNotificationsTests {
         func messageMoved(_ message: String, _ place: Int) { notes.append("\(message) at \(place)") }
     }
 
-    @Test("Methods of an owner are told what each notification tells")
+    @Test("Methods of an owner are called with the values of each notification")
     func methods() {
         let mailbox = Mailbox()
         let clerk = Clerk(mailbox)
@@ -50,7 +50,7 @@ struct LetsBuildSwiftNotificationsTests {
         #expect(clerk.notes == ["opened", "arrived: hello", "hello at 3", "hello in Inbox"])
     }
 
-    @Test("Observers need no removal: they go with their owner, and their entries with them")
+    @Test("Observers need no removal: an observer ends with its owner, and its entry disappears")
     func noRemoval() {
         let mailbox = Mailbox()
         var clerk: Clerk? = Clerk(mailbox)
@@ -94,7 +94,7 @@ struct LetsBuildSwiftNotificationsTests {
         #expect(heard == ["outer", "later: nested"])
     }
 
-    @Test("Who is listening can be seen")
+    @Test("A set's debug description shows its observers and where they were added")
     func inspection() {
         let mailbox = Mailbox()
         let clerk = Clerk(mailbox)
@@ -106,7 +106,7 @@ struct LetsBuildSwiftNotificationsTests {
         withExtendedLifetime(clerk) {}
     }
 
-    @Test("A notification of a type serves who wants to observe any sender")
+    @Test("One set for all senders serves an observer that wants to observe any sender")
     func anySender() {
         let mailboxes = [Mailbox(), Mailbox()]
         let anyArrived = ObserverSet<(mailbox: Mailbox, message: String)>()
@@ -127,7 +127,7 @@ struct LetsBuildSwiftNotificationsTests {
         #expect(heard.map(\.message) == ["for one", "for nought"])
     }
 
-    @Test("The owner of a set keeps `notify` to itself, where it wants to")
+    @Test("A class may keep `notify` to itself, and publish only the observable side of its set")
     func readOnlySide() {
         @MainActor final class Thermometer {
             private let changes = ObserverSet<Double>()

@@ -99,7 +99,7 @@ struct MemoryArticleTests {
         #expect(isReleasedWithItsModel)
     }
 
-    @Test("An owner that is captured as well is kept")
+    @Test("An owner that the closure also captures is kept alive")
     @MainActor func capturedOwner() {
         let document = Document()
 
@@ -108,7 +108,7 @@ struct MemoryArticleTests {
         #expect(isReleased { view in document.titleChanged.add(view) { view, title in view.show(title) } })
     }
 
-    @Test("An observer that captures its model keeps it, even when its owner is gone")
+    @Test("An observer that captures its model keeps the model alive, even when the observer's owner is gone")
     @MainActor func capturedModel() {
         var view: View? = View()
         weak let viewReference = view
@@ -130,7 +130,7 @@ struct MemoryArticleTests {
         #expect(reference == nil)
     }
 
-    @Test("An observer that captures its model weakly does not keep it")
+    @Test("An observer that captures its model weakly does not keep the model alive")
     @MainActor func weaklyCapturedModel() {
         let view = View()
 
@@ -166,7 +166,8 @@ struct MemoryArticleTests {
         #expect(reference == nil)
     }
 
-    @Test("It is released by the second notification if the closure runs elsewhere, and at once if the owner has a bag")
+    @Test(
+        "A dead owner's closure that runs elsewhere is released by the second notification; a bag releases it at once")
     @MainActor func deadOwnersCapturesElsewhere() async {
         let document = Document()
         var captures: [Tracked] = [Tracked(), Tracked()]
@@ -189,7 +190,7 @@ struct MemoryArticleTests {
         #expect(elsewhere == nil)
     }
 
-    @Test("A transform that captures the model keeps it while it is observed")
+    @Test("A transform that captures the model keeps the model alive while it is observed")
     @MainActor func capturedByATransform() {
         weak var wrong: Shelf?
         weak var right: Shelf?
@@ -212,7 +213,7 @@ struct MemoryArticleTests {
 
     // MARK: Tokens and bags
 
-    @Test("An observer does not end with its token, but with the bag that holds it")
+    @Test("An observer does not end when its token is released, but ends with the bag that holds the token")
     @MainActor func tokens() {
         let document = Document()
         let log = Log<String>()
@@ -244,7 +245,7 @@ struct MemoryArticleTests {
         #expect(document.titleChanged.isEmpty)
     }
 
-    @Test("A bag does not end an observer that keeps it")
+    @Test("A bag does not end an observer that keeps the bag alive")
     @MainActor func bagThatIsKept() {
         let document = Document()
 
@@ -266,7 +267,7 @@ struct MemoryArticleTests {
 
     // MARK: Actors
 
-    @Test("An actor that a closure captures is kept; one that owns its observer is not")
+    @Test("An actor that a closure captures is kept alive; an actor that owns its observer is not")
     func actors() async {
         let sizes = ObserverSet<Int>()
         var wrong: Statistics? = Statistics()
@@ -286,7 +287,7 @@ struct MemoryArticleTests {
         #expect(wrongReference == nil)
     }
 
-    @Test("An actor that observes itself is kept by a closure that captures it")
+    @Test("An actor that observes itself is kept alive by a closure that captures it")
     func actorsOwnSet() async {
         var wrong: Statistics? = Statistics()
         var right: Statistics? = Statistics()
@@ -305,7 +306,7 @@ struct MemoryArticleTests {
         #expect(wrongReference == nil)
     }
 
-    @Test("A set that is an actor's property does not keep the actor")
+    @Test("A set that is an actor's property does not keep the actor alive")
     func setOfAnActor() async {
         var statistics: Statistics? = Statistics()
         weak let reference = statistics
@@ -319,7 +320,7 @@ struct MemoryArticleTests {
 
     // MARK: What waits
 
-    @Test("A call that does not return keeps its owner; one that holds it weakly does not, and ends with its bag")
+    @Test("A call that never returns keeps its owner alive; with a weak capture and a bag, both end")
     @MainActor func endlessCall() async {
         let document = Document()
         let opened = ObserverSet<Void>()
@@ -361,7 +362,7 @@ struct MemoryArticleTests {
         withExtendedLifetime(document) {}
     }
 
-    @Test("A loop in a task keeps what the task captures, the model included")
+    @Test("A loop in a task keeps alive what the task captures, including the model")
     @MainActor func loop() async {
         var document: Document? = Document()
         weak let documentReference = document
@@ -385,7 +386,7 @@ struct MemoryArticleTests {
         #expect(documentReference == nil)
     }
 
-    @Test("A loop over a sequence that was made before keeps neither the model nor a view that is captured weakly")
+    @Test("A loop over a sequence made beforehand keeps alive neither the model nor a weakly captured view")
     @MainActor func weakLoop() async {
         var document: Document? = Document()
         weak let documentReference = document
@@ -406,7 +407,8 @@ struct MemoryArticleTests {
         await task.value
     }
 
-    @Test("A sequence of a mapped source, a merged one or a group keeps their sets; one of a set does not")
+    @Test(
+        "A sequence of a mapped source, a merged source or a group keeps the sets alive; a sequence of a set does not")
     @MainActor func sequences() async {
         var sets: [ObserverSet<String>] = [ObserverSet(), ObserverSet(), ObserverSet(), ObserverSet()]
         weak let mapped = sets[0]
@@ -444,7 +446,7 @@ struct MemoryArticleTests {
 
     // MARK: Groups and publishers
 
-    @Test("A group keeps the sets, and not the model; its registrations do not need it")
+    @Test("A group keeps its sets alive, but not the model that owns them")
     @MainActor func group() {
         let view = View()
         var group: ObserverGroup?
@@ -463,7 +465,7 @@ struct MemoryArticleTests {
         #expect(set == nil)
     }
 
-    @Test("A source of events does not keep its publisher")
+    @Test("A source of events does not keep its publisher alive")
     func publisher() {
         let wrong = EventPublisher().observers(of: Renamed.self)
         #expect(!wrong.addNonisolated { _ in }.isActive)
@@ -486,7 +488,7 @@ struct MemoryArticleTests {
         func stop() {}
     }
 
-    @Test("A producer that holds its set strongly keeps it, and is kept by it")
+    @Test("A producer and its set keep each other alive if the producer holds the set strongly")
     func producer() {
         weak var wrong: Sensor?
         weak var right: Sensor?

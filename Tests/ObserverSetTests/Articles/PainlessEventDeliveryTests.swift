@@ -63,7 +63,7 @@ struct PainlessEventDeliveryTests {
 
     // MARK: What it does
 
-    @Test("Observers hear the events of their publisher on the main actor, if that is where they live")
+    @Test("An observer that belongs to the main actor receives its publisher's events on the main actor")
     @MainActor func mainByDefault() async {
         let events = EventPublisher()
         let shelf = Shelf(events)
@@ -92,7 +92,7 @@ struct PainlessEventDeliveryTests {
         #expect(cashier.total == 15)
     }
 
-    @Test("A subscription ends with its holder, who removes nothing")
+    @Test("A subscription ends with the object that holds it, without an explicit removal")
     @MainActor func holder() {
         let events = EventPublisher()
         weak var weakShelf: Shelf?

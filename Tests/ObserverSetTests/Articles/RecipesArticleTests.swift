@@ -14,7 +14,7 @@ struct RecipesArticleTests {
         }
     }
 
-    @Test("An observer that sets the property has those after it receive the newer value first")
+    @Test("If an observer sets the property, the observers after it receive the newer value first")
     @MainActor func nestedChanges() {
         let volume = Volume()
         let received = Log<Int>()
@@ -51,7 +51,7 @@ struct RecipesArticleTests {
         #expect(searches.entries == [])
     }
 
-    @Test("A producer is stopped by the first notification after its last owner's death, elsewhere by the second")
+    @Test("A producer stops at the first notification after its last owner's death, or the second for an actor")
     @MainActor func producerOfADeadOwner() async {
         let calls = Log<Bool>()
         let set = ObserverSet<Int> { isObserved in calls.append(isObserved) }

@@ -42,7 +42,7 @@ struct SwiftAndBlocksTests {
         #expect(log.entries == ["saved"])
     }
 
-    @Test("All can be deregistered at once")
+    @Test("All registrations of an object may be ended at once")
     func deregisterAll() {
         let screen = Screen(center, log)
 
@@ -53,7 +53,7 @@ struct SwiftAndBlocksTests {
         #expect(log.entries == [])
     }
 
-    @Test("One sender is observed, or all are")
+    @Test("An observer may observe one sender or all senders")
     func senders() {
         let document = Document()
         let screens = [Screen(center, log, document: document), Screen(center, log)]
@@ -78,7 +78,7 @@ struct SwiftAndBlocksTests {
         #expect(log.entries == ["something happened", "something happened"])
     }
 
-    @Test("An owner does without a holder")
+    @Test("An observer that has an owner needs no object to hold its registration")
     func owner() {
         var document: Document? = Document()
         ObserverGroup(center.observers(named: .didSave), center.observers(named: .didClose))

@@ -97,7 +97,7 @@ struct TestingArticleTests {
         #expect(await archive.names == ["So What"])
     }
 
-    @Test("Neither a task that an observer starts nor a loop is waited for; an observer that awaits is")
+    @Test("`settled()` waits for an observer that awaits, but not for a task that an observer starts, nor for a loop")
     func whatSettledDoesNotWaitFor() async {
         let set = ObserverSet<Int>()
         let door = Door()

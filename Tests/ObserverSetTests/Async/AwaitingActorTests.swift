@@ -2,7 +2,7 @@ import ObserverSet
 import Testing
 
 /// Where observers that await run, if an actor's instance adds or owns them.
-@Suite("Observers that await, of an actor's instance", .lifetimesChecked, .againstHanging)
+@Suite("Observers that await, on an actor's instance", .lifetimesChecked, .againstHanging)
 struct AwaitingActorTests {
     /// Adds itself in every way, and checks where it is called.
     private actor Station {
@@ -43,7 +43,7 @@ struct AwaitingActorTests {
         }
     }
 
-    @Test("A long delivery gives way every thousand calls, and does not leave the main actor between two others")
+    @Test("A long delivery on the main actor yields about every thousand calls, and not after each call")
     @MainActor func givesWay() async {
         let set = ObserverSet<Int>()
         var received = 0
@@ -74,7 +74,7 @@ struct AwaitingActorTests {
     }
 
     @Test(
-        "What an actor's instance adds runs on it, the applied method included, whoever notifies",
+        "An observer that an actor adds, also as an applied method, runs on the actor, whichever thread notifies",
         arguments: Way.allCases)
     private func onTheActor(_ way: Way) async {
         let set = ObserverSet<String>()
@@ -89,7 +89,7 @@ struct AwaitingActorTests {
     }
 
     @Test(
-        "Neither the set nor what waits keeps alive an actor that adds a closure or an owner",
+        "Neither the set nor a waiting value keeps alive an actor that observes with a closure or as the owner",
         arguments: [Way.closure, .owner])
     private func notKept(_ way: Way) async {
         let set = ObserverSet<String>()
@@ -105,7 +105,7 @@ struct AwaitingActorTests {
         #expect(set.isEmpty || way == .closure)
     }
 
-    @Test("Removed on the actor that owns it, an observer is not called again, values on their way included")
+    @Test("An observer removed on the actor that owns it is not called again, even with values already on their way")
     func removedOnTheActor() async {
         for _ in 0..<many(200, long: 20_000) {
             let set = ObserverSet<String>()

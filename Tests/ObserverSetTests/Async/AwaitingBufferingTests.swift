@@ -16,7 +16,7 @@ struct AwaitingBufferingTests {
     ]
 
     @Test(
-        "So many wait, the one being called not counted; what is lost is counted",
+        "A limit does not count the value that is being delivered, and dropped values are counted",
         arguments: AwaitingForm.allCases, outcomes)
     func limits(_ form: AwaitingForm, _ outcome: (Buffering, called: [Int])) async {
         let registration = form.add(to: set, buffering: outcome.0) { [received, door] value in
@@ -38,7 +38,7 @@ struct AwaitingBufferingTests {
         registration.end()
     }
 
-    @Test("Without a limit everything waits")
+    @Test("Without a limit, all values wait and none is dropped")
     func unbounded() async {
         let token = set.addAsync { [received] value in
             await Task.yield()
@@ -61,7 +61,7 @@ struct AwaitingBufferingTests {
         #expect(token.droppedCount == 0)
     }
 
-    @Test("What is lost is released at once", arguments: [.newest(1), .oldest(1)] as [Buffering])
+    @Test("Dropped values are released at once", arguments: [.newest(1), .oldest(1)] as [Buffering])
     func lostIsReleased(_ buffering: Buffering) async {
         let set = ObserverSet<Tracked>()
         set.addAsync(buffering: buffering) { [door] _ in await door.pass() }
@@ -75,7 +75,7 @@ struct AwaitingBufferingTests {
         await set.settled()
     }
 
-    @Test("What an observer has been called with is released when the call has returned")
+    @Test("A value is released when the call that received it has returned")
     func calledIsReleased() async {
         let set = ObserverSet<Tracked>()
         set.addAsync { [door] _ in await door.pass() }
@@ -90,7 +90,7 @@ struct AwaitingBufferingTests {
         #expect(Lifetimes.current.count == 0)
     }
 
-    @Test("Each observer has a limit of its own")
+    @Test("Each observer has its own limit")
     func ownLimits() async {
         let tokens = [Buffering.newest(1), .oldest(3), .unbounded].map { buffering in
             set.addAsync(buffering: buffering) { [door] _ in await door.pass() }
@@ -108,7 +108,7 @@ struct AwaitingBufferingTests {
     // MARK: Memory
 
     @Test(
-        "A limit keeps memory flat while a call does not return and somebody waits for it, and so does a removal",
+        "With a limit, memory stays flat while a call does not return and a task waits for it",
         .measuringMemory)
     func memoryIsFlat() async {
         await #expect(processExitsWith: .success) {
@@ -133,7 +133,7 @@ struct AwaitingBufferingTests {
         }
     }
 
-    @Test("What a burst took goes when it is over", .measuringMemory)
+    @Test("Memory for a burst of waiting values is freed when the burst is over", .measuringMemory)
     func burst() async {
         await #expect(processExitsWith: .success) {
             let set = ObserverSet<Int>()
@@ -164,7 +164,7 @@ struct AwaitingBufferingTests {
 
     // MARK: Bad input
 
-    @Test("No room traps, and the message says what to do")
+    @Test("A limit without room traps, with a message that says what to do")
     func noRoom() async {
         let newest = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             _ = ObserverSet<Int>().addAsync(buffering: .newest(0)) { _ in }

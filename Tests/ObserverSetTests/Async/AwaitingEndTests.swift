@@ -16,7 +16,8 @@ struct AwaitingEndTests {
     // MARK: Removed
 
     @Test(
-        "Removed: what waits is dropped, and the call under way is cancelled, but not awaited", arguments: removals)
+        "Removing an observer drops its waiting values and cancels its current call, without waiting for the call",
+        arguments: removals)
     func removed(_ form: AwaitingForm, _ removal: Removal) async {
         let registration = form.add(to: set) { [log, door] value in
             log.append("in \(value)")
@@ -38,7 +39,7 @@ struct AwaitingEndTests {
         registration.end()
     }
 
-    @Test("Removed inside its own call, it is cancelled at once, and not called again", arguments: removals)
+    @Test("An observer removed inside its own call is cancelled at once, and not called again", arguments: removals)
     func removedInside(_ form: AwaitingForm, _ removal: Removal) async {
         for _ in 0..<many(400) {
             let set = ObserverSet<Int>()
@@ -61,7 +62,7 @@ struct AwaitingEndTests {
     }
 
     @Test(
-        "Removed before its call has begun, it is not called",
+        "An observer removed before its call has begun is not called",
         arguments: [AwaitingForm.closureOnMainActor, .ownerOnMainActor])
     @MainActor func removedBefore(_ form: AwaitingForm) async {
         let calls = Counter()
@@ -77,7 +78,7 @@ struct AwaitingEndTests {
         registration.end()
     }
 
-    @Test("What waits is released by the removal", arguments: AwaitingForm.allCases)
+    @Test("Removing an observer releases its waiting values", arguments: AwaitingForm.allCases)
     func releasedByRemoval(_ form: AwaitingForm) async {
         let set = ObserverSet<Tracked>()
         let lifetimes = Lifetimes.current
@@ -133,7 +134,9 @@ struct AwaitingEndTests {
         #expect(set.isEmpty)
     }
 
-    @Test("What comes after the removal waits behind no call", arguments: [false, true])
+    @Test(
+        "A value that arrives after the removal is dropped, without waiting for the current call",
+        arguments: [false, true])
     func postedLate(_ isDead: Bool) async {
         let lifetimes = Lifetimes.current
         let entry = AwaitingEntry<Tracked>(owner: nil, nil, on: nil, addedOn: nil, .unbounded) { [door] _, _ in
@@ -175,7 +178,9 @@ struct AwaitingEndTests {
         #expect(set.registry?.living == 0)
     }
 
-    @Test("An owner lives as long as its call; when it dies, what waits is dropped", arguments: AwaitingForm.owned)
+    @Test(
+        "An owner lives until its call returns; when the owner dies, its waiting values are dropped",
+        arguments: AwaitingForm.owned)
     func ownerDies(_ form: AwaitingForm) async {
         let set = ObserverSet<Tracked>()
         let lifetimes = Lifetimes.current
@@ -201,7 +206,7 @@ struct AwaitingEndTests {
         #expect(log.count == 2)
     }
 
-    @Test("An owner that dies with its call may use the set")
+    @Test("An owner that dies at the end of its call may use the set in its `deinit`")
     func ownerDiesUnderNoLock() async {
         let isDead = Signal()
         var owner: Tracked? = Tracked { [set] in
@@ -225,7 +230,7 @@ struct AwaitingEndTests {
 
     // MARK: Sets
 
-    @Test("A set that dies leaves what waits to be delivered", arguments: AwaitingForm.allCases)
+    @Test("Waiting values are still delivered when their set dies", arguments: AwaitingForm.allCases)
     func setDies(_ form: AwaitingForm) async {
         let lifetimes = Lifetimes.current
         let capture = Shared<Tracked?>(Tracked())
@@ -251,7 +256,8 @@ struct AwaitingEndTests {
     // MARK: User code under no lock
 
     @Test(
-        "What is dropped may use the set when it dies", arguments: [.newest(1), .oldest(1), .unbounded] as [Buffering])
+        "A dropped value may use the set in its `deinit`",
+        arguments: [.newest(1), .oldest(1), .unbounded] as [Buffering])
     func valuesDieUnderNoLock(_ buffering: Buffering) async {
         let set = ObserverSet<Tracked>()
         let other = ObserverSet<Int>()
@@ -275,7 +281,7 @@ struct AwaitingEndTests {
         #expect(dead.value == 5)
     }
 
-    @Test("A closure that goes with its last call may use the set when it dies")
+    @Test("A capture may use the set in its `deinit` when the observer's last call releases the closure")
     func closureDiesUnderNoLock() async {
         let isDead = Signal()
         let capture = Shared<Tracked?>(
@@ -299,7 +305,7 @@ struct AwaitingEndTests {
 
     // MARK: Several registrations
 
-    @Test("One registration of several is removed in its call: the others' values come, and are not cancelled")
+    @Test("Removing one of several registrations in its call neither drops nor cancels the values of the others")
     func cancelledForOne() async {
         let other = ObserverSet<Int>()
         let (first, second) = addInBoth(set, other) { [log, door] value in
@@ -321,8 +327,7 @@ struct AwaitingEndTests {
     }
 
     @Test(
-        "Those who wait for a value of one registration, behind a call of another, wait no longer when both are removed"
-    )
+        "A task that waits for one registration's value, behind another's call, resumes when both are removed")
     func waitersOfBoth() async {
         let other = ObserverSet<Int>()
         let (first, second) = addInBoth(set, other) { [door] _ in await door.pass() }

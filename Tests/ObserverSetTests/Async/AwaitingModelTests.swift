@@ -6,7 +6,7 @@ import Testing
 @Suite("A model of an observer that awaits", .lifetimesChecked, .againstHanging)
 struct AwaitingModelTests {
     @Test(
-        "Random operations do what the rules say",
+        "Random operations have the outcome that the model predicts",
         arguments: [.unbounded, .newest(1), .newest(3), .oldest(1), .oldest(3)] as [Buffering])
     func operationsAgree(_ buffering: Buffering) async {
         let seed = UInt64.random(in: 0...UInt64.max)

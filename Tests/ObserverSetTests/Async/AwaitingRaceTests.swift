@@ -5,8 +5,7 @@ import Testing
 @Suite("Races of observers that await", .lifetimesChecked, .againstHanging, .serialized)
 struct AwaitingRaceTests {
     @Test(
-        "However many threads notify, an actor that suspends in the middle of its work is not entered by its next value"
-    )
+        "An actor that suspends during a call is not entered by its next value, however many threads notify")
     func neverReEntered() async {
         let set = ObserverSet<Int>()
         let teller = Teller()
@@ -24,7 +23,7 @@ struct AwaitingRaceTests {
     }
 
     @Test(
-        "Whoever removes an observer while its call ends finds it removed, and nobody hangs",
+        "An observer that is removed while its call ends is inactive afterwards, and `settled()` returns",
         arguments: AwaitingForm.allCases)
     func removedAsItEnds(_ form: AwaitingForm) async {
         let lifetimes = Lifetimes.current
@@ -48,7 +47,7 @@ struct AwaitingRaceTests {
         }
     }
 
-    @Test("Whoever waits while an observer is removed goes on")
+    @Test("A task that awaits `settled()` while an observer is removed resumes")
     func waitsWhileRemoved() async {
         for round in 0..<many(4_000, long: 200_000) {
             let set = ObserverSet<Int>()

@@ -2,7 +2,7 @@ import ObserverSet
 import Testing
 
 /// `settled()` waits for calls that are awaited, but not for its own.
-@Suite("Settled, where observers await", .lifetimesChecked, .againstHanging)
+@Suite("`settled()` with observers that await", .lifetimesChecked, .againstHanging)
 struct AwaitingSettledTests {
     private let set = ObserverSet<Int>()
     private let log = Log<String>()
@@ -13,7 +13,7 @@ struct AwaitingSettledTests {
         await taskThatWaits(for: set) { [log] in log.append(text) }
     }
 
-    @Test("It waits until the calls have returned", arguments: AwaitingForm.allCases)
+    @Test("`settled()` waits until the calls have returned", arguments: AwaitingForm.allCases)
     func waits(_ form: AwaitingForm) async {
         let registration = form.add(to: set) { [log, door] value in
             await door.pass()
@@ -30,7 +30,7 @@ struct AwaitingSettledTests {
         registration.end()
     }
 
-    @Test("It does not wait for what comes later")
+    @Test("`settled()` does not wait for values that are enqueued later")
     func notForLaterValues() async {
         set.addAsync { [log, door] value in
             await door.pass()
@@ -49,7 +49,7 @@ struct AwaitingSettledTests {
         await set.settled()
     }
 
-    @Test("When what it waits for has been dropped for what comes later, it does not wait for that")
+    @Test("If a newer value replaces the value that `settled()` waits for, `settled()` does not wait for the newer one")
     func notForWhatReplaces() async {
         let token = set.addAsync(buffering: .newest(1)) { [door] _ in await door.pass() }
         set.notify(1)
@@ -67,7 +67,7 @@ struct AwaitingSettledTests {
     }
 
     @Test(
-        "Awaited inside an observer's own call, it waits for all others, and not for that",
+        "`settled()` inside an observer's own call waits for all other observers, but not for that call",
         arguments: AwaitingForm.allCases)
     func insideItsOwnCall(_ form: AwaitingForm) async {
         // It is called before the second value is notified, and waits after that.
@@ -99,7 +99,7 @@ struct AwaitingSettledTests {
         set.removeAll()
     }
 
-    @Test("In a task of a synchronous observer that was notified inside the call, it waits for the call")
+    @Test("`settled()` in a task of a synchronous observer that was notified inside a call waits for that call")
     func insideAnotherObserverOnItsActor() async {
         let progress = ObserverSet<Int>()
         let keeper = Keeper()
@@ -128,7 +128,9 @@ struct AwaitingSettledTests {
         set.removeAll()
     }
 
-    @Test("The same inside a child task of the call", arguments: AwaitingForm.allCases)
+    @Test(
+        "`settled()` in a child task of an observer's call does not wait for that call",
+        arguments: AwaitingForm.allCases)
     func insideAChildTask(_ form: AwaitingForm) async {
         let registration = form.add(to: set) { [set, log] _ in
             async let settled: Void = set.settled()
@@ -147,7 +149,7 @@ struct AwaitingSettledTests {
         set.removeAll()
     }
 
-    @Test("A call of an observer waits for another's, though that was notified inside it")
+    @Test("`settled()` in one observer's call waits for another observer's call that was notified inside it")
     func insideAnothersCall() async {
         let other = ObserverSet<Int>()
         other.addAsync { [log] value in
@@ -166,7 +168,9 @@ struct AwaitingSettledTests {
         #expect(log.entries == (1...3).flatMap { ["other \($0)", "\($0)"] })
     }
 
-    @Test("An observer that was removed is not waited for, whatever its call does", arguments: AwaitingForm.allCases)
+    @Test(
+        "`settled()` does not wait for a removed observer, whatever the observer's call does",
+        arguments: AwaitingForm.allCases)
     func removed(_ form: AwaitingForm) async {
         let registration = form.add(to: set) { [door] _ in await door.pass() }
         for value in 1...3 { set.notify(value) }
@@ -180,7 +184,9 @@ struct AwaitingSettledTests {
         registration.end()
     }
 
-    @Test("Nor by those who waited already", arguments: AwaitingForm.allCases, [false, true])
+    @Test(
+        "A task that already awaits `settled()` stops waiting for an observer when it is removed",
+        arguments: AwaitingForm.allCases, [false, true])
     func removedWhileAwaited(_ form: AwaitingForm, _ all: Bool) async {
         let registration = form.add(to: set) { [door] _ in await door.pass() }
         set.notify(1)
@@ -198,7 +204,7 @@ struct AwaitingSettledTests {
         registration.end()
     }
 
-    @Test("An observer that is removed before its actor has time for it is not waited for")
+    @Test("`settled()` does not wait for an observer that is removed before its actor has time to call it")
     @MainActor func removedBeforeItsCall() async {
         let isBlocked = Signal()
         let mayGoOn = Signal()
@@ -235,7 +241,7 @@ struct AwaitingSettledTests {
         door.open()
     }
 
-    @Test("Of several registrations, it waits for what comes to those that stay, and for the call before")
+    @Test("After one of several registrations is removed, `settled()` waits for the others' values and the call before")
     func ofSeveral() async {
         let other = ObserverSet<Int>()
         let (first, second) = addInBoth(set, other) { [log, door] value in
@@ -257,7 +263,7 @@ struct AwaitingSettledTests {
         second.remove()
     }
 
-    @Test("In a `deinit` behind another observer's call that was notified inside the call, it waits for the call")
+    @Test("`settled()` from a `deinit` in another observer's call waits for the outer call that notified that observer")
     func insideADeinitBehindAnotherCall() async {
         let other = ObserverSet<Int>()
         let isReleased = Signal()
@@ -291,7 +297,7 @@ struct AwaitingSettledTests {
         set.removeAll()
     }
 
-    @Test("A removed observer is not waited for where it goes on elsewhere, even while a notification may reach it")
+    @Test("During a notification, `settled()` does not wait for a removed observer that another set still calls")
     func removedDuringANotification() async {
         let other = ObserverSet<Int>()
         let owner = PlainListener<Int> { _ in }
@@ -319,7 +325,7 @@ struct AwaitingSettledTests {
         await other.settled()
     }
 
-    @Test("Many tasks may wait, and all go on")
+    @Test("Many tasks may await `settled()` at once, and all of them resume")
     func manyTasks() async {
         let calls = Counter()
         set.addAsync { _ in

@@ -47,7 +47,7 @@ struct AwaitingTests {
         registration.end()
     }
 
-    @Test("An actor that suspends in its observer lets others in, but not its own next value")
+    @Test("An actor that suspends in its observer runs other work, but not the observer's next call")
     func actorIsNotReEntered() async {
         let door = Door()
         let desk = Desk(door, log)
@@ -66,7 +66,9 @@ struct AwaitingTests {
         #expect(log.entries == ["begins 1", "visit", "ends 1", "begins 2", "visit", "ends 2"])
     }
 
-    @Test("What a thread notifies is seen in its order, whatever others do", arguments: AwaitingForm.allCases)
+    @Test(
+        "Values from each thread arrive in that thread's order, whatever other threads do",
+        arguments: AwaitingForm.allCases)
     func orderOfEachThread(_ form: AwaitingForm) async {
         let received = Log<Int>()
         let registration = form.add(to: set) { value in
@@ -86,7 +88,7 @@ struct AwaitingTests {
         registration.end()
     }
 
-    @Test("An observer that does not return holds up no other", arguments: AwaitingForm.allCases)
+    @Test("An observer that does not return delays no other observer", arguments: AwaitingForm.allCases)
     func independent(_ form: AwaitingForm) async {
         let door = Door()
         let received = Log<Int>()
@@ -104,7 +106,7 @@ struct AwaitingTests {
         fast.end()
     }
 
-    @Test("Notifying never waits, not even on the observer's own actor")
+    @Test("Notifying never waits for an observer that awaits, not even on the observer's own actor")
     @MainActor func neverInPlace() async {
         set.addAsync { @MainActor [log] value in log.append("\(value)") }
 
@@ -116,7 +118,9 @@ struct AwaitingTests {
         #expect(log.entries == ["1", "2"])
     }
 
-    @Test("What an observer notifies itself waits behind what is there", arguments: AwaitingForm.allCases)
+    @Test(
+        "A value that an observer itself notifies is delivered after the values that already wait",
+        arguments: AwaitingForm.allCases)
     func notifiedInside(_ form: AwaitingForm) async {
         let door = Door()
         let registration = form.add(to: set) { [set, log] value in
@@ -138,7 +142,7 @@ struct AwaitingTests {
         set.removeAll()
     }
 
-    @Test("A burst leaves no other work on the actor waiting for its end")
+    @Test("A burst of values does not keep other work on the actor waiting until its end")
     @MainActor func burst() async {
         let calls = Counter()
         set.addAsync { @MainActor _ in calls.increment() }
@@ -189,7 +193,7 @@ struct AwaitingTests {
         withExtendedLifetime((keeper, listener)) {}
     }
 
-    @Test("A call has the priority of the task that notified it; the order stays")
+    @Test("A call has the priority of the task that notified it, and the order is kept")
     func priority() async {
         let door = Door()
         let received = Log<TaskPriority>()
@@ -215,7 +219,7 @@ struct AwaitingTests {
         #expect(received.entries == priorities + [.medium])
     }
 
-    @Test("Two priorities in turn hand over from call to call, in order")
+    @Test("Values that are notified with alternating priorities are delivered in order")
     func alternatingPriorities() async {
         let received = Log<Int>()
         set.addAsync { value in
@@ -237,7 +241,7 @@ struct AwaitingTests {
     }
 
     // On an actor, so that the delivery has ended when whoever waited for it gets there.
-    @Test("Task-local values are those of whoever started the delivery")
+    @Test("A call has the task-local values of the notification that started the delivery")
     @MainActor func taskLocalValues() async {
         let door = Door()
         set.addAsync { [log] value in
@@ -258,7 +262,7 @@ struct AwaitingTests {
 
     // MARK: Parameters, and what stands in closures
 
-    @Test("On a source that tells nothing, the owner is the only argument")
+    @Test("On a source of `Void`, a closure with an owner receives only the owner")
     func void() async {
         let set = ObserverSet<Void>()
         let listener = PlainListener<Int> { [log] in log.append("owner \($0)") }
@@ -279,7 +283,7 @@ struct AwaitingTests {
         #expect(Set(log.entries) == ["closure", "owner 1", "actor"])
     }
 
-    @Test("Tuples come whole, with their labels, or in parts")
+    @Test("A tuple is passed as a whole, with its labels, or in parts")
     func tuples() async {
         let items = ObserverSet<(name: String, index: Int)>()
         let pairs = ObserverSet<(Int, Int)>()
@@ -336,7 +340,9 @@ struct AwaitingTests {
         #expect(log.entries.sorted() == ["actor", "closure", "owner"])
     }
 
-    @Test("A mapped source passes on what it tells, and leaves out what it does not", arguments: AwaitingForm.allCases)
+    @Test(
+        "A mapped source delivers the transformed values, and skips those for which the transform returns nil",
+        arguments: AwaitingForm.allCases)
     func mapped(_ form: AwaitingForm) async {
         let registration = form.add(to: set.compactMap { $0 % 2 == 0 ? "\($0)" : nil }) { [log] text in
             await Task.yield()
@@ -356,7 +362,7 @@ struct AwaitingTests {
 
     // MARK: Descriptions
 
-    @Test("A description tells where an observer runs, whether it is in a call, what waits, and what it has lost")
+    @Test("A description shows an observer's actor, whether a call is in progress, and the waiting and dropped values")
     func descriptions() async {
         let door = Door()
         let keeper = Keeper()

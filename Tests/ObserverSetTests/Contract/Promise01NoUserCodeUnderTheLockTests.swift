@@ -17,7 +17,7 @@ struct Promise01NoUserCodeUnderTheLockTests {
 
     /// Scenario 35: an observer that waits for another thread.
     @Test(
-        "An observer of any kind may use the set, and wait for another thread and for a queue that do",
+        "An observer of any kind may use the set, and wait for another thread or a queue that uses the set",
         arguments: ObserverKind.allCases)
     func observer(_ kind: ObserverKind) async {
         let heardMeanwhile = Counter()
@@ -41,7 +41,7 @@ struct Promise01NoUserCodeUnderTheLockTests {
 
     /// Scenario 35, where another thread removes the observer that waits for it, or empties the set.
     @Test(
-        "An observer may wait for a thread that removes it, alone or with all others, and keeps its captures meanwhile",
+        "An observer may wait for a thread that removes it, and keeps its captures until its call ends",
         arguments: ObserverKind.allCases, [false, true])
     func observerIsRemovedByAThread(_ kind: ObserverKind, withAllOthers: Bool) async {
         let token = Shared<ObserverToken?>(nil)
@@ -84,7 +84,7 @@ struct Promise01NoUserCodeUnderTheLockTests {
     ///
     /// Source: realm-swift#7902 (a priority inversion). No user code runs under the lock, so none can make another thread wait for it.
     @Test(
-        "What an observer captured may use the set in its deinit when it is removed, in any way",
+        "A capture may use the set in its `deinit` when its observer is removed, in any way",
         arguments: Removal.ofEach(ObserverKind.held))
     func captureAtRemoval(_ kind: ObserverKind, _ removal: Removal) {
         let registration = addMeddler(kind)
@@ -95,7 +95,7 @@ struct Promise01NoUserCodeUnderTheLockTests {
         registration.end()
     }
 
-    @Test("What observers captured may use the set in their deinit when it is emptied", arguments: ObserverKind.held)
+    @Test("A capture may use the set in its `deinit` when the set is emptied", arguments: ObserverKind.held)
     func captureAtRemoveAll(_ kind: ObserverKind) {
         let registrations = (0..<3).map { _ in addMeddler(kind) }
 
@@ -105,7 +105,7 @@ struct Promise01NoUserCodeUnderTheLockTests {
         registrations.forEach { $0.end() }
     }
 
-    @Test("What observers captured may use the set in their deinit when their owner is removed")
+    @Test("A capture may use the set in its `deinit` when all observers of its owner are removed")
     func captureAtRemoveAllOfAnOwner() {
         let owner = Tracked()
         for _ in 0..<3 {
@@ -121,7 +121,7 @@ struct Promise01NoUserCodeUnderTheLockTests {
     /// Scenario 28 for many at once: each `deinit` removes the next one.
     ///
     /// Source: as before.
-    @Test("Captures whose `deinit` removes the next observer all go")
+    @Test("Captures whose `deinit` removes the next observer are all released")
     func chainOfCaptures() {
         var next: ObserverToken?
         for _ in 0..<1_000 {
@@ -137,7 +137,8 @@ struct Promise01NoUserCodeUnderTheLockTests {
     }
 
     @Test(
-        "What an observer captured may use what is left in its deinit when the set dies", arguments: ObserverKind.held)
+        "A capture may use another set and a neighbour's token in its `deinit` when the set dies",
+        arguments: ObserverKind.held)
     func captureAtTheSetsEnd(_ kind: ObserverKind) {
         var dying: ObserverSet<Int>? = ObserverSet()
         let neighbour = dying!.add { _ in }
@@ -161,7 +162,7 @@ struct Promise01NoUserCodeUnderTheLockTests {
     ///
     /// Source: nano-signal-slot#7, pbhogan/Signals#4, godot#34752 (a list node used after it was freed).
     @Test(
-        "What an observer that removes itself captured lives until its call returns, and may use the set in its deinit",
+        "A capture of an observer that removes itself lives until the call returns, and may use the set in its `deinit`",
         arguments: ObserverKind.lasting)
     func captureAtSelfRemoval(_ kind: ObserverKind) async {
         let token = Shared<ObserverToken?>(nil)
@@ -183,7 +184,7 @@ struct Promise01NoUserCodeUnderTheLockTests {
         #expect(ended.value == 1)
     }
 
-    @Test("What a one-time observer captured may use the set in its deinit when it has been called")
+    @Test("A capture of a one-time observer may use the set in its `deinit` when the observer has been called")
     func captureOfOneTimeObserver() {
         let capture = Shared<Tracked?>(meddler())
         set.addOnce { [capture = capture.exchange(nil)] _ in _ = capture }
@@ -193,7 +194,7 @@ struct Promise01NoUserCodeUnderTheLockTests {
         #expect(ended.value == 1)
     }
 
-    @Test("What was removed during a notification may use the set in its deinit when the notification ends")
+    @Test("A capture of an observer removed during a notification may use the set in its `deinit` at the end")
     func captureAtTheEndOfThePass() {
         let token = Shared<ObserverToken?>(nil)
         set.add { [ended] _ in
@@ -207,7 +208,7 @@ struct Promise01NoUserCodeUnderTheLockTests {
         #expect(ended.value == 1)
     }
 
-    @Test("What was removed may use the set in its deinit while half of the set goes")
+    @Test("A capture may use the set in its `deinit` while removals compact the set")
     func captureAtCompaction() {
         let tokens = (0..<200).map { _ in addMeddler(.closure).token }
 
@@ -219,7 +220,7 @@ struct Promise01NoUserCodeUnderTheLockTests {
 
     // MARK: Owners
 
-    @Test("What belonged to a dead owner may use the set in its deinit when others are added")
+    @Test("A dead owner's capture may use the set in its `deinit` when adding an observer removes the entry")
     func captureAtPruningByAdd() {
         addMeddlerOfADeadOwner()
 
@@ -231,7 +232,7 @@ struct Promise01NoUserCodeUnderTheLockTests {
         #expect(ended.value == 1)
     }
 
-    @Test("What belonged to a dead owner may use the set in its deinit when a notification meets it")
+    @Test("A dead owner's capture may use the set in its `deinit` when a notification removes the entry")
     func captureAtPruningByNotify() {
         addMeddlerOfADeadOwner()
 
@@ -240,7 +241,7 @@ struct Promise01NoUserCodeUnderTheLockTests {
         #expect(ended.value == 1)
     }
 
-    @Test("An owner may use the set in its deinit, which an observer brings about")
+    @Test("An owner may use the set in its `deinit` when an observer releases the last reference")
     func ownerInTheMiddleOfAPass() {
         let owner = Shared<Tracked?>(meddler())
         set.add(owner.value!) { [ended] _, _ in
@@ -254,7 +255,7 @@ struct Promise01NoUserCodeUnderTheLockTests {
         #expect(ended.value == 1)
     }
 
-    @Test("An owner that dies while the set counts, describes and examines it may use the set in its deinit")
+    @Test("An owner may use the set in its `deinit` while another thread counts, describes and notifies the set")
     func ownerWhileItIsLoaded() async {
         for _ in 0..<200 {
             let owner = Shared<Tracked?>(meddler())
@@ -273,7 +274,8 @@ struct Promise01NoUserCodeUnderTheLockTests {
     // MARK: Parameters
 
     /// Scenario 29: a parameter whose `deinit` uses the set.
-    @Test("A parameter may use the set in its deinit at the end of its notification", arguments: ObserverKind.allCases)
+    @Test(
+        "A parameter may use the set in its `deinit` at the end of its notification", arguments: ObserverKind.allCases)
     func parameter(_ kind: ObserverKind) async {
         let set = ObserverSet<Tracked>()
         let calls = Counter()
@@ -292,7 +294,7 @@ struct Promise01NoUserCodeUnderTheLockTests {
 
     /// Scenario 29: the values that were dropped.
     @Test(
-        "A parameter may use the set in its deinit when it is dropped from the queue",
+        "A parameter may use the set in its `deinit` when it is dropped from a mailbox",
         arguments: ObserverKind.hopping, [false, true])
     func droppedParameter(_ kind: ObserverKind, withAllOthers: Bool) async {
         let set = ObserverSet<Tracked>()
@@ -316,7 +318,7 @@ struct Promise01NoUserCodeUnderTheLockTests {
 
     // MARK: Continuations
 
-    @Test("Who waits for the set to settle goes on under no lock", arguments: ObserverKind.hopping)
+    @Test("A task that awaits `settled()` resumes without a lock being held", arguments: ObserverKind.hopping)
     func settled(_ kind: ObserverKind) async {
         let registration = kind.add(to: set) { _ in }
 
@@ -336,7 +338,7 @@ struct Promise01NoUserCodeUnderTheLockTests {
 
     // MARK: Positive controls
 
-    @Test("A call-out under a lock stops a checked build", .enabled(if: CallOut.isChecked))
+    @Test("A call of user code under a lock stops a checked build", .enabled(if: CallOut.isChecked))
     func control() async {
         await #expect(processExitsWith: .failure) {
             Lock(0).withLock { _ in CallOut.assertNoLockIsHeld() }
@@ -346,7 +348,7 @@ struct Promise01NoUserCodeUnderTheLockTests {
         }
     }
 
-    @Test("A call-out before and after a lock, and beside one that another thread holds, does not")
+    @Test("A call of user code outside a lock, or while another thread holds one, does not stop a checked build")
     func negativeControl() {
         CallOut.assertNoLockIsHeld()
         Lock(0).withLock { _ in join { CallOut.assertNoLockIsHeld() } }

@@ -167,7 +167,7 @@ struct Promise02RegistrationOrderTests {
         #expect(log.entries == ["second", "first, again"])
     }
 
-    @Test("What each thread adds is called in the order in which that thread added it")
+    @Test("Observers added by several threads are called in the order in which each thread added them")
     func addedByThreads() async {
         let log = Log<(thread: Int, index: Int)>()
         await onThreads(4) { [set] thread in

@@ -8,7 +8,9 @@ struct Promise03AddedDuringNotificationTests {
     private let set = ObserverSet<Int>()
     private let log = Log<String>()
 
-    @Test("An observer of any kind is first called by the next notification", arguments: ObserverKind.allCases)
+    @Test(
+        "An observer of any kind that is added during a notification is first called by the next one",
+        arguments: ObserverKind.allCases)
     func everyKind(_ kind: ObserverKind) async {
         let added = Log<KeptRegistration>()
         set.addOnce { [set, log] _ in
@@ -25,7 +27,7 @@ struct Promise03AddedDuringNotificationTests {
     }
 
     /// Scenario 5: so many are added that the set must grow under the pass.
-    @Test("However many observers one adds, none is called by the notification under way, and all by the next one")
+    @Test("However many observers are added during a notification, all are first called by the next one")
     func addsThousands() {
         let log = Log<Int>()
         set.addOnce { [set] _ in
@@ -44,7 +46,9 @@ struct Promise03AddedDuringNotificationTests {
     /// Scenario 5: each notification adds one.
     ///
     /// Source: argent#870 (called in the same emission), boost regression_test.cpp slot_connect_test (a slot that connects a slot).
-    @Test("An observer that adds one each time is no endless loop", arguments: ObserverKind.lastingInPlace)
+    @Test(
+        "An observer that adds another observer at each call does not cause an endless loop",
+        arguments: ObserverKind.lastingInPlace)
     func oneEachTime(_ kind: ObserverKind) {
         let calls = Counter()
         let added = Log<KeptRegistration>()
@@ -83,7 +87,7 @@ struct Promise03AddedDuringNotificationTests {
 
     /// Scenario 6: one removes itself and comes again.
     @Test(
-        "An observer that removes and adds itself again is called once now, and last from then on",
+        "An observer that removes and adds itself again is called once, and comes last from the next notification on",
         arguments: ObserverKind.lastingInPlace)
     func removedAndAddedAgain(_ kind: ObserverKind) {
         let registration = Shared<KeptRegistration?>(nil)
@@ -108,7 +112,7 @@ struct Promise03AddedDuringNotificationTests {
         registration.value = nil
     }
 
-    @Test("A nested notification calls it: it is the next one; the outer notification does not")
+    @Test("An observer added before a nested notification is called by the nested one, but not by the outer one")
     func nested() {
         set.add { [set, log] value in
             guard value == 1 else { return }
@@ -123,7 +127,7 @@ struct Promise03AddedDuringNotificationTests {
         set.removeAll()
     }
 
-    @Test("What a nested notification's observer adds, neither of the two notifications calls")
+    @Test("An observer added inside a nested notification is called neither by the nested nor by the outer one")
     func addedInNested() {
         set.add { [set] value in if value == 1 { set.notify(2) } }
         set.add { [set, log] value in
@@ -153,7 +157,7 @@ struct Promise03AddedDuringNotificationTests {
         #expect(log.entries == ["added 2"])
     }
 
-    @Test("What another thread adds while an observer waits for it, the notification under way does not call")
+    @Test("An observer that another thread adds during a notification is not called by that notification")
     func fromAnotherThread() {
         set.addOnce { [set, log] _ in
             join {
@@ -168,7 +172,7 @@ struct Promise03AddedDuringNotificationTests {
         #expect(log.count == 100)
     }
 
-    @Test("What an observer removes and adds during the notification does not take a free place in it")
+    @Test("An observer added during a notification does not take the slot of one removed in the same notification")
     func placesAreNotUsedAgain() {
         let token = Shared<ObserverToken?>(nil)
         set.addOnce { [set, log] _ in
@@ -218,7 +222,9 @@ struct Promise03AddedDuringNotificationTests {
     }
 
     /// What a thread learns of an observer through the set itself, it can rely on.
-    @Test("Whoever has seen that there is an observer reaches it", arguments: [false, true])
+    @Test(
+        "A thread that has seen through `count` or `isEmpty` that there is an observer reaches it",
+        arguments: [false, true])
     func seenThenNotified(byCount: Bool) async {
         let rounds = many(400_000, long: 1_000_000)
         let sets = (0..<rounds).map { _ in ObserverSet<Int>() }

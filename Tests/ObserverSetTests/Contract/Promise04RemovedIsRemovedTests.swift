@@ -55,7 +55,7 @@ struct Promise04RemovedIsRemovedTests {
     ///
     /// Source: boost signals2 test/deletion_test.cpp (test_remove_prior).
     @Test(
-        "Each observer may remove each: only those are not called that had not been, and no other is skipped",
+        "Any observer may remove any other: a removed one is not called afterwards, and no other is skipped",
         arguments: ObserverKind.lastingInPlace, 0..<4)
     func eachRemovesEach(_ kind: ObserverKind, remover: Int) {
         for removed in 0..<4 {
@@ -112,7 +112,7 @@ struct Promise04RemovedIsRemovedTests {
         #expect(after == [])
     }
 
-    @Test("When an observer removes an owner's observers, those of them after it are not called")
+    @Test("When an observer removes all observers of an owner, those that come later are not called")
     func removeAllOfAnOwner() {
         let owner = Tracked()
         let other = Tracked()
@@ -129,7 +129,9 @@ struct Promise04RemovedIsRemovedTests {
         #expect(log.entries == ["before", "other", "other"])
     }
 
-    @Test("A removal reaches notifications that walk a snapshot which was replaced since", arguments: [1, 100, 10_000])
+    @Test(
+        "A removal reaches notifications that traverse a snapshot that has been replaced since",
+        arguments: [1, 100, 10_000])
     func afterGrowth(_ added: Int) {
         let calls = Counter()
         let token = Shared<ObserverToken?>(nil)
@@ -144,7 +146,7 @@ struct Promise04RemovedIsRemovedTests {
         #expect(calls.value == 0)
     }
 
-    @Test("A removal reaches notifications that walk a snapshot which was compacted since")
+    @Test("A removal reaches notifications that traverse a snapshot that has been compacted since")
     func afterCompaction() {
         let calls = Counter()
         let tokens = Shared<[ObserverToken]>([])
@@ -160,7 +162,7 @@ struct Promise04RemovedIsRemovedTests {
         #expect(set.isEmpty)
     }
 
-    @Test("Emptying the set reaches notifications that walk a snapshot which was replaced since")
+    @Test("Emptying the set reaches notifications that traverse a snapshot that has been replaced since")
     func removeAllAfterGrowth() {
         let calls = Counter()
         set.addOnce { [set] _ in
@@ -194,7 +196,7 @@ struct Promise04RemovedIsRemovedTests {
 
     // MARK: On several threads
 
-    @Test("An observer removed by another thread, which it waits for, is not called by the pass under way")
+    @Test("An observer removed by a thread that an earlier observer waits for is not called by that notification")
     func byAnotherThread() {
         let calls = Counter()
         let token = Shared<ObserverToken?>(nil)
@@ -210,7 +212,7 @@ struct Promise04RemovedIsRemovedTests {
     ///
     /// Source: stream-chat-swift#3361, godot#34752, LDEventSource (ios-client-sdk#222), Kingfisher#2539.
     @Test(
-        "After `remove` returns, a thread makes at most the call it had decided on, and no pass begun later calls",
+        "After `remove` returns, each thread makes at most one call already decided on, and later notifications none",
         .serialized, arguments: ObserverKind.inPlace)
     func noLaterPass(_ kind: ObserverKind) async {
         let notifiers = 2
@@ -248,7 +250,7 @@ struct Promise04RemovedIsRemovedTests {
         #expect(rounds.entries.allSatisfy { $0.round.lastPass <= $0.removedAt })
     }
 
-    @Test("Once the set has been emptied, no notification that begins later calls an observer of before")
+    @Test("After the set has been emptied, notifications that begin later call none of the earlier observers")
     func noLaterPassAfterRemoveAll() async {
         let clock = Counter()
         let violations = Counter()
@@ -281,7 +283,7 @@ struct Promise04RemovedIsRemovedTests {
     // MARK: In the observer's own isolation
 
     @Test(
-        "Removed on the main actor, in any way, its observer is not called with what is enqueued",
+        "A main actor's observer removed on the main actor, in any way, is not called with values already enqueued",
         arguments: Removal.ofEach(ObserverKind.ofTheMainActor))
     @MainActor func onTheMainActor(_ kind: ObserverKind, _ removal: Removal) async {
         let calls = Counter()
@@ -296,7 +298,7 @@ struct Promise04RemovedIsRemovedTests {
         registration.end()
     }
 
-    @Test("Removed on the main actor between two turns of a long delivery, its observer is not called again")
+    @Test("A main actor's observer removed there between two turns of a long delivery is not called again")
     @MainActor func betweenTwoTurns() async {
         let calls = Counter()
         let token = set.add { _ in calls.increment() }
@@ -313,7 +315,7 @@ struct Promise04RemovedIsRemovedTests {
         #expect(calls.value == before)
     }
 
-    @Test("Removed on the actor that owns it, an observer is not called with what is enqueued")
+    @Test("An observer removed on the actor that owns it is not called with values already enqueued")
     func onItsOwner() async {
         let calls = Counter()
         let keeper = Keeper()
@@ -328,7 +330,7 @@ struct Promise04RemovedIsRemovedTests {
         #expect(calls.value == 0)
     }
 
-    @Test("Removed on its global actor, an observer is not called with what is enqueued")
+    @Test("An observer removed on its global actor is not called with values already enqueued")
     @Elsewhere func onItsGlobalActor() async {
         let calls = Counter()
         let token = set.add { _ in calls.increment() }
@@ -344,7 +346,7 @@ struct Promise04RemovedIsRemovedTests {
     ///
     /// Source: RxSwift#38 (the guarantee), #1778 and #2268 (where it was broken), RxBinding#37.
     @Test(
-        "Removed on its serial queue, in any way, an observer is not called with what is enqueued",
+        "An observer removed on its serial queue, in any way, is not called with values already enqueued",
         arguments: Removal.allCases)
     func onItsQueue(_ removal: Removal) async {
         let calls = Counter()
@@ -370,7 +372,7 @@ struct Promise04RemovedIsRemovedTests {
     ///
     /// Source: as before.
     @Test(
-        "An observer that removes itself, in any way, is not called with what is enqueued",
+        "An observer that removes itself, in any way, is not called with values already enqueued",
         arguments: Removal.ofEach(ObserverKind.lasting))
     func byItself(_ kind: ObserverKind, _ removal: Removal) async {
         let log = Log<Int>()
@@ -394,7 +396,7 @@ struct Promise04RemovedIsRemovedTests {
     ///
     /// Source: as before.
     @Test(
-        "Removed elsewhere while it is being called, in any way, an observer is not called again",
+        "An observer removed on another thread during its call, in any way, is not called again",
         arguments: Removal.ofEach(ObserverKind.lastingHopping))
     func duringItsCall(_ kind: ObserverKind, _ removal: Removal) async {
         let log = Log<Int>()
@@ -422,7 +424,7 @@ struct Promise04RemovedIsRemovedTests {
     ///
     /// Source: as before.
     @Test(
-        "Removed anywhere else, an observer gets at most the call on which its isolation has decided",
+        "An observer removed outside its isolation receives at most one more call, which was already decided on",
         arguments: ObserverKind.hopping)
     func fromElsewhere(_ kind: ObserverKind) async {
         for round in 0..<50 {

@@ -70,7 +70,7 @@ struct Promise05WeakOwnersTests {
         #expect(!token.remove())
     }
 
-    @Test("The registration of a dead owner has ended, before any notification", arguments: ObserverKind.owned)
+    @Test("A dead owner's registration has ended even before the next notification", arguments: ObserverKind.owned)
     func deadHasEnded(_ kind: ObserverKind) async {
         let tokens = (0..<3).map { _ in kind.add(to: set) { [calls] _ in calls.increment() }.token }
         // Of an actor, the last reference may go on another thread.
@@ -84,7 +84,7 @@ struct Promise05WeakOwnersTests {
     /// Scenario 25: who is counted.
     ///
     /// Source: jonasman/MulticastDelegate#21, openradar 14879174 (a weak table that counts the dead).
-    @Test("Only the owners that live are counted and called")
+    @Test("Only living owners are counted and called")
     func someDead() {
         let log = Log<Int>()
         var owners = (0..<5).map { Tracked($0) }
@@ -103,7 +103,7 @@ struct Promise05WeakOwnersTests {
         #expect(set.isEmpty)
     }
 
-    @Test("One owner may own many observers; all go with it")
+    @Test("One owner may own many observers, which all end with the owner")
     func manyObservers() {
         var owner: Tracked? = Tracked()
         for _ in 0..<1_000 { set.add(owner!) { [calls] _, _ in calls.increment() } }
@@ -118,7 +118,7 @@ struct Promise05WeakOwnersTests {
         #expect(calls.value == 1_000)
     }
 
-    @Test("A set may be the owner of its own observers, and dies all the same")
+    @Test("A set may own its own observers, and is still deallocated")
     func ownerIsTheSet() {
         weak var weakSet: ObserverSet<Int>?
         let log = Log<Int>()
@@ -159,7 +159,7 @@ struct Promise05WeakOwnersTests {
     }
 
     /// Scenario 19, what the documentation warns of.
-    @Test("A closure that captures its owner strongly keeps it, until it is removed")
+    @Test("A closure that captures its owner strongly keeps the owner alive until the observer is removed")
     func strongCaptureIsACycle() {
         weak var weakModel: Model?
         do {
@@ -181,7 +181,7 @@ struct Promise05WeakOwnersTests {
     /// Scenario 17: the last reference to the owner goes in its own call.
     ///
     /// Source: boost deadlock_regression_test.cpp (SelfReference); ReactiveSwift#135, #136, #137 and #267.
-    @Test("An owner that is let go in its own call lives until it returns, and its `deinit` may use the set")
+    @Test("An owner released in its own call lives until the call returns, and its `deinit` may use the set")
     func ownerDiesInItsOwnCall() {
         let log = Log<String>()
         let owner = Shared<Tracked?>(nil)
@@ -212,7 +212,7 @@ struct Promise05WeakOwnersTests {
         #expect(set.count == 3)
     }
 
-    @Test("An owner that an earlier observer lets go of is not called")
+    @Test("An owner that an earlier observer releases is not called")
     func diesBeforeItsCall() {
         let owner = Shared<Tracked?>(Tracked())
         set.add { _ in owner.value = nil }
@@ -225,7 +225,7 @@ struct Promise05WeakOwnersTests {
 
     // MARK: While it is being deallocated
 
-    @Test("An owner that notifies in its deinit is not called, and the others are")
+    @Test("An owner that notifies in its `deinit` is not called, but the other observers are")
     func notifiesInDeinit() {
         let log = Log<Int>()
         set.add { log.append($0) }
@@ -241,7 +241,7 @@ struct Promise05WeakOwnersTests {
         #expect(set.count == 1)
     }
 
-    @Test("An owner that is being deallocated is not called by another thread either, nor counted, nor found")
+    @Test("An owner that is being deallocated is neither called nor counted, not even by another thread")
     func notifiedDuringDeinit() {
         do {
             let owner = Tracked { [set] in
@@ -257,7 +257,7 @@ struct Promise05WeakOwnersTests {
         #expect(calls.value == 0)
     }
 
-    @Test("An owner that removes itself in its deinit finds its registrations dead already")
+    @Test("An owner that removes its observers in its `deinit` finds that their registrations have already ended")
     func removesInDeinit() {
         final class Owner: Sendable {
             let set: ObserverSet<Int>
@@ -317,7 +317,7 @@ struct Promise05WeakOwnersTests {
     ///
     /// Source: qcoro#168.
     @Test(
-        "Values that wait for a queue keep no owner, are not delivered without one, and let the closure go")
+        "Values waiting for a queue keep no owner alive; after its death they are dropped, and the closure is released")
     func enqueuedForAQueue() async {
         let log = Log<Int>()
         let queue = DispatchQueue(label: "serial")
@@ -343,7 +343,7 @@ struct Promise05WeakOwnersTests {
         #expect(set.isEmpty)
     }
 
-    @Test("An actor that owns an observer is let go when what was enqueued for it has been delivered")
+    @Test("An actor that owns an observer is released when the values enqueued for it have been delivered")
     func anActor() async {
         weak var weakKeeper: Keeper?
         do {

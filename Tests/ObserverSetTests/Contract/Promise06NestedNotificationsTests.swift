@@ -29,7 +29,7 @@ struct Promise06NestedNotificationsTests {
     /// Source: RxSwift SubjectConcurrencyTest (testSubjectIsReentrant); roberthein/Observable#19 (a deadlock: the mutex
     /// was held while notifying); Qt tst_qobject recursiveSignalEmission.
     @Test(
-        "Nested several times, each completes before the one outside it goes on",
+        "Notifications that are nested several levels deep each complete before the enclosing one continues",
         arguments: ObserverKind.lastingInPlace)
     func nestedSeveralTimes(_ kind: ObserverKind) {
         let registrations = [
@@ -51,7 +51,7 @@ struct Promise06NestedNotificationsTests {
     ///
     /// Source: Reactive-Extensions/RxJS#1171, ReactiveX/rxjs#6580, MetaMask/core#9840 (a stale value delivered last), psygnal#292 and
     /// #293. Depth first means that a later observer sees the inner value before the outer one.
-    @Test("An earlier observer sees the outer value first, a later one the inner")
+    @Test("An earlier observer receives the outer value first, and a later observer the inner value first")
     func earlierAndLater() {
         let set = ObserverSet<String>()
         set.add { [log] in log.append("earlier \($0)") }
@@ -65,7 +65,7 @@ struct Promise06NestedNotificationsTests {
     }
 
     @Test(
-        "What an observer notifies reaches those behind it before what it was called with, on other actors and queues, too",
+        "Later observers receive a nested notification before the outer one, also on other actors and queues",
         arguments: ObserverKind.lasting)
     func innerGoesFirst(_ kind: ObserverKind) async {
         set.add { [set] value in
@@ -82,7 +82,7 @@ struct Promise06NestedNotificationsTests {
         set.removeAll()
     }
 
-    @Test("Every observer may notify: the calls form a tree, which is walked depth first")
+    @Test("Notifications that every observer makes form a tree of calls, which is traversed depth first")
     func tree() {
         for index in 0..<3 {
             set.add { [set, log] depth in
@@ -104,7 +104,7 @@ struct Promise06NestedNotificationsTests {
     /// Scenario 8, across sets.
     ///
     /// Source: as of one set; two models that observe each other.
-    @Test("Two sets that notify each other are walked depth first as well")
+    @Test("Notifications of two sets that notify each other are depth first as well")
     func twoSets() {
         let other = ObserverSet<Int>()
         set.add { [log] in
@@ -140,7 +140,7 @@ struct Promise06NestedNotificationsTests {
         set.removeAll()
     }
 
-    @Test("A nested notification from a deinit completes before the outer one goes on")
+    @Test("A nested notification from a `deinit` completes before the outer one goes on")
     func fromADeinit() {
         let parameters = ObserverSet<Tracked>()
         set.add { [log] in log.append("inner \($0)") }
@@ -156,7 +156,7 @@ struct Promise06NestedNotificationsTests {
         #expect(log.entries == ["a", "inner 2", "a ends", "b"])
     }
 
-    @Test("On the main actor, a nested notification reaches its observers before the outer one goes on")
+    @Test("On the main actor, a nested notification reaches the actor's observers before the outer one continues")
     @MainActor func onTheMainActor() {
         set.add { [set, log] value in
             log.append("a\(value)")
@@ -171,7 +171,7 @@ struct Promise06NestedNotificationsTests {
     }
 
     /// A mailbox that has been delivered once is idle again, and out of the way.
-    @Test("On the main actor, so it does once values from another thread have been delivered there")
+    @Test("On the main actor, nested notifications are still depth first after a delivery from another thread")
     @MainActor func onTheMainActorAfterADelivery() async {
         set.add { [set, log] value in
             log.append("a\(value)")
@@ -187,7 +187,7 @@ struct Promise06NestedNotificationsTests {
         set.removeAll()
     }
 
-    @Test("On an actor, a nested notification reaches its observers before the outer one goes on")
+    @Test("On an actor, a nested notification reaches the actor's observers before the outer one continues")
     func onAnActor() async {
         let keeper = Keeper()
         set.add(keeper) { [set, log] (keeper: isolated Keeper, value) in
@@ -223,7 +223,7 @@ struct Promise06NestedNotificationsTests {
     /// Source: canjs#27, brs-engine#905, ResInsight#14306. An owner is loaded for its call, which takes more of the
     /// stack in a debug build. In a process of its own, since a stack that is too small ends it.
     @Test(
-        "Notifications nest 10,000 deep on a stack of 8 MiB, 6,000 with owners, and 500 on one of 512 KiB, 350 with owners",
+        "Notifications nest 10,000 levels deep on 8 MiB of stack (6,000 with owners), and 500 on 512 KiB (350)",
         .disabled(if: AllocatedMemory.isSanitized, "A sanitizer enlarges frames"),
         arguments: DeepForm.allCases, [8 << 20, 512 << 10])
     func deepOnAStack(form: DeepForm, size: Int) async {
@@ -236,7 +236,7 @@ struct Promise06NestedNotificationsTests {
 
     /// Scenario 8, with a change at every depth.
     @Test(
-        "What a nested notification removes is not called by any of the outer ones, and released when they have ended")
+        "An observer removed in a nested notification is not called by the outer ones, and is released when they end")
     func removedInTheDepth() {
         let isReleased = Signal()
         let capture = Shared<Tracked?>(Tracked { isReleased.set() })

@@ -13,7 +13,7 @@ struct Promise07OrderForEachObserverTests {
     /// Scenario 13: one task for each value loses the order, a mailbox does not.
     ///
     /// Source: swift-migration-guide#69.
-    @Test("What one thread notifies arrives in order, each time", arguments: ObserverKind.lasting)
+    @Test("Values from one thread arrive in order, each time", arguments: ObserverKind.lasting)
     func oneThread(_ kind: ObserverKind) async {
         for count in [1_000] + Array(repeating: 100, count: 100) {
             let set = ObserverSet<Int>()
@@ -28,7 +28,7 @@ struct Promise07OrderForEachObserverTests {
         }
     }
 
-    @Test("What a task notifies arrives in order, whatever threads it runs on", arguments: ObserverKind.lasting)
+    @Test("Values from one task arrive in order, whatever threads the task runs on", arguments: ObserverKind.lasting)
     func oneTask(_ kind: ObserverKind) async {
         let registration = kind.add(to: set) { [log] in log.append($0) }
 
@@ -55,7 +55,9 @@ struct Promise07OrderForEachObserverTests {
         }
     }
 
-    @Test("The first value goes in order too, although it finds the mailbox idle", arguments: ObserverKind.lasting)
+    @Test(
+        "The first value of a burst arrives in order, although the mailbox is idle when it is enqueued",
+        arguments: ObserverKind.lasting)
     func shortBursts(_ kind: ObserverKind) async {
         let registration = kind.add(to: set) { [log] in log.append($0) }
 
@@ -74,7 +76,7 @@ struct Promise07OrderForEachObserverTests {
     /// Scenario 11: several notifiers, several observers.
     ///
     /// Source: dotnet/reactive#455. No order is promised between two threads' notifications, nor that two observers agree on one.
-    @Test("What each of several threads notifies arrives in order", arguments: ObserverKind.lasting)
+    @Test("Values from each of several threads arrive in that thread's order", arguments: ObserverKind.lasting)
     func severalThreads(_ kind: ObserverKind) async {
         let set = ObserverSet<(thread: Int, index: Int)>()
         let logs = (0..<2).map { _ in Log<(thread: Int, index: Int)>() }
@@ -98,7 +100,7 @@ struct Promise07OrderForEachObserverTests {
     }
 
     @Test(
-        "What one thread notifies after another one, which it waited for, arrives after that",
+        "Values that a thread notifies after it has waited for another thread arrive after the other thread's values",
         arguments: ObserverKind.lasting)
     func oneAfterAnother(_ kind: ObserverKind) async {
         let registration = kind.add(to: set) { [log] in log.append($0) }
@@ -113,7 +115,7 @@ struct Promise07OrderForEachObserverTests {
         registration.end()
     }
 
-    @Test("Each of several observers sees all of it in order")
+    @Test("Each of several observers receives all values in order")
     func severalObservers() async {
         let logs = ObserverKind.lasting.map { _ in Log<Int>() }
         let registrations = zip(ObserverKind.lasting, logs).map { kind, log in kind.add(to: set) { log.append($0) } }
@@ -126,7 +128,7 @@ struct Promise07OrderForEachObserverTests {
     }
 
     /// Scenario 12: one owner, two ways of delivery.
-    @Test("An owner that observes in place and on a queue sees the order in each")
+    @Test("An owner that observes in place and on a queue receives the values in order in both places")
     func inPlaceAndOnAQueue() async {
         let owner = Tracked()
         let inPlace = Log<Int>()
@@ -147,7 +149,8 @@ struct Promise07OrderForEachObserverTests {
 
     /// Scenario 14: the main actor as notifier and observer.
     @Test(
-        "The main actor, another thread and the main actor again: it arrives in that order", arguments: ofTheMainActor)
+        "Values from the main actor, then another thread, then the main actor again arrive in that order",
+        arguments: ofTheMainActor)
     @MainActor func mainAndElsewhere(_ kind: ObserverKind) async {
         let registration = kind.add(to: set) { [log] in
             MainActor.preconditionIsolated()
@@ -172,7 +175,8 @@ struct Promise07OrderForEachObserverTests {
     }
 
     @Test(
-        "On the main actor without its isolation, what is notified does not overtake either", arguments: ofTheMainActor)
+        "Values that nonisolated code notifies on the main actor do not overtake those of another thread",
+        arguments: ofTheMainActor)
     @MainActor func mainWithoutIsolation(_ kind: ObserverKind) async {
         let registration = kind.add(to: set) { [log] in log.append($0) }
 
@@ -190,7 +194,7 @@ struct Promise07OrderForEachObserverTests {
     }
 
     /// Scenario 14: both at once, again and again.
-    @Test("The main actor and a thread that notify at once are each seen in their own order")
+    @Test("Values that the main actor and a thread notify at once each arrive in their own order")
     @MainActor func mainAndElsewhereAtOnce() async {
         for _ in 0..<50 {
             let set = ObserverSet<(isMain: Bool, value: Int)>()
@@ -213,7 +217,7 @@ struct Promise07OrderForEachObserverTests {
     }
 
     /// Scenario 13, with the actor among the notifiers.
-    @Test("An actor, another thread and the actor again: it arrives in that order")
+    @Test("Values from an actor, then another thread, then the actor again arrive in that order")
     func actorAndElsewhere() async {
         let keeper = Keeper()
         set.add(keeper) { [log] (_: isolated Keeper, value) in log.append(value) }
@@ -235,7 +239,8 @@ struct Promise07OrderForEachObserverTests {
     }
 
     @Test(
-        "A task that goes to and fro between the main actor and elsewhere is heard in order", arguments: ofTheMainActor)
+        "Values from a task that alternates between the main actor and other threads arrive in order",
+        arguments: ofTheMainActor)
     func toAndFro(_ kind: ObserverKind) async {
         let registration = kind.add(to: set) { [log] in log.append($0) }
 
@@ -255,7 +260,7 @@ struct Promise07OrderForEachObserverTests {
     // MARK: Nested
 
     @Test(
-        "What is notified while a mailbox is being delivered goes behind what that delivery holds",
+        "A value that is notified during a mailbox's delivery comes after the values that already wait in the mailbox",
         arguments: ofTheMainActor)
     @MainActor func duringADelivery(_ kind: ObserverKind) async {
         let registration = kind.add(to: set) { [set, log] value in
@@ -275,7 +280,8 @@ struct Promise07OrderForEachObserverTests {
     /// Scenario 36: notified by the observer itself.
     ///
     /// Source: swift-corelibs-foundation#128, ETBinding#14, wire-ios-transport#168 (a deadlock in `main.sync`).
-    @Test("What an observer on a queue notifies comes behind what is there, never inside its call")
+    @Test(
+        "A value that an observer on a queue notifies comes after the waiting values, never inside the observer's call")
     func nestedOnAQueue() async {
         let allEnqueued = Signal()
         set.add(on: DispatchQueue(label: "serial")) { [set, log] value in
@@ -297,7 +303,7 @@ struct Promise07OrderForEachObserverTests {
     // MARK: Long queues
 
     @Test(
-        "A queue of values longer than a delivery's turn stays in order",
+        "Values that take more than one turn to deliver stay in order",
         arguments: ObserverKind.lastingHopping)
     func longerThanATurn(_ kind: ObserverKind) async {
         let registration = kind.add(to: set) { [log] in log.append($0) }
@@ -309,7 +315,7 @@ struct Promise07OrderForEachObserverTests {
         registration.end()
     }
 
-    @Test("What arrives between two turns of a delivery waits behind what the first one left")
+    @Test("A value that arrives between two turns of a delivery comes after the values that the first turn left")
     @MainActor func betweenTwoTurns() async {
         set.add { [log] in log.append($0) }
         join { [set] in for value in 0..<2_500 { set.notify(value) } }

@@ -14,7 +14,7 @@ struct Promise08ReleasedPromptlyTests {
 
     // MARK: No notification in flight
 
-    @Test("What an observer captured is released before `remove` returns", arguments: ObserverKind.held)
+    @Test("An observer's captures are released before `remove` returns", arguments: ObserverKind.held)
     func atRemove(_ kind: ObserverKind) {
         let registration = addCapture(kind)
         #expect(registration.capture != nil)
@@ -26,7 +26,7 @@ struct Promise08ReleasedPromptlyTests {
     }
 
     @Test(
-        "What an observer captured is released before `remove` returns, after it was called",
+        "The captures of an observer that has been called are released when it is removed",
         arguments: ObserverKind.held)
     func atRemoveAfterCalls(_ kind: ObserverKind) async {
         let registration = addCapture(kind)
@@ -40,7 +40,7 @@ struct Promise08ReleasedPromptlyTests {
         registration.end()
     }
 
-    @Test("What observers captured is released before `removeAll` returns", arguments: ObserverKind.held)
+    @Test("The observers' captures are released before `removeAll` returns", arguments: ObserverKind.held)
     func atRemoveAll(_ kind: ObserverKind) {
         let registrations = (0..<100).map { _ in addCapture(kind) }
 
@@ -50,7 +50,7 @@ struct Promise08ReleasedPromptlyTests {
         registrations.forEach { $0.end() }
     }
 
-    @Test("What observers captured is released before `removeAll(ownedBy:)` returns")
+    @Test("The observers' captures are released before `removeAll(ownedBy:)` returns")
     func atRemoveAllOfAnOwner() {
         let owner = Tracked()
         let before = Lifetimes.current.count
@@ -67,7 +67,7 @@ struct Promise08ReleasedPromptlyTests {
     /// Scenario 21: the token outlives the set, and keeps no closure.
     ///
     /// Source: boost deletion_test.cpp (test_signal_deletion: both connections are "not connected").
-    @Test("What an observer captured is released when the set dies", arguments: ObserverKind.held)
+    @Test("An observer's captures are released when the set dies", arguments: ObserverKind.held)
     func atTheSetsEnd(_ kind: ObserverKind) {
         weak var weakCapture: Tracked?
         let registration: KeptRegistration
@@ -82,7 +82,7 @@ struct Promise08ReleasedPromptlyTests {
         registration.end()
     }
 
-    @Test("A token keeps nothing of the observer's", arguments: ObserverKind.held)
+    @Test("A token does not keep an observer's captures alive", arguments: ObserverKind.held)
     func tokens(_ kind: ObserverKind) {
         let registrations = (0..<100).map { _ in addCapture(kind) }
         let tokens = registrations.map(\.token)
@@ -95,7 +95,7 @@ struct Promise08ReleasedPromptlyTests {
     }
 
     @Test(
-        "What a one-time observer captured is released by its call, and not before that has ended",
+        "A one-time observer's captures are released by its call, but not before the call has ended",
         arguments: [ObserverKind.once, .ownerOnce])
     func once(_ kind: ObserverKind) {
         let intact = Counter()
@@ -136,8 +136,8 @@ struct Promise08ReleasedPromptlyTests {
     // MARK: Notifications in flight
 
     @Test(
-        "What is removed during a notification is released when that ends, and not before", arguments: ObserverKind.held
-    )
+        "An observer removed during a notification is released when the notification ends, not before",
+        arguments: ObserverKind.held)
     func duringAPass(_ kind: ObserverKind) async {
         let registration = addCapture(kind)
         set.addOnce { _ in
@@ -157,7 +157,7 @@ struct Promise08ReleasedPromptlyTests {
     ///
     /// Source: RxSwift Anomalies (testSeparationBetweenOnAndSubscriptionLocks).
     @Test(
-        "What is removed during another thread's notification is not called, and released when that ends, and not before",
+        "Observers removed during another thread's notification are not called, and are released when it ends",
         arguments: [1, 1_000])
     func duringAnotherThreadsPass(_ count: Int) async {
         let isInside = Signal()
@@ -188,7 +188,7 @@ struct Promise08ReleasedPromptlyTests {
     }
 
     @Test(
-        "Notifications by several threads that overlap without end do not keep what is removed meanwhile",
+        "Removed observers are released even if the notifications of several threads overlap without end",
         arguments: [2, 3, 5])
     func overlapping(_ count: Int) async {
         let inside = (0..<count).map { _ in Counter() }
@@ -222,7 +222,7 @@ struct Promise08ReleasedPromptlyTests {
         #expect(set.count == 1)
     }
 
-    @Test("What was removed while many threads notified is gone when all have ended")
+    @Test("Observers removed while many threads notify are all released when those notifications have ended")
     func allGone() async {
         let lifetimes = Lifetimes()
         await onThreads(4) { [set] thread in
@@ -243,7 +243,7 @@ struct Promise08ReleasedPromptlyTests {
 
     // MARK: Values in mailboxes
 
-    @Test("What a removed observer captured is released when what was enqueued for it has been dropped")
+    @Test("A removed observer's captures are released when the values enqueued for it have been dropped")
     func enqueued() async {
         let isRemoved = Signal()
         let queue = DispatchQueue(label: "serial")
@@ -287,7 +287,7 @@ struct Promise08ReleasedPromptlyTests {
 
     // MARK: Dead owners
 
-    @Test("Entries of dead owners do not pile up although nobody ever notifies", arguments: ObserverKind.owned)
+    @Test("Entries of dead owners do not pile up, even if the set is never notified", arguments: ObserverKind.owned)
     func deadOwners(_ kind: ObserverKind) {
         for _ in 0..<many(20_000) { _ = kind.add(to: set) { _ in } }
 
@@ -298,7 +298,7 @@ struct Promise08ReleasedPromptlyTests {
     /// Scenario 18: nobody ever notifies.
     ///
     /// Source: SimpleTwoWayBindingIOS#12, cmux#7799 (registrations that stay until the next change).
-    @Test("Entries of dead owners among living ones do not pile up either", arguments: [100, 1_000])
+    @Test("Entries of dead owners among living ones do not pile up", arguments: [100, 1_000])
     func deadOwnersAmongLiving(_ count: Int) {
         let captures = Lifetimes()
         let living = (0..<count).map { Tracked($0) }
@@ -330,7 +330,7 @@ struct Promise08ReleasedPromptlyTests {
         #expect(captures.count <= 64)
     }
 
-    @Test("Threads that add owners at once leave no more of the dead behind than one alone")
+    @Test("Threads that add owners at once leave no more dead entries behind than a single thread")
     func deadOwnersOfManyThreads() async {
         let captures = Lifetimes()
         let lifetimes = Lifetimes.current
@@ -349,7 +349,7 @@ struct Promise08ReleasedPromptlyTests {
         set.removeAll()
     }
 
-    @Test("A mailbox that was full keeps no memory", .measuringMemory)
+    @Test("A mailbox frees the memory that a burst of values needed", .measuringMemory)
     func burst() async {
         await #expect(processExitsWith: .success) {
             // While the last ones are being delivered, one more comes, or another burst.
@@ -375,7 +375,7 @@ struct Promise08ReleasedPromptlyTests {
         }
     }
 
-    @Test("A mailbox that was full keeps no memory even if it is never empty again", .measuringMemory)
+    @Test("A mailbox frees the memory that a burst of values needed, even if it is never empty again", .measuringMemory)
     func burstBeforeATrickle() async {
         await #expect(processExitsWith: .success) {
             let set = ObserverSet<Int>()
@@ -411,7 +411,7 @@ struct Promise08ReleasedPromptlyTests {
         }
     }
 
-    @Test("Mailboxes of removed observers go when they are empty", arguments: [1, 1_000])
+    @Test("The mailbox of a removed observer is released when it is empty", arguments: [1, 1_000])
     func mailboxes(observers: Int) async {
         let queue = DispatchQueue(label: "suspended")
         queue.suspend()
@@ -427,7 +427,7 @@ struct Promise08ReleasedPromptlyTests {
     }
 
     /// The actor of a mailbox is kept as long as the mailbox.
-    @Test("A mailbox that another set fills again, just when it is empty, goes when it is empty again")
+    @Test("A mailbox that another set refills just when it becomes empty is released when it is empty again")
     func sharedMailbox() async {
         let other = ObserverSet<Int>()
         let queue = DispatchQueue(label: "suspended")
@@ -485,7 +485,9 @@ struct Promise08ReleasedPromptlyTests {
         #expect(storedObservers == 0)
     }
 
-    @Test("So does one that a filter keeps from the dead owner's observer", arguments: ObserverKind.owned)
+    @Test(
+        "A notification that a filter skips also removes the entry of a dead owner behind the filter",
+        arguments: ObserverKind.owned)
     func deadOwnerBehindAFilter(_ kind: ObserverKind) async {
         for _ in 0..<10 { _ = kind.add(to: set.filter { $0 > 0 }) { _ in } }
         if !kind.isInPlace {
@@ -500,7 +502,7 @@ struct Promise08ReleasedPromptlyTests {
         #expect(storedObservers == 0)
     }
 
-    @Test("On its own actor, a dead owner behind a filter is noticed by a notification that does not pass it")
+    @Test("On its own actor, a dead owner behind a filter is noticed even by a notification that the filter skips")
     @MainActor func deadOwnerBehindAFilterInPlace() {
         set.filter { $0 > 0 }.add(Tracked()) { @MainActor _, _ in }
         let living = Tracked()
@@ -516,7 +518,7 @@ struct Promise08ReleasedPromptlyTests {
     ///
     /// Source: boost track_test.cpp.
     @Test(
-        "What a dead owner's observer captured is released by the notification that meets it, which does not call it",
+        "A notification that meets a dead owner releases its observer's captures, and does not call the observer",
         arguments: [ObserverKind.owner, .ownerNonisolated, .ownerOnce])
     func captureOfADeadOwner(_ kind: ObserverKind) {
         let calls = Counter()
@@ -540,7 +542,7 @@ struct Promise08ReleasedPromptlyTests {
         #expect(calls.value == (kind.isOnce ? 0 : 1))
     }
 
-    @Test("Entries without owners are not what pruning is for: they stay")
+    @Test("Sweeps for dead owners do not remove entries without owners")
     func entriesWithoutOwners() {
         for _ in 0..<1_000 { set.add { _ in } }
         for _ in 0..<1_000 { set.add(Tracked()) { _, _ in } }
@@ -549,7 +551,7 @@ struct Promise08ReleasedPromptlyTests {
         #expect(storedObservers <= 1_000 + 64)
     }
 
-    @Test("A place at the end is used again, as soon as nobody can be looking at it")
+    @Test("The last slot is used again as soon as no traversal can be reading it")
     func placesAtTheEnd() {
         set.add { _ in }
         for _ in 0..<1_000 { set.add { _ in }.remove() }
@@ -564,7 +566,7 @@ struct Promise08ReleasedPromptlyTests {
         #expect(storedSlots == 1, "the notification that kept them has ended")
     }
 
-    @Test("A set that once was large keeps no room for those who were removed", arguments: [false, true], [0, 1, 20])
+    @Test("A set that was once large keeps no room for removed observers", arguments: [false, true], [0, 1, 20])
     func room(lastFirst: Bool, rest: Int) {
         let tokens = (0..<10_000).map { _ in set.add { _ in } }
 
@@ -574,7 +576,7 @@ struct Promise08ReleasedPromptlyTests {
         #expect(room < 100)
     }
 
-    @Test("Where many are removed at once, inside a notification, no room is kept either")
+    @Test("A set from which many observers are removed inside a notification keeps no room for them")
     func roomInsideANotification() {
         for _ in 0..<1_000 { set.add { _ in } }
         set.add { [set] _ in

@@ -7,7 +7,7 @@ struct Promise09IdempotentRemovalTests {
     private let set = ObserverSet<Int>()
 
     @Test(
-        "The first removal, in any way, returns true, every later one false; nobody else is harmed",
+        "The first removal, in any way, returns true, every later one false, and no other observer is affected",
         arguments: Removal.ofEach(ObserverKind.allCases))
     func repeated(_ kind: ObserverKind, _ removal: Removal) {
         let calls = Counter()
@@ -30,7 +30,7 @@ struct Promise09IdempotentRemovalTests {
         registration.end()
     }
 
-    @Test("A copy of a token is the same token, before and after its removal, and no other is")
+    @Test("A copy of a token is equal to it, before and after the removal, and no other token is")
     func copies() {
         let token = set.add { _ in }
         let copy = token
@@ -71,7 +71,7 @@ struct Promise09IdempotentRemovalTests {
         registrations.forEach { $0.end() }
     }
 
-    @Test("A removal and the emptying of the set, at once, remove once")
+    @Test("A `remove` at the same time as a `removeAll` releases the observer exactly once")
     func againstRemoveAll() async {
         let released = Counter()
         let lifetimes = Lifetimes.current
@@ -95,7 +95,7 @@ struct Promise09IdempotentRemovalTests {
     /// Scenario 23: a token of another set.
     ///
     /// Source: ReactiveCocoa#2199, realm-object-store#580, KeyPath#141, Repeat#13, AXorcist#47.
-    @Test("A foreign token removes nothing, though it stands in the same place there")
+    @Test("A token of another set removes nothing, even if it belongs to the same slot there")
     func foreign() {
         let other = ObserverSet<Int>()
         let log = Log<String>()
@@ -189,7 +189,7 @@ struct Promise09IdempotentRemovalTests {
     /// Scenario 40: one owner twice.
     ///
     /// Source: boost signals2 (disconnect_equal), Qt (uniqConnection). Each `add` is a registration of its own.
-    @Test("Of several registrations of one owner, the same method among them, a token removes its own")
+    @Test("A token removes only its own registration among several of one owner, even of the same method")
     func sameOwnerTwice() {
         let log = Log<String>()
         let owner = PlainListener<Int> { log.append("method \($0)") }
@@ -212,7 +212,7 @@ struct Promise09IdempotentRemovalTests {
         #expect(set.isEmpty)
     }
 
-    @Test("A one-time observer that removes itself in its call finds it done")
+    @Test("A one-time observer that removes itself in its call is already removed")
     func onceRemovesItself() {
         let token = Shared<ObserverToken?>(nil)
         let results = Log<Bool?>()
@@ -228,7 +228,7 @@ struct Promise09IdempotentRemovalTests {
         token.value = nil
     }
 
-    @Test("Removing an owner's observers again removes nothing, nor does removing a stranger's")
+    @Test("Removing an owner's observers again, or those of an object that owns none, removes nothing")
     func ownerAgain() {
         let owner = Tracked()
         let log = Log<Int>()
@@ -247,7 +247,7 @@ struct Promise09IdempotentRemovalTests {
         #expect(set.count == 1)
     }
 
-    @Test("A token of several removes all of them, once, those that are left", arguments: [false, true])
+    @Test("A combined token removes all of its remaining registrations, once", arguments: [false, true])
     func combined(isOneGone: Bool) {
         let other = ObserverSet<String>()
         let parts = [set.add { _ in }, other.add { _ in }, set.add { _ in }]
@@ -263,7 +263,7 @@ struct Promise09IdempotentRemovalTests {
         #expect(set.isEmpty && other.isEmpty)
     }
 
-    @Test("Of many threads that remove a token of several, exactly one gets true", arguments: [2, 16])
+    @Test("Of many threads that remove a combined token, exactly one gets true", arguments: [2, 16])
     func combinedByThreads(_ count: Int) async {
         let other = ObserverSet<Int>()
         let tokens = (0..<10_000 / count).map { _ in ObserverToken([set.add { _ in }, other.add { _ in }]) }

@@ -9,7 +9,9 @@ struct Promise10SetDeathTests {
 
     // MARK: In its own notification
 
-    @Test("A set whose last reference an observer drops finishes its notification", arguments: ObserverKind.inPlace)
+    @Test(
+        "A set whose last reference is released by an observer finishes its notification",
+        arguments: ObserverKind.inPlace)
     func inAnObserver(_ kind: ObserverKind) {
         let set = Shared<ObserverSet<Int>?>(ObserverSet())
         let log = Log<String>()
@@ -30,7 +32,7 @@ struct Promise10SetDeathTests {
         registration?.end()
     }
 
-    @Test("A set that is a property of what an observer lets go of finishes its notification")
+    @Test("A set that is a property of an object that an observer releases finishes its notification")
     func asAProperty() {
         final class Model: Sendable {
             let changed = ObserverSet<Int>()
@@ -61,7 +63,7 @@ struct Promise10SetDeathTests {
         #expect(log.entries == ["3", "2", "1"])
     }
 
-    @Test("A set that another thread lets go of in a notification finishes it")
+    @Test("A set that another thread releases during a notification finishes that notification")
     func byAnotherThread() {
         let set = Shared<ObserverSet<Int>?>(ObserverSet())
         set.value?.add { _ in join { set.value = nil } }
@@ -87,7 +89,7 @@ struct Promise10SetDeathTests {
         #expect(calls.value == 0)
     }
 
-    @Test("A set may die in the deinit of what its observer captured")
+    @Test("A set may die in the `deinit` of its observer's capture")
     func inADeinit() {
         let set = Shared<ObserverSet<Int>?>(ObserverSet())
         let capture = Shared<Tracked?>(Tracked { set.value = nil })
@@ -205,7 +207,7 @@ struct Promise10SetDeathTests {
     ///
     /// Source: boost deletion_test.cpp (test_signal_deletion: both connections are "not connected").
     @Test(
-        "A token does not keep its set alive, and is inert when that is gone, on any thread",
+        "A token does not keep its set alive, and does nothing on any thread once the set is gone",
         arguments: ObserverKind.allCases)
     func tokens(_ kind: ObserverKind) async {
         let other = ObserverSet<Int>()
@@ -273,7 +275,7 @@ struct Promise10SetDeathTests {
         #expect(released.value == 2_400)
     }
 
-    @Test("A set may be let go of by any of the threads that notify it")
+    @Test("A set may be released by any of the threads that notify it")
     func lastNotifier() async {
         for _ in 0..<200 {
             let set = Shared<ObserverSet<Int>?>(ObserverSet())

@@ -70,7 +70,7 @@ struct Promise11NotifyingWaitsForNobodyTests {
         }
     }
 
-    @Test("Nested notifications wait for nobody either")
+    @Test("Nested notifications do not wait while another thread holds the lock")
     func nested() async {
         set.add { [set, calls] value in
             calls.increment()
@@ -83,7 +83,7 @@ struct Promise11NotifyingWaitsForNobodyTests {
         set.removeAll()
     }
 
-    @Test("A notification that meets a dead owner does not wait to have it removed; a later one removes it")
+    @Test("A notification that meets a dead owner does not wait to remove it; a later notification removes it")
     func deadOwner() async {
         set.add(Tracked()) { [calls] _, _ in calls.increment() }
         set.add { [calls] _ in calls.increment() }
@@ -97,7 +97,7 @@ struct Promise11NotifyingWaitsForNobodyTests {
         #expect(set.registry?.living == 1)
     }
 
-    @Test("Nor does one of a set with a producer, which the later one informs")
+    @Test("With a producer, a notification that meets a dead owner does not wait; a later one stops the producer")
     func deadOwnerOfAnObservedSet() async {
         let reports = Log<Bool>()
         let set = ObserverSet<Int> { [reports] isObserved in reports.append(isObserved) }
@@ -146,7 +146,7 @@ struct Promise11NotifyingWaitsForNobodyTests {
         #expect(isReleased.isSet)
     }
 
-    @Test("A set with nobody to call notifies while another thread holds the lock")
+    @Test("A set without observers notifies while another thread holds the lock")
     func empty() async {
         set.add { _ in }.remove()
 
@@ -155,7 +155,7 @@ struct Promise11NotifyingWaitsForNobodyTests {
         #expect(calls.value == 0)
     }
 
-    @Test("Counting, describing and asking a token wait for nobody either")
+    @Test("Counting and describing the observers and checking a token do not wait for the lock")
     func questions() async {
         let registration = add(.owner)
 
@@ -168,7 +168,7 @@ struct Promise11NotifyingWaitsForNobodyTests {
         registration.end()
     }
 
-    @Test("A notification does not wait for a removal whose observer's captures take their time to go")
+    @Test("A notification does not wait for a removal whose observer's captures are slow to deallocate")
     func slowDeinit() async {
         let isEnding = Signal()
         let mayEnd = Signal()

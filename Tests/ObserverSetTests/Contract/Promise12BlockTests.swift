@@ -13,7 +13,7 @@ struct Promise12BlockTests {
 
     // MARK: Many
 
-    @Test("Adding n observers makes some log n blocks, which have eight slots for each")
+    @Test("Adding n observers makes O(log n) blocks of slots, with at most eight slots for each observer")
     func added() {
         var made = BlockCount(of: registry)
         var dear = 0
@@ -45,7 +45,7 @@ struct Promise12BlockTests {
     }
 
     @Test(
-        "Removing n observers, in any order, makes some log n blocks of two slots for each, and never keeps much room",
+        "Removing n observers, in any order, makes O(log n) blocks of slots, and never keeps much room",
         arguments: Order.allCases, [31, 32, 100, 10_000])
     func removed(_ order: Order, count: Int) {
         let ids = order((0..<count).map { _ in registry.appendClosure() })
@@ -65,7 +65,8 @@ struct Promise12BlockTests {
     }
 
     @Test(
-        "A set that once was large walks few slots, and has little room, when few are left", arguments: Order.allCases)
+        "A set that was once large traverses few slots and keeps little room when few observers are left",
+        arguments: Order.allCases)
     func onceLarge(_ order: Order) {
         let count = 20_000
         let ids = order((0..<count).map { _ in registry.appendClosure() })
@@ -85,7 +86,7 @@ struct Promise12BlockTests {
         Array(0...9) + [14, 15, 16, 30, 31, 32, 33, 48, 63, 64, 65, 80, 81, 127, 128, 129, 1_000]
 
     @Test(
-        "Adding and removing by turns costs a few slots a change, whatever the number and whoever goes",
+        "Adding and removing in turn costs a few slots per change, whatever the size and whichever is removed",
         arguments: Turn.allCases)
     func byTurns(_ turn: Turn) {
         for size in Self.sizes {
@@ -96,7 +97,7 @@ struct Promise12BlockTests {
         }
     }
 
-    @Test("Where the latest goes again and again, no block is made, on no boundary")
+    @Test("Adding and removing the latest observer again and again makes at most one block of slots, at any size")
     func onABoundary() {
         for size in 0...300 {
             let registry = Registry()
@@ -110,7 +111,7 @@ struct Promise12BlockTests {
         }
     }
 
-    @Test("Emptied and filled by turns, a set makes a few blocks a round, and none for one observer")
+    @Test("Filling and emptying a set in turn makes a few blocks per round, and none for a single observer")
     func filledAndEmptied() {
         for size in [1, 2, 4, 5, 100] {
             let registry = Registry()
@@ -129,7 +130,7 @@ struct Promise12BlockTests {
     }
 
     @Test(
-        "Whatever is added and removed, it costs a few slots a change, and what a notification walks is in proportion")
+        "Any additions and removals cost a few slots per change, and a notification traverses slots in proportion")
     func anything() {
         let seed = UInt64.random(in: 0...UInt64.max)
         var random = SeededGenerator(seed: seed)
@@ -154,7 +155,7 @@ struct Promise12BlockTests {
         #expect(dear == 0, "seed \(seed)")
     }
 
-    @Test("What no traversal can reach waits for nothing: there is no list of what does")
+    @Test("Removing observers creates no backlog if no traversal is in progress")
     func withoutABacklog() {
         let ids = (0..<100).map { _ in registry.appendClosure() }
 
@@ -166,7 +167,7 @@ struct Promise12BlockTests {
     // MARK: In a traversal that does not end
 
     @Test(
-        "While a traversal is under way, what waits for it is what was removed, and a few slots a change",
+        "During a traversal, only the removed observers and a few slots per change wait to be released",
         arguments: Turn.allCases)
     func inATraversal(_ turn: Turn) {
         for size in Self.sizes {
@@ -188,8 +189,7 @@ struct Promise12BlockTests {
     }
 
     @Test(
-        "Those who were there all along are marked in each block that waits: as often as the changes before make up for"
-    )
+        "Removed observers are marked in all waiting blocks at a cost in proportion to the changes made before")
     func markedInEachBlock() {
         let (size, changes) = (100, 20_000)
         let ids = (0..<size).map { _ in registry.appendClosure() }
@@ -209,7 +209,7 @@ struct Promise12BlockTests {
         _ = consume traversal
     }
 
-    @Test("Owners that die while a traversal does not end are removed once each, and wait for it")
+    @Test("Owners that die during a long traversal are removed once each, and wait for the traversal to end")
     func dyingInATraversal() {
         let looks = Counter()
         let traversal = registry.traversal()
@@ -235,7 +235,7 @@ struct Promise12BlockTests {
 
     // MARK: Counts of traversals
 
-    @Test("However many threads meet in a set, and however often, the counts of its traversals are spread once")
+    @Test("The counts of traversals are spread only once, however many threads meet in a set, and however often")
     func spreadOnce() async throws {
         let set = ObserverSet<Int>()
         set.add { _ in }
@@ -281,7 +281,7 @@ struct Promise12BlockTests {
     // MARK: Objects
 
     @Test(
-        "The table of delegates' addresses has room for few when few are left, and is made anew rarely",
+        "The table of delegates' addresses shrinks when few are left, and is rebuilt rarely",
         arguments: Order.allCases)
     func addresses(_ order: Order) {
         let count = 4_000
@@ -300,7 +300,7 @@ struct Promise12BlockTests {
         #expect(made <= logarithm(count))
     }
 
-    @Test("On the boundary where it shrinks, the table of addresses is not made anew for each change")
+    @Test("The table of addresses is not rebuilt for each change at the boundary where it shrinks")
     func addressesByTurns() {
         let objects = (0..<2_000).map { Tracked($0) }
         for object in objects { add(object) }
@@ -319,7 +319,7 @@ struct Promise12BlockTests {
         #expect(made <= 2)
     }
 
-    @Test("Delegates that die cost sweeps in proportion, and a delegate that is added again and again costs none")
+    @Test("Sweeps are in proportion to the delegates that die, and adding one delegate again and again causes none")
     func delegates() {
         let living = (0..<1_000).map { Tracked($0) }
         for object in living { add(object) }

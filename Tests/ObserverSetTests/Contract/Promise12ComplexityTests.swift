@@ -10,7 +10,7 @@ struct Promise12ComplexityTests {
     private let set = ObserverSet<Int>()
     private let calls = Counter()
 
-    @Test("A million observers are added, notified and removed all at once")
+    @Test("A million observers are added, notified, and then removed with one call")
     func million() {
         for _ in 0..<many(1_000_000) { set.addNonisolated { [calls] _ in calls.increment() } }
         #expect(set.count == many(1_000_000))
@@ -84,7 +84,7 @@ struct Promise12ComplexityTests {
         #expect(set.isEmpty)
     }
 
-    @Test("A few living observers do not pay for the many that were removed")
+    @Test("Notifying a few living observers is not slower after many others have been removed")
     func manyRemoved() {
         let tokens = (0..<many(100_000)).map { _ in set.addNonisolated { _ in } }
         set.addNonisolated { [calls] _ in calls.increment() }
@@ -96,7 +96,7 @@ struct Promise12ComplexityTests {
         #expect(calls.value == many(100_000))
     }
 
-    @Test("Beside many closures, adding and removing an owner looks at none of them")
+    @Test("Adding and removing an owner beside many closures rarely causes a sweep for dead owners")
     func ownerBesideClosures() {
         let captures = Lifetimes()
         for _ in 0..<10_000 { set.addNonisolated { _ in } }
@@ -110,7 +110,7 @@ struct Promise12ComplexityTests {
         #expect(captures.count == 0, "in proportion, somebody has")
     }
 
-    @Test("Many threads may add owners at once: each looks for dead ones as rarely as one alone")
+    @Test("Many threads that add owners at once sweep for dead owners as rarely as a single thread")
     func ownersByManyThreads() async {
         let owner = Tracked()
 
@@ -121,7 +121,7 @@ struct Promise12ComplexityTests {
         #expect(set.count == many(100_000) / 16 * 16)
     }
 
-    @Test("Adding owners looks for dead ones rarely enough")
+    @Test("Adding many owners causes few enough sweeps for dead ones")
     func owners() {
         let owners = (0..<many(100_000)).map { Tracked($0) }
         for owner in owners { set.add(owner) { [calls] _, _ in calls.increment() } }
@@ -144,7 +144,7 @@ struct Promise12ComplexityTests {
         registration.end()
     }
 
-    @Test("All are removed again and again inside a notification: earlier blocks are not walked again")
+    @Test("Emptying a set again and again inside a notification does not process the earlier blocks again")
     func removedAllAgainAndAgain() throws {
         let set = ObserverSet<Int>()
         set.add { [set] _ in

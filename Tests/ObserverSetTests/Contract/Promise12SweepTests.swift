@@ -25,7 +25,7 @@ struct Promise12SweepTests {
     }
 
     @Test(
-        "Beside any number of closures, adding an owner costs three looks at most, whoever dies",
+        "Adding owners beside any number of closures checks at most three entries per owner, whichever owners die",
         arguments: [0, 10, 2_000], Deaths.allCases)
     func owners(closures: Int, _ deaths: Deaths) {
         let count = 3_000
@@ -37,7 +37,7 @@ struct Promise12SweepTests {
         #expect(looks.value >= count / 2, "somebody looks, in proportion")
     }
 
-    @Test("Beside a hundred thousand closures, nobody looks before a hundred thousand owners make up for it")
+    @Test("A hundred thousand closures are not checked for dead owners before as many owners have been added")
     func ownersBesideManyClosures() {
         let count = 100_000
         addClosures(count)
@@ -54,7 +54,8 @@ struct Promise12SweepTests {
     }
 
     @Test(
-        "Adding and removing an owner by turns costs as little, beside any number of closures", arguments: [0, 2_000])
+        "Adding and removing an owner in turn checks at most three entries each, beside any number of closures",
+        arguments: [0, 2_000])
     func ownersThatAreRemoved(closures: Int) {
         addClosures(closures)
         let owner = WatchedEntry(looks)
@@ -67,7 +68,7 @@ struct Promise12SweepTests {
         #expect(looks.value - removed <= 3 * removed)
     }
 
-    @Test("Whatever is added, dies and is removed, and in whatever order, it costs each owner three looks at most")
+    @Test("Any additions, deaths and removals, in any order, check at most three entries per owner")
     func anything() {
         let seed = UInt64.random(in: 0...UInt64.max)
         var random = SeededGenerator(seed: seed)
@@ -104,7 +105,7 @@ struct Promise12SweepTests {
 
     // MARK: Threads
 
-    @Test("Threads that add living owners at once run as many sweeps as one would alone")
+    @Test("Threads that add living owners at once run as many sweeps as a single thread would")
     func livingOwnersOfManyThreads() async {
         let (threads, owners) = (16, 4_800)
         let alone = await sweeps(threads: 1, owners: owners)
@@ -128,7 +129,8 @@ struct Promise12SweepTests {
     }
 
     @Test(
-        "Threads whose owners die at once look at hardly more together than one would alone", arguments: [0, 1_000])
+        "Threads whose owners die at once check at most twenty times as many entries as a single thread may",
+        arguments: [0, 1_000])
     func dyingOwnersOfManyThreads(closures: Int) async {
         let (threads, owners) = (16, 4_800)
         addClosures(closures)
@@ -148,7 +150,7 @@ struct Promise12SweepTests {
 
     // MARK: Notifications
 
-    @Test("A notification looks for dead owners if it met one, once, and not again when that is gone")
+    @Test("A notification that met a dead owner sweeps once, and later notifications do not sweep again")
     func notifications() {
         let set = ObserverSet<Int>()
         let owners = (0..<20).map { _ in WatchedEntry(looks) }
@@ -164,7 +166,7 @@ struct Promise12SweepTests {
     }
 
     @Test(
-        "A notification that meets no dead owner looks for none, whatever kind of observer it calls",
+        "A notification that meets no dead owner does not sweep, whatever kind of observer it calls",
         arguments: ObserverKind.allCases)
     func notificationsOfTheLiving(kind: ObserverKind) async {
         let set = ObserverSet<Int>()
@@ -184,7 +186,7 @@ struct Promise12SweepTests {
         kept.end()
     }
 
-    @Test("Notifications inside one another look for the dead once each, however many they met")
+    @Test("Nested notifications check each dead owner's entry only once in total, however many of them met it")
     func nestedNotifications() {
         let set = ObserverSet<Int>()
         let owners = (0..<10).map { _ in WatchedEntry(looks) }
@@ -202,7 +204,7 @@ struct Promise12SweepTests {
         #expect(set.registry?.living == 1)
     }
 
-    @Test("While another thread changes the set, notifications that meet the dead look once each, and leave it at that")
+    @Test("Notifications that meet dead owners during another thread's change check each entry once, and remove none")
     func notificationsBesideAChange() async {
         let set = ObserverSet<Int>()
         let owner = WatchedEntry(looks)
@@ -230,7 +232,7 @@ struct Promise12SweepTests {
         #expect(set.registry?.living == 0)
     }
 
-    @Test("Who removes what has been removed looks at nothing, however often")
+    @Test("Removing what has already been removed checks no entries, however often it is done")
     func removedTwice() {
         let set = ObserverSet<Int>()
         let owner = WatchedEntry(looks)
@@ -248,7 +250,9 @@ struct Promise12SweepTests {
 
     // MARK: Sets of one domain
 
-    @Test("In a local set, adding an owner costs three looks at most, whoever dies", arguments: Deaths.allCases)
+    @Test(
+        "Adding owners to a local set checks at most three entries per owner, whichever owners die",
+        arguments: Deaths.allCases)
     func localOwners(_ deaths: Deaths) {
         let registry = LocalRegistry()
         let count = 5_000
@@ -261,7 +265,7 @@ struct Promise12SweepTests {
         #expect(looks.value >= count / 2)
     }
 
-    @Test("In a local set, adding an owner beside many closures sweeps as rarely as they make up for")
+    @Test("Adding owners to a local set beside many closures rarely causes a sweep")
     func localOwnersBesideClosures() {
         let registry = LocalRegistry()
         let (closures, owners) = (5_000, 10_000)
@@ -279,7 +283,7 @@ struct Promise12SweepTests {
         #expect(looks.value > 0)
     }
 
-    @Test("A notification of a local set that meets no dead owner looks for none, whomever it calls")
+    @Test("A notification of a local set that meets no dead owner does not sweep, whatever it calls")
     func localNotificationsOfTheLiving() {
         let registry = LocalRegistry()
         _ = registry.append(Callee(retaining: WatchedEntry(looks)), site: Site(), isOnce: false)

@@ -8,7 +8,7 @@ struct AddOnceTests {
     private let set = ObserverSet<Int>()
     private let log = Log<String>()
 
-    @Test("It is called by the first notification, and then no more")
+    @Test("A one-time observer is called by the first notification, and then not again")
     func once() {
         let token = set.addOnce { [log] in log.append("once \($0)") }
         set.add { [log] in log.append("always \($0)") }
@@ -24,7 +24,7 @@ struct AddOnceTests {
         #expect(set.count == 1)
     }
 
-    @Test("The token of one that has not been called describes it; that of one that has says so")
+    @Test("A one-time observer's token describes the registration, and after the call says that it is inactive")
     func descriptions() {
         let line = #line + 1
         let token = set.addOnce { _ in }
@@ -35,7 +35,8 @@ struct AddOnceTests {
         #expect(token.description.hasSuffix(", inactive)"))
     }
 
-    @Test("A value that waits when the set dies is delivered, though somebody tries to remove the observer")
+    @Test(
+        "A value waiting for a one-time observer is delivered after the set's death, even if `remove` is called")
     func setDies() async {
         let listener = IsolatedListener()
         await listener.outliveASet(log)
@@ -45,7 +46,7 @@ struct AddOnceTests {
         #expect(log.entries == ["1"])
     }
 
-    @Test("A method of its owner is called once, whatever its parameters")
+    @Test("A one-time observer that is an owner's method is called once, whatever its parameters")
     func methods() {
         final class Window: Sendable {
             let log: Log<String>
@@ -72,7 +73,7 @@ struct AddOnceTests {
         withExtendedLifetime(window) {}
     }
 
-    @Test("Several are each called once, in order")
+    @Test("Several one-time observers are each called once, in order")
     func several() {
         for index in 0..<5 { set.addOnce { [log] in log.append("\(index) \($0)") } }
 
@@ -85,7 +86,7 @@ struct AddOnceTests {
 
     // MARK: Owners
 
-    @Test("With an owner, it is passed the owner, once")
+    @Test("A one-time observer with an owner is called once, and is passed the owner")
     func owner() {
         let owner = Tracked(7)
         let token = set.addOnce(owner) { [log] owner, value in log.append("\(owner.value) \(value)") }
@@ -98,7 +99,7 @@ struct AddOnceTests {
         #expect(Lifetimes.current.count == 1)
     }
 
-    @Test("An owner's are removed by its name before they are called")
+    @Test("`removeAll(ownedBy:)` removes an owner's one-time observers before they are called")
     func removedByOwner() {
         let owner = Tracked()
         set.addOnce(owner) { [log] _, _ in log.append("called") }
@@ -111,7 +112,7 @@ struct AddOnceTests {
 
     // MARK: Nesting
 
-    @Test("A notification nested in an earlier observer's call calls it, the outer one does not")
+    @Test("A one-time observer is called by a notification nested in an earlier observer's call, not by the outer one")
     func nestedBefore() {
         set.add { [log, weak set] value in
             log.append("first \(value)")
@@ -126,7 +127,7 @@ struct AddOnceTests {
 
     // MARK: Actors
 
-    @Test("An actor that adds one for itself is called in its isolation, once")
+    @Test("A one-time observer that an actor adds for itself is called once, in the actor's isolation")
     func actor() async {
         let actor = Listener()
         await actor.observeOnce(set)
@@ -142,7 +143,7 @@ struct AddOnceTests {
 
     // MARK: Threads
 
-    @Test("Of many threads' notifications, exactly one calls it")
+    @Test("A one-time observer is called by exactly one of many threads' notifications")
     func manyThreads() async {
         let owner = Tracked()
         for _ in 0..<100 {
@@ -162,7 +163,7 @@ struct AddOnceTests {
     }
 
     @Test(
-        "Registered in one place or two, either it is called or one removal says that it removed it, never both",
+        "A one-time observer in one set or two is either called, or removed by one removal that returns true",
         arguments: [ObserverKind.once, .ownerOnce], [false, true])
     func calledOrRemoved(_ kind: ObserverKind, inTwoPlaces: Bool) async {
         let rounds = (0..<2_000).map { _ in OnceRound(kind, other: inTwoPlaces ? ObserverSet() : nil) }
@@ -178,7 +179,7 @@ struct AddOnceTests {
     }
 
     @Test(
-        "Notified while it is being added, it is called at most once, and its token tells whether it was")
+        "A one-time observer notified while being added is called at most once, and its token tells whether it was")
     func notifiedWhileAdded() async {
         let rounds = (0..<2_000).map { _ in OnceRound(.once, isEmpty: true) }
 

@@ -5,7 +5,7 @@ import Testing
 /// What an actor's instance adds for itself runs on it, whatever the closure captures and whatever Swift knows of it.
 ///
 /// An applied method of an actor (`set.add(hear)`) loses its isolation when it is converted, and no signature refuses that.
-@Suite("Added on an actor's instance", .lifetimesChecked, .againstHanging)
+@Suite("Observers added on an actor's instance", .lifetimesChecked, .againstHanging)
 struct AddedOnAnActorTests {
     /// The forms that an actor may use, of which the compiler passes the isolation on for none but the first.
     enum Form: CaseIterable, Sendable {
@@ -89,7 +89,9 @@ struct AddedOnAnActorTests {
     private let calls = Log<Int>()
     private let owner = Tracked()
 
-    @Test("On the actor it is called in place, and from elsewhere on the actor", arguments: Form.allCases)
+    @Test(
+        "An observer added on an actor is called in place there, and on the actor when notified from elsewhere",
+        arguments: Form.allCases)
     func onTheActor(_ form: Form) async {
         let hearer = Hearer(calls)
         await hearer.observe(set, form, owner: owner)
@@ -102,7 +104,9 @@ struct AddedOnAnActorTests {
         set.removeAll()
     }
 
-    @Test("Called from many threads at once, it is on the actor each time", arguments: Form.allCases)
+    @Test(
+        "An observer added on an actor runs on the actor each time, even if many threads notify at once",
+        arguments: Form.allCases)
     func fromManyThreads(_ form: Form) async {
         let hearer = Hearer(calls)
         await hearer.observe(set, form, owner: owner)
@@ -121,7 +125,7 @@ struct AddedOnAnActorTests {
         set.removeAll()
     }
 
-    @Test("A one-time observer runs on the actor, too", arguments: Form.allCases)
+    @Test("A one-time observer added on an actor runs on the actor", arguments: Form.allCases)
     func once(_ form: Form) async {
         let hearer = Hearer(calls)
         await hearer.observeOnce(set, form, owner: owner)
@@ -153,7 +157,8 @@ struct AddedOnAnActorTests {
         #expect(calls.entries == (form == .weak ? [] : [1]))
     }
 
-    @Test("When the actor is gone, a notifier calls for a turn, and does not stay while others go on notifying")
+    @Test(
+        "When the actor is gone, a notifier makes the calls of one turn, and does not stay while others keep notifying")
     func notForEver() async {
         let total = 5_000
         do {
@@ -173,7 +178,7 @@ struct AddedOnAnActorTests {
         set.removeAll()
     }
 
-    @Test("What an actor adds that has an owner ends with its owner")
+    @Test("An observer that an actor adds with an owner ends with the owner")
     func withAnOwner() async {
         let hearer = Hearer(calls)
         var owner: Tracked? = Tracked()
@@ -188,7 +193,8 @@ struct AddedOnAnActorTests {
     }
 
     @Test(
-        "What an actor that is a global one adds for itself runs on it", .serialized, arguments: Archive.Form.allCases)
+        "An observer that an instance of a global actor's type adds for itself runs on that instance", .serialized,
+        arguments: Archive.Form.allCases)
     fileprivate func onAGlobalActorsInstance(_ form: Archive.Form) async {
         for archive in [Archive.shared, Archive()] {
             await archive.observe(set, form)
@@ -220,7 +226,7 @@ struct AddedOnAnActorTests {
         #expect(calls.entries == [1, 1])
     }
 
-    @Test("What the main actor adds, and says to be nonisolated, runs on the notifying thread")
+    @Test("An explicitly nonisolated observer that the main actor adds runs on the notifying thread")
     @MainActor func onTheMainActor() async {
         let observer: @Sendable (Int) -> Void = { [calls] value in calls.append(value) }
         set.add(observer)
@@ -233,7 +239,7 @@ struct AddedOnAnActorTests {
         #expect(heard == [1])
     }
 
-    @Test("An actor that owns a one-time observer hears one value, on itself")
+    @Test("An actor that owns a one-time observer receives one value, on the actor")
     func actorOwnsAOneTimeObserver() async {
         let hearer = Hearer(calls)
         let cleared = ObserverSet<Void>()

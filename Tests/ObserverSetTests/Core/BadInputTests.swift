@@ -7,7 +7,7 @@ import Testing
 struct BadInputTests {
     // MARK: Owners
 
-    @Test("A set may own observers of another that owns observers of it")
+    @Test("Two sets may each own an observer of the other")
     func setsOwnOneAnother() {
         let log = Log<String>()
         do {
@@ -48,7 +48,9 @@ struct BadInputTests {
 
     // MARK: Numbers
 
-    @Test("A set tells as many observers as it has", arguments: [0, 1, 1_000])
+    @Test(
+        "A set with zero, one or a thousand observers counts them all, and calls the last one",
+        arguments: [0, 1, 1_000])
     func numberOfObservers(count: Int) {
         let set = ObserverSet<Int>()
         let last = Log<Int>()
@@ -67,7 +69,7 @@ struct BadInputTests {
         #expect(set.isEmpty)
     }
 
-    @Test("Everything may be asked of a set that was never observed")
+    @Test("A set that was never observed may be notified, emptied, counted and described")
     func neverObserved() async {
         let set = ObserverSet<Int>()
 

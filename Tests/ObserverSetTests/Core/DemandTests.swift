@@ -3,7 +3,7 @@ import Testing
 
 @testable import ObserverSet
 
-@Suite("A set that says whether it is observed", .lifetimesChecked, .againstHanging)
+@Suite("A set that reports whether it is observed", .lifetimesChecked, .againstHanging)
 struct DemandTests {
     private let log = Log<Bool>()
 
@@ -11,7 +11,7 @@ struct DemandTests {
         ObserverSet { [log] in log.append($0) }
     }
 
-    @Test("The first observer starts it and the last one's removal stops it, before either call returns")
+    @Test("The first observer starts the producer and removing the last one stops it, before either call returns")
     func firstAndLast() {
         let set = makeSet()
         #expect(log.entries == [])
@@ -30,7 +30,9 @@ struct DemandTests {
         #expect(log.entries == [true, false, true, false])
     }
 
-    @Test("Every kind of observer counts", arguments: ObserverKind.allCases)
+    @Test(
+        "An observer of any kind starts the producer, and its removal stops the producer",
+        arguments: ObserverKind.allCases)
     func everyKind(_ kind: ObserverKind) {
         let set = makeSet()
 
@@ -42,7 +44,7 @@ struct DemandTests {
         registration.end()
     }
 
-    @Test("An observer that is called once stops it with its call")
+    @Test("A one-time observer stops the producer with its call")
     func once() {
         let set = makeSet()
         set.addOnce { _ in }
@@ -52,7 +54,7 @@ struct DemandTests {
         #expect(log.entries == [true, false])
     }
 
-    @Test("The death of the last owner is noticed by the next notification")
+    @Test("The first notification after the last owner's death stops the producer")
     func deadOwner() {
         let set = makeSet()
         var owner: Tracked? = Tracked()
@@ -64,7 +66,7 @@ struct DemandTests {
         #expect(log.entries == [true, false])
     }
 
-    @Test("removeAll(ownedBy:) stops it")
+    @Test("`removeAll(ownedBy:)` stops the producer")
     func ownedBy() {
         let set = makeSet()
         let owner = Tracked()
@@ -76,7 +78,7 @@ struct DemandTests {
         #expect(log.entries == [true, false])
     }
 
-    @Test("The death of an observed set stops it, whether somebody holds a token or not", arguments: [false, true])
+    @Test("The death of an observed set stops the producer, whether a token is held or not", arguments: [false, true])
     func death(holdsToken: Bool) {
         var set: ObserverSet<Int>? = makeSet()
         let token = set!.add { _ in }
@@ -93,7 +95,7 @@ struct DemandTests {
         }
     }
 
-    @Test("The death of a set that was never observed says nothing")
+    @Test("The death of a set that was never observed does not call the producer's function")
     func deathUnobserved() {
         var set: ObserverSet<Int>? = makeSet()
         #expect(set?.isEmpty == true)
@@ -101,7 +103,7 @@ struct DemandTests {
         #expect(log.entries == [])
     }
 
-    @Test("What the function captured goes with the set, though somebody has a token")
+    @Test("The captures of the producer's function are released with the set, even if a token is still held")
     func tokenOutlivesTheSet() {
         let lifetimes = Lifetimes.current
         var set: ObserverSet<Int>? = ObserverSet { [log, capture = Tracked()] isObserved in
@@ -117,7 +119,7 @@ struct DemandTests {
         #expect(token?.isActive == false)
     }
 
-    @Test("The function may add and remove; its calls do not nest, and the last one is true")
+    @Test("The producer's function may add and remove; its calls do not nest, and the last one reports the true state")
     func reentrant() {
         let set = Shared<ObserverSet<Int>?>(nil)
         let isInside = Shared(false)
@@ -140,7 +142,7 @@ struct DemandTests {
         set.value = nil
     }
 
-    @Test("An observer may be added and notified by the function")
+    @Test("The producer's function may notify the observer whose addition has started it")
     func notifies() {
         let calls = Counter()
         let set = Shared<ObserverSet<Int>?>(nil)
@@ -154,7 +156,7 @@ struct DemandTests {
         set.value = nil
     }
 
-    @Test("What the function captures is released with the set, and not while a token lives on")
+    @Test("A token that outlives the set does not keep the captures of the producer's function")
     func captures() {
         var set: ObserverSet<Int>? = ObserverSet { [capture = Tracked()] _ in _ = capture }
         let token = set?.add { _ in }
@@ -162,7 +164,7 @@ struct DemandTests {
         #expect(token?.isActive == false)
     }
 
-    @Test("Threads that add and remove: calls never overlap, alternate, and end with what is true")
+    @Test("When threads add and remove, the producer's calls alternate, never overlap, and end with the true state")
     func threads() async {
         for _ in 0..<many(20, long: 2_000) {
             let probe = Probe()
@@ -185,7 +187,7 @@ struct DemandTests {
         }
     }
 
-    @Test("The same where owners die, and notifications remove what they leave behind")
+    @Test("When owners die and notifications remove their entries, the producer's calls alternate and never overlap")
     func threadsWithDeadOwners() async {
         for _ in 0..<many(20, long: 2_000) {
             let probe = Probe()
@@ -207,7 +209,7 @@ struct DemandTests {
         }
     }
 
-    @Test("The call has been made before add returns where nobody else changes the set, from another thread too")
+    @Test("The producer is called before `add` returns if nobody else changes the set, also on another thread")
     func otherThread() async {
         let set = makeSet()
         await onThread { [log] in

@@ -30,7 +30,7 @@ struct DescriptionTests {
         #expect(ObserverSet<[String: Int]?>().description.contains("Optional<Dictionary<String, Int>>"))
     }
 
-    @Test("A registration site that is no constant string is not shown")
+    @Test("A registration site that is not a constant string is shown as a question mark")
     func siteOfOneScalar() {
         /// In generic code such a literal is kept as a scalar.
         func scalar<Literal: ExpressibleByUnicodeScalarLiteral>() -> Literal { "x" }
@@ -39,7 +39,7 @@ struct DescriptionTests {
         #expect("\(token)".contains("registered at ?:7"))
     }
 
-    @Test("The description counts only the living")
+    @Test("The description does not count observers whose owner has died")
     func livingOnly() {
         let owner = Tracked()
         set.add(owner) { _, _ in }
@@ -65,7 +65,7 @@ struct DescriptionTests {
         #expect(set.debugDescription == expected)
     }
 
-    @Test("The mirror has a child for each observer: the lines of the debug description")
+    @Test("The mirror has a child for each observer, equal to its line in the debug description")
     func mirror() {
         let owner = Tracked()
         set.add { _ in }
@@ -83,7 +83,7 @@ struct DescriptionTests {
         #expect(mirror.children.allSatisfy { $0.label == nil })
     }
 
-    @Test("Each form of `add` tells the line that it stands in")
+    @Test("Each form of `add` shows the line of its call")
     func sites() {
         let owner = Owner()
         let line = #line + 1
@@ -101,7 +101,7 @@ struct DescriptionTests {
         #expect(ends == (0..<9).map { "\(file):\(line + $0)" })
     }
 
-    @Test("The form for methods of several parameters tells its line too")
+    @Test("The form of `add` for methods of several parameters also shows the line of its call")
     func siteOfAMethodOfTwo() {
         let pairs = ObserverSet<(Int, Int)>()
         let owner = Owner()
@@ -111,7 +111,7 @@ struct DescriptionTests {
         #expect(pairs.debugDescription.hasSuffix("  Owner, nonisolated, registered at \(file):\(line)"))
     }
 
-    @Test("A given place of registration is shown instead of the caller's own")
+    @Test("A registration site that is passed explicitly is shown instead of the caller's own")
     func givenSite() {
         set.add({ _ in }, fileID: "Player/View.swift", line: 12)
 
@@ -139,7 +139,7 @@ struct DescriptionTests {
         #expect(lines[2].hasPrefix("Owner, on Listener, registered at "))
     }
 
-    @Test("An observer of the main actor shows it, but for one that is nonisolated on purpose")
+    @Test("An observer of the main actor shows the main actor, unless it was added as nonisolated")
     @MainActor
     func mainActor() {
         let owner = Owner()
@@ -154,7 +154,7 @@ struct DescriptionTests {
         #expect(lines[3].hasPrefix("closure, nonisolated, registered at "))
     }
 
-    @Test("An adapted observer shows its own owner, isolation and place")
+    @Test("An adapted observer shows its own owner, isolation and registration site")
     func adapted() {
         let words = ObserverSet<String>()
         let lengths = Mapped(source: words) { (word: String) in word.count }
@@ -165,7 +165,7 @@ struct DescriptionTests {
         #expect(words.debugDescription.hasSuffix("  Owner, on queue Q, registered at \(file):\(line)"))
     }
 
-    @Test("A token shows the line that its set shows")
+    @Test("A token's description shows the same line as its set's description")
     func token() {
         let token = set.add { _ in }
 

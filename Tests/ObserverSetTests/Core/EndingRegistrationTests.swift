@@ -8,7 +8,9 @@ struct EndingRegistrationTests {
     private let set = ObserverSet<Int>()
 
     /// As two threads would: the second begins and ends while the first is about to remove the observer.
-    @Test("Whoever removes it second, and through its set, returns when it has been removed", arguments: [true, false])
+    @Test(
+        "A second removal, also through the set, returns only when the observer has been removed",
+        arguments: [true, false])
     func removedByTwo(throughItsSet: Bool) {
         let calls = Counter()
         let slow = SlowIssuer(set.add { _ in calls.increment() })
@@ -27,7 +29,7 @@ struct EndingRegistrationTests {
     }
 
     /// As a notification does on another thread, before `addOnce` has returned.
-    @Test("Ended by a call before its token is known, it removes the observer as soon as it is")
+    @Test("A registration ended by a call before its token is known removes the observer as soon as the token is known")
     func endedBeforeItBegan() {
         let registration = EndingRegistration()
         let own = set.add { _ in }
@@ -41,7 +43,7 @@ struct EndingRegistrationTests {
         #expect(!registration.end())
     }
 
-    @Test("A call that comes while somebody removes it goes through, and the removal did not end it")
+    @Test("A call that comes during a removal is made, and the removal returns false")
     func calledWhileRemoved() {
         let registration = EndingRegistration()
         let slow = SlowIssuer(set.add { _ in })
@@ -54,7 +56,7 @@ struct EndingRegistrationTests {
         #expect(!registration.end())
     }
 
-    @Test("Once it is removed, no call ends it")
+    @Test("A call that comes after the removal does not end the registration")
     func calledAfterRemoval() {
         let registration = EndingRegistration()
         let token = registration.begin(set.add { _ in })

@@ -8,7 +8,7 @@ struct IsolatedEntryTests {
     private let set = ObserverSet<Int>()
     private let calls = Counter()
 
-    @Test("Who is only ever called in place has no mailbox", arguments: ObserverKind.ofTheMainActor)
+    @Test("An observer that is only ever called in place has no mailbox", arguments: ObserverKind.ofTheMainActor)
     @MainActor func inPlace(_ kind: ObserverKind) throws {
         let registration = kind.add(to: set) { [calls] _ in calls.increment() }
         let registry = try #require(set.registry)
@@ -21,7 +21,7 @@ struct IsolatedEntryTests {
         registration.end()
     }
 
-    @Test("Nor has an observer of what was made of a source")
+    @Test("An observer of a mapped or filtered source that is only called in place has no mailbox")
     @MainActor func derived() throws {
         set.filter { $0 > 0 }.add { [calls] _ in calls.increment() }
         set.map { "\($0)" }.add(self.calls) { calls, _ in calls.increment() }

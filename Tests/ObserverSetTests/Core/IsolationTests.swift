@@ -41,7 +41,7 @@ struct IsolationTests {
         registration.end()
     }
 
-    @Test("A property observer of a class that belongs to no actor calls in place on the main actor")
+    @Test("A `didSet` of a class that belongs to no actor calls observers in place on the main actor")
     @MainActor func inPlaceFromDidSet() {
         final class Model {
             let changed = ObserverSet<Int>()
@@ -56,7 +56,7 @@ struct IsolationTests {
         #expect(log.entries == ["1", "2"])
     }
 
-    @Test("With its isolation kept back, a notification on the main actor still calls its observers in place")
+    @Test("A notification with `isolation: nil` on the main actor still calls the main actor's observers in place")
     @MainActor func isolationKeptBack() {
         set.add { [log] in log.append("\($0)") }
 
@@ -78,7 +78,7 @@ struct IsolationTests {
         }
     }
 
-    @Test("In place, what was enqueued before is delivered first, and what others enqueue meanwhile is not waited for")
+    @Test("A call in place delivers the values enqueued before, and does not wait for those enqueued meanwhile")
     @MainActor func inPlaceBehindOthers() async {
         let set = ObserverSet<Int>()
         set.add { [log, unowned set] value in
@@ -114,7 +114,7 @@ struct IsolationTests {
     }
 
     @Test(
-        "From an actor of their own, the main actor's observers are called asynchronously",
+        "From another actor, the main actor's observers are called asynchronously",
         arguments: ObserverKind.ofTheMainActor)
     func fromAnActor(_ kind: ObserverKind) async {
         let registration = kind.add(to: set) { [log] in
@@ -143,7 +143,7 @@ struct IsolationTests {
         #expect(touched == 2)
     }
 
-    @Test("A closure with an owner, and a one-time one, belong to the actor on which they are formed")
+    @Test("A closure with an owner and a one-time closure belong to the actor on which they are formed")
     @MainActor func otherFormsInheritIsolation() async {
         let owner = Tracked()
         var touched = 0
@@ -289,7 +289,7 @@ struct IsolationTests {
         #expect(log.entries == ["1", "2"])
     }
 
-    @Test("An actor that observes reaches its own state without waiting")
+    @Test("An actor's observer uses the actor's state without `await`")
     func actorsOwnState() async {
         actor Index {
             var words: [Int] = []
@@ -341,7 +341,7 @@ struct IsolationTests {
     /// Scenario 38 for an actor that owns its observer.
     ///
     /// Source: qcoro#168.
-    @Test("An actor on whose observers values wait may be let go by everybody else")
+    @Test("An actor that everybody else has released still receives the values that wait for its observers")
     func actorLetGo() async {
         let calls = Counter()
         for _ in 0..<100 {
@@ -357,7 +357,7 @@ struct IsolationTests {
         #expect(set.isEmpty)
     }
 
-    @Test("Methods of one class run where each belongs, in whatever order they are added")
+    @Test("Methods of one class each run in their own isolation, in whatever order they are added")
     func methodsOfOneClass() async {
         let sheet = Sheet(log)
         set.add(method: Sheet.note, of: sheet)

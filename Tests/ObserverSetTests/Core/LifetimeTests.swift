@@ -88,7 +88,8 @@ struct LifetimeTests {
         }
     }
 
-    @Test("What a notification kept from being released leaves no memory when it has ended", .measuringMemory)
+    @Test(
+        "Observers whose release a notification has delayed leave no memory behind when it has ended", .measuringMemory)
     func keptByAPass() async {
         await #expect(processExitsWith: .success) {
             let set = ObserverSet<Void>()
@@ -110,7 +111,7 @@ struct LifetimeTests {
     /// Scenario 24: an address that is used again.
     ///
     /// Source: Foundation's NotificationCenter, which filtered by the address of an object it did not hold.
-    @Test("A new object where a dead owner was is not taken for it")
+    @Test("A new object at a dead owner's address is not mistaken for that owner")
     func addressReuse() {
         let set = ObserverSet<Void>()
         let log = Log<Int>()
@@ -130,7 +131,7 @@ struct LifetimeTests {
     /// Scenario 24, with an actor whose identity decides where its observer is called.
     ///
     /// Source: as before.
-    @Test("A notification by a new actor where a dead one was does not reach the dead one's observer")
+    @Test("A notification by a new actor at a dead actor's address does not reach the dead actor's observer")
     func actorAddressReuse() async {
         let set = ObserverSet<Void>()
         let log = Log<Int>()
@@ -152,7 +153,7 @@ struct LifetimeTests {
     /// Scenario 20: a closure without an owner, whose token is dropped.
     ///
     /// Source: notes#74, kickstarter/ios-oss#314, WordPress-iOS#20994 (block observers that live for ever).
-    @Test("A closure without an owner lives as long as its set, whatever becomes of its token")
+    @Test("A closure without an owner lives as long as its set, even if its token is discarded")
     func closureLivesWithTheSet() {
         var set: ObserverSet<Void>? = ObserverSet()
         let log = Log<Int>()
@@ -168,7 +169,7 @@ struct LifetimeTests {
 
     // MARK: What a deinit may do
 
-    @Test("Emptying an empty set while somebody looks at it leaves nothing waiting")
+    @Test("Emptying an empty set during a traversal leaves nothing waiting to be released")
     func emptiedWhileEmpty() {
         let registry = Registry()
         let traversal = registry.traversal()

@@ -12,7 +12,7 @@ struct MapTests {
 
     // MARK: What is told
 
-    @Test("`map` tells what the transform makes of each notification")
+    @Test("`map` delivers the transform's result for each notification")
     func map() {
         set.map { "<\($0)>" }.add { [log] in log.append($0) }
 
@@ -22,7 +22,7 @@ struct MapTests {
         #expect(log.entries == ["<1>", "<2>"])
     }
 
-    @Test("`compactMap` skips what the transform makes nil of")
+    @Test("`compactMap` skips values for which the transform returns nil")
     func compactMap() {
         let texts = ObserverSet<String>()
         texts.compactMap { Int($0) }.add { [log] in log.append("\($0 + 1)") }
@@ -32,7 +32,7 @@ struct MapTests {
         #expect(log.entries == ["2", "3"])
     }
 
-    @Test("`filter` skips that of which the condition does not hold")
+    @Test("`filter` skips values for which the condition is false")
     func filter() {
         set.filter { $0.isMultiple(of: 2) }.add { [log] in log.append("\($0)") }
 
@@ -41,7 +41,7 @@ struct MapTests {
         #expect(log.entries == ["2", "4"])
     }
 
-    @Test("Key paths do for all three")
+    @Test("Key paths work with `map`, `compactMap` and `filter`")
     func keyPaths() {
         struct Mail: Sendable {
             let title: String
@@ -59,7 +59,7 @@ struct MapTests {
         #expect(log.entries == ["title a", "urgent a", "title b", "sender c"])
     }
 
-    @Test("An optional that `map` makes is told, nil or not")
+    @Test("An optional that `map` returns is delivered, nil or not")
     func mapToOptional() {
         set.map { $0 == 0 ? nil : $0 }.add { [log] in log.append("\($0 ?? -1)") }
 
@@ -69,7 +69,7 @@ struct MapTests {
         #expect(log.entries == ["-1", "1"])
     }
 
-    @Test("Labels of tuples are seen, passed on and made")
+    @Test("Tuple labels can be read and created by transforms, and are passed on by `filter`")
     func labelledTuples() {
         words.map(\.word).add { [log] in log.append($0) }
         words.filter { $0.line > 1 }.add { [log] item in log.append("\(item.word) in \(item.line)") }
@@ -81,7 +81,7 @@ struct MapTests {
         #expect(log.entries == ["so", "2-1", "what", "what in 2", "4-2"])
     }
 
-    @Test("A method takes the elements of a tuple that a transform makes")
+    @Test("A method receives the elements of a tuple that a transform returns")
     func methodOfTuple() {
         let owner = Hearer(log)
         words.map { ($0.line, $0.word) }.add(method: Hearer.hearBoth, of: owner)
@@ -91,7 +91,7 @@ struct MapTests {
         #expect(log.entries == ["1 so"])
     }
 
-    @Test("A transform to nothing gives the forms of `add` for `Void`")
+    @Test("A transform that returns `Void` gives the forms of `add` for `Void`")
     func mapToVoid() async {
         let owner = Hearer(log)
         let actor = ActingHearer(log)
@@ -110,7 +110,7 @@ struct MapTests {
         #expect(log.count == 6)
     }
 
-    @Test("Chains work from the source on, and end where something is skipped")
+    @Test("A chain of transforms runs from the source on, and stops where a value is skipped")
     func chain() {
         let chain =
             set
@@ -136,7 +136,7 @@ struct MapTests {
         #expect(log.entries == ["map 2", "filter 4", "map again 4", "told 4"])
     }
 
-    @Test("A class publishes a part of what its set tells")
+    @Test("A class may publish only a part of its set's parameters")
     func projection() {
         let model = Model()
         model.titleChanged.add { [log] title in log.append(title) }
@@ -148,7 +148,7 @@ struct MapTests {
 
     // MARK: Order and threads
 
-    @Test("An observer of a mapped source stands among all others in the order of registration")
+    @Test("An observer of a mapped source is called in registration order among all other observers")
     func registrationOrder() {
         set.add { [log] in log.append("first \($0)") }
         set.map { -$0 }.add { [log] in log.append("mapped \($0)") }
@@ -196,7 +196,7 @@ struct MapTests {
         #expect(calls.value == 0)
     }
 
-    @Test("An observer elsewhere sees in order what is not skipped")
+    @Test("An observer on another actor receives the values that are not skipped, in order")
     func orderElsewhere() async {
         let numbers = Log<Int>()
         set.filter { $0.isMultiple(of: 3) }.map { $0 / 3 }.add { @Elsewhere number in
@@ -224,7 +224,7 @@ struct MapTests {
 
     // MARK: Tokens and owners
 
-    @Test("The token ends the registration, and is the set's own")
+    @Test("The token of a mapped source ends the registration, and may be removed through the set")
     func token() {
         let token = set.map { "\($0)" }.filter { !$0.isEmpty }.add { [log] in log.append($0) }
         let other = set.filter { _ in true }.add { [log] in log.append("other \($0)") }
@@ -260,7 +260,7 @@ struct MapTests {
         #expect(set.isEmpty)
     }
 
-    @Test("The observers of an owner are removed by its name")
+    @Test("`removeAll(ownedBy:)` of the set removes an owner's observers of a mapped source")
     func removedByOwner() {
         let owner = Hearer(log)
         set.map { "\($0)" }.filter { _ in true }.add(method: Hearer.note, of: owner)
@@ -271,7 +271,7 @@ struct MapTests {
         #expect(log.entries == [])
     }
 
-    @Test("An observer that is called once waits for what is not skipped")
+    @Test("A one-time observer waits for the first value that is not skipped")
     func once() {
         let token = set.filter { $0 > 2 }.map { "\($0)" }.addOnce { [log] in log.append($0) }
 
@@ -282,7 +282,7 @@ struct MapTests {
         #expect(set.isEmpty)
     }
 
-    @Test("Where an observer was added through a mapped source stands in the set's description")
+    @Test("The set's description shows where an observer was added through a mapped source")
     func description() {
         let owner = Hearer(log)
         set.map { "\($0)" }.add(owner) { @MainActor owner, text in owner.note(text) }
@@ -292,7 +292,7 @@ struct MapTests {
 
     // MARK: Lifetimes
 
-    @Test("A mapped source keeps what it is made of; what was added through it does not need it")
+    @Test("A mapped source keeps its set alive, and an observer added through it does not need the mapped source")
     func keepsItsSource() {
         weak var weakSet: ObserverSet<Int>?
         var mapped: (any NotificationSource<String>)?
@@ -348,7 +348,7 @@ struct MapTests {
 
     // MARK: Settled
 
-    @Test("`settled()` of a set, of what is made of it and of a source of one's own waits for an actor's observer")
+    @Test("`settled()` of a set, of a mapped source and of a custom source waits for an actor's observer")
     func settled() async {
         #expect(await settledWaitsForAnActor(set) { set.notify(1) })
         #expect(await settledWaitsForAnActor(set.map { "\($0)" }) { set.notify(1) })

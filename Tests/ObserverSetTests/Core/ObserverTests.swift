@@ -4,14 +4,14 @@ import ObserverSet
 import Testing
 
 /// What an observer is on its way into a source, and what a source of one's own may do with it.
-@Suite("Observers and sources of one's own", .lifetimesChecked, .againstHanging)
+@Suite("Observers and custom sources", .lifetimesChecked, .againstHanging)
 struct ObserverTests {
     private let set = ObserverSet<Int>()
     private let log = Log<String>()
 
     // MARK: A source that passes observers on
 
-    @Test("A source of one's own has the whole `add` family")
+    @Test("A custom source has the whole `add` family")
     func wholeFamily() async {
         let source = Forwarding(source: set)
         let owner = Owner(log)
@@ -43,7 +43,7 @@ struct ObserverTests {
         #expect(last == ["actor 3", "queue 3", "owner's queue 3"])
     }
 
-    @Test("A token from a source of one's own ends the registration behind it")
+    @Test("A token from a custom source ends the registration in the underlying set")
     func tokenOfForwarding() {
         let token = Forwarding(source: set).add { [log] in log.append("\($0)") }
 
@@ -68,7 +68,7 @@ struct ObserverTests {
 
     // MARK: Adapting
 
-    @Test("An adapted observer is told what the transform makes of the value")
+    @Test("An adapted observer is passed the transform's result")
     func adapted() {
         let strings = Mapped(source: set) { (value: Int) in "<\(value)>" }
         strings.add { [log] in log.append($0) }
@@ -90,7 +90,7 @@ struct ObserverTests {
         #expect(log.entries == ["all 1", "2", "all 2", "all 3", "4", "all 4"])
     }
 
-    @Test("An optional nil is a value, not a skip, where the parameters are optional")
+    @Test("A nested nil is a value and is not skipped if the parameters are optional")
     func adaptedToOptional() {
         let source = Mapped(source: set) { (value: Int) -> Int?? in
             if value < 0 { return .none }
@@ -134,7 +134,7 @@ struct ObserverTests {
         #expect(threads.entries == [notifier])
     }
 
-    @Test("A transform that removes the observer is not followed by its call")
+    @Test("An observer is not called if its own transform removes it")
     func transformThatRemoves() {
         let token = Shared<ObserverToken?>(nil)
         let log = Log<Int>()
@@ -167,7 +167,7 @@ struct ObserverTests {
 
     // MARK: Adapting each kind
 
-    @Test("An adapted observer with an owner goes with its owner")
+    @Test("An adapted observer with an owner ends with its owner")
     func adaptedOwner() {
         let strings = Mapped(source: set) { (value: Int) in "\(value)" }
         var owner: Owner? = Owner(log)
@@ -189,7 +189,7 @@ struct ObserverTests {
         #expect(set.isEmpty)
     }
 
-    @Test("All adapted observers of an owner are removed by its name")
+    @Test("`removeAll(ownedBy:)` removes all adapted observers of an owner")
     func adaptedRemovedByOwner() {
         let owner = Owner(log)
         Mapped(source: set) { (value: Int) in "\(value)" }.add(method: Owner.note, of: owner)
@@ -200,7 +200,7 @@ struct ObserverTests {
         #expect(set.isEmpty)
     }
 
-    @Test("An adapted observer that is called once waits for the first value that is not skipped")
+    @Test("An adapted one-time observer waits for the first value that is not skipped")
     func adaptedOnce() {
         let large = Mapped(source: set) { (value: Int) in value > 2 ? value : nil }
         let token = large.addOnce { [log] in log.append("\($0)") }
@@ -278,7 +278,7 @@ struct ObserverTests {
     // MARK: One observer in several sets
 
     @Test(
-        "An observer registered in two sets sees both in the order of the notifications",
+        "An observer registered in two sets receives their values in the order of the notifications",
         arguments: ObserverKind.lastingHopping)
     func oneMailbox(_ kind: ObserverKind) async {
         let (left, right) = (ObserverSet<Int>(), ObserverSet<String>())
@@ -297,7 +297,7 @@ struct ObserverTests {
         registration.end()
     }
 
-    @Test("The token of an observer in two sets ends both, and what waits")
+    @Test("The token of an observer in two sets ends both registrations, and drops the waiting values")
     func oneTokenForTwo() async {
         let (left, right) = (ObserverSet<Int>(), ObserverSet<String>())
         let queue = DispatchQueue(label: "Q")
@@ -317,7 +317,7 @@ struct ObserverTests {
         #expect(left.isEmpty && right.isEmpty)
     }
 
-    @Test("When one of two sets lets an observer go, what waits from the other is delivered")
+    @Test("When one of two sets removes an observer, the values that wait from the other set are delivered")
     func oneOfTwoRemoved() async {
         let (left, right) = (ObserverSet<Int>(), ObserverSet<String>())
         let queue = DispatchQueue(label: "Q")
@@ -336,7 +336,7 @@ struct ObserverTests {
         #expect(token.isActive)
     }
 
-    @Test("An observer in two sets that is called once is called once in all")
+    @Test("A one-time observer in two sets is called once in total")
     func onceInTwo() async {
         for _ in 0..<200 {
             let (left, right) = (ObserverSet<Int>(), ObserverSet<String>())

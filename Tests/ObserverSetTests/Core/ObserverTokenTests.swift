@@ -37,7 +37,7 @@ struct ObserverTokenTests {
         #expect(set.count == 4_000)
     }
 
-    @Test("A token is found in a set and as a key, and taken out by a copy")
+    @Test("A token may be in a `Set` and a dictionary key, and an equal copy removes it")
     func inCollections() {
         let token = set.add { _ in }
         let other = set.add { _ in }
@@ -52,7 +52,9 @@ struct ObserverTokenTests {
 
     // MARK: Activity
 
-    @Test("A token removes its observer and no other, wherever it stands", arguments: [1, 2, 31, 32, 33, 1_000])
+    @Test(
+        "A token removes its observer and no other, wherever the observer is in the set",
+        arguments: [1, 2, 31, 32, 33, 1_000])
     func removesItsOwn(count: Int) {
         var random = SeededGenerator(seed: UInt64(count))
         let log = Log<Int>()
@@ -73,7 +75,7 @@ struct ObserverTokenTests {
 
     // MARK: Descriptions
 
-    @Test("A token's description names it and its registration")
+    @Test("A token's description shows its id and its registration")
     func description() {
         let owner = Tracked()
         let line = #line + 1
@@ -85,7 +87,7 @@ struct ObserverTokenTests {
         #expect(!token.description.contains("inactive"))
     }
 
-    @Test("An inactive token's description says so, and still names it")
+    @Test("An inactive token's description says that it is inactive, and still shows its id")
     func descriptionWhenInactive() {
         let token = set.add { _ in }
         let name = token.description.prefix { $0 != "," }
@@ -104,7 +106,7 @@ struct ObserverTokenTests {
 
     // MARK: Keeping nothing alive
 
-    @Test("A closure may hold its own token, and goes with its set all the same")
+    @Test("A closure may hold its own token, and is still released with its set")
     func closureHoldsItsToken() {
         do {
             let set = ObserverSet<Int>()
@@ -117,7 +119,7 @@ struct ObserverTokenTests {
         #expect(Lifetimes.current.count == 0)
     }
 
-    @Test("A token may be used on another thread than the one that made it")
+    @Test("A token may be used on a thread other than the one that made it")
     func acrossThreads() async {
         let token = await onThread { set.add { _ in } }
 
@@ -132,7 +134,7 @@ struct ObserverTokenTests {
 
     // MARK: Several in one
 
-    @Test("A token of several is active while any of them is")
+    @Test("A combined token is active while any of its registrations is active")
     func combinedIsActive() {
         let parts = [set.add { _ in }, set.add { _ in }]
         let token = ObserverToken(parts)
@@ -146,7 +148,7 @@ struct ObserverTokenTests {
         #expect(!token.remove())
     }
 
-    @Test("A token of none is inactive")
+    @Test("A combined token of no registrations is inactive")
     func combinedOfNone() {
         let token = ObserverToken([])
 
@@ -156,7 +158,7 @@ struct ObserverTokenTests {
         #expect(token != ObserverToken([]))
     }
 
-    @Test("A token of several is a name of its own, and describes its parts")
+    @Test("A combined token has its own identity, and describes its parts")
     func combinedIdentity() {
         let parts = [set.add { _ in }, set.add(self.set) { _, _ in }]
         let token = ObserverToken(parts)
@@ -167,7 +169,7 @@ struct ObserverTokenTests {
         #expect(token.description.contains("ObserverSet<Int>"))
     }
 
-    @Test("Tokens of several may be nested")
+    @Test("Combined tokens may be nested")
     func combinedNested() {
         let parts = (0..<4).map { _ in set.add { _ in } }
         let token = ObserverToken([ObserverToken(Array(parts[..<2])), parts[2], ObserverToken([parts[3]])])
@@ -179,7 +181,7 @@ struct ObserverTokenTests {
         #expect(!token.isActive)
     }
 
-    @Test("A token that names one registration twice removes it once")
+    @Test("A combined token that contains one registration twice removes it once")
     func combinedTwice() {
         let part = set.add { _ in }
         let token = ObserverToken([part, part])

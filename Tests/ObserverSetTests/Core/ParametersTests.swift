@@ -12,7 +12,7 @@ struct ParametersTests {
         listener = Listener(log)
     }
 
-    @Test("Void: `notify()`, a closure without parameters, a method of none")
+    @Test("`Void` works with `notify()`, closures without parameters and methods without parameters")
     func void() {
         let set = ObserverSet<Void>()
         set.add { log.append("closure") }
@@ -28,7 +28,7 @@ struct ParametersTests {
         #expect(log.entries.dropFirst(5) == ["closure", "owner", "nothing", "nonisolated"])
     }
 
-    @Test("Void: a closure with an owner need not name a parameter")
+    @Test("A closure with an owner need not name a parameter that is `Void`")
     func voidWithOwner() async {
         let set = ObserverSet<Void>()
         let collector = Collector()
@@ -54,7 +54,7 @@ struct ParametersTests {
         #expect(set.debugDescription.contains("Listener, nonisolated, registered at ObserverSetTests/ParametersTests"))
     }
 
-    @Test("A single value: closures and a method of one parameter")
+    @Test("A single value is passed to closures and to methods of one parameter")
     func single() {
         let set = ObserverSet<Int>()
         set.add { log.append("closure \($0)") }
@@ -67,7 +67,7 @@ struct ParametersTests {
         #expect(log.entries == ["closure 1", "owner 1", "one 1", "generic 1"])
     }
 
-    @Test("An unlabelled tuple: `notify(a, b)`, `notify((a, b))`, and a method of as many parameters")
+    @Test("An unlabelled tuple works with `notify(a, b)`, `notify((a, b))` and a method of as many parameters")
     func unlabelledTuple() {
         let set = ObserverSet<(Int, String)>()
         set.add { log.append("closure \($0) \($1)") }
@@ -85,7 +85,7 @@ struct ParametersTests {
             ])
     }
 
-    @Test("A labelled tuple: closures see its labels")
+    @Test("The labels of a tuple are available in closures")
     func labelledTuple() {
         let set = ObserverSet<(name: String, index: Int)>()
         set.add { item in log.append("closure \(item.name) \(item.index)") }
@@ -103,7 +103,7 @@ struct ParametersTests {
             ])
     }
 
-    @Test("A tuple of six: apart, together, and a method of six parameters")
+    @Test("A tuple of six elements is passed in parts, as a whole, and to a method of six parameters")
     func six() {
         let set = ObserverSet<(Int, Int, Int, Int, Int, String)>()
         set.add { log.append("closure \($0 + $1 + $2 + $3 + $4)\($5)") }
@@ -120,7 +120,7 @@ struct ParametersTests {
             ])
     }
 
-    @Test("Never?: only nil can be told")
+    @Test("A set of `Never?` delivers nil, the only value")
     func neverOptional() {
         let set = ObserverSet<Never?>()
         set.add { log.append("closure \($0 == nil)") }
@@ -132,7 +132,7 @@ struct ParametersTests {
         #expect(log.entries == ["closure true", "owner true", "never true"])
     }
 
-    @Test("An optional: a value, nil, and an optional in an optional")
+    @Test("An optional is delivered as a value, as nil, and as an optional in an optional")
     func optional() {
         let set = ObserverSet<Int?>()
         set.add { log.append("closure \($0.map(String.init) ?? "nil")") }
@@ -152,7 +152,7 @@ struct ParametersTests {
             ])
     }
 
-    @Test("A class: the same instance, and nobody keeps it")
+    @Test("An object is delivered as the same instance, and is not kept alive")
     func classInstance() {
         let set = ObserverSet<Tracked>()
         let instances = Log<ObjectIdentifier>()
@@ -170,7 +170,7 @@ struct ParametersTests {
         #expect(Lifetimes.current.count == 0)
     }
 
-    @Test("An existential: the dynamic type survives")
+    @Test("An existential keeps its dynamic type")
     func existential() {
         let set = ObserverSet<any Sendable>()
         set.add { log.append("closure \(type(of: $0))") }
@@ -187,7 +187,7 @@ struct ParametersTests {
             ])
     }
 
-    @Test("A generic value, in code that does not know its type")
+    @Test("Generic code may notify a value whose type it does not know")
     func generic() {
         told(7)
         told("text")
@@ -198,7 +198,7 @@ struct ParametersTests {
         #expect(log.entries == ["told 7", "told text", "told [1, 2]", "told (1, \"pair\")", "told 5"])
     }
 
-    @Test("A closure as the parameter: observers may call it")
+    @Test("A parameter may be a closure, which observers may call")
     func closureParameter() {
         let set = ObserverSet<@Sendable (String) -> Void>()
         set.add { reply in reply("closure") }
@@ -210,7 +210,7 @@ struct ParametersTests {
         #expect(log.entries == ["closure", "owner of Listener", "reply"])
     }
 
-    @Test("Local, private, nested and generic types: each set tells its own")
+    @Test("Parameters may be of local, private, nested and generic types")
     func oddTypes() {
         struct Local: Sendable { let value: Int }
         let local = ObserverSet<Local>()
@@ -242,7 +242,7 @@ struct ParametersTests {
         #expect(await collector.sums == [36])
     }
 
-    @Test("Each kind comes out of a mailbox as it was put in")
+    @Test("A value of each kind leaves a mailbox as it was enqueued")
     func throughMailbox() async {
         await enqueued((), "()")
         await enqueued(7, "7")
@@ -277,7 +277,7 @@ struct ParametersTests {
         #expect(log.entries.last == description)
     }
 
-    @Test("Each kind is told on the main actor too, with methods that belong to it")
+    @Test("Each kind of parameter is also delivered on the main actor, to methods that belong to it")
     @MainActor
     func onTheMainActor() {
         let view = View()

@@ -31,7 +31,9 @@ struct QueueTests {
     /// Scenario 36: notified on the observer's own queue.
     ///
     /// Source: swift-corelibs-foundation#128, ETBinding#14, wire-ios-transport#168 (a deadlock in `main.sync`).
-    @Test("Notified on its own queue, an observer is called after the block that notifies", arguments: [false, true])
+    @Test(
+        "An observer that is notified on its own queue is called after the block that notifies",
+        arguments: [false, true])
     func notifiedOnItsQueue(_ isSynchronous: Bool) async {
         set.add(on: queue) { [log] in log.append($0) }
         let block: @Sendable () -> Void = { [set, log] in
@@ -50,7 +52,7 @@ struct QueueTests {
     /// Scenario 36 for the main queue.
     ///
     /// Source: as before.
-    @Test("Notified on the main actor, and from elsewhere, an observer on the main queue is called there, later")
+    @Test("An observer on the main queue is called there, later, whether the main actor or another thread notifies")
     @MainActor func onTheMainQueue() async {
         set.add(on: .main) { [log] in
             dispatchPrecondition(condition: .onQueue(.main))
@@ -103,7 +105,7 @@ struct QueueTests {
         }
     }
 
-    @Test("Many observers on one queue each hear everything in order")
+    @Test("Many observers on one queue each receive all values in order")
     func manyOnOneQueue() async {
         let logs = (0..<50).map { _ in Log<Int>() }
         for log in logs { set.add(on: queue) { log.append($0) } }
@@ -114,7 +116,7 @@ struct QueueTests {
         for log in logs { #expect(log.entries == Array(0..<200)) }
     }
 
-    @Test("A long delivery lets others onto the queue between its turns")
+    @Test("A long delivery lets other work run on the queue between its turns")
     func turns() async {
         let deliveredBefore = Log<Int>()
         let allEnqueued = Signal()
@@ -133,7 +135,7 @@ struct QueueTests {
     /// Scenario 38, between two values.
     ///
     /// Source: qcoro#168.
-    @Test("An owner that is let go in a call on a queue is not called for the values behind it")
+    @Test("An owner released in a call on a queue is not called for the values that still wait")
     func ownerDiesInItsCallOnAQueue() async {
         let owner = Shared<Tracked?>(Tracked())
         set.add(on: queue, owner.value!) { [log] tracked, value in
@@ -153,7 +155,7 @@ struct QueueTests {
 
     // MARK: Descriptions
 
-    @Test("A description tells what waits for a queue, and that a call is under way: who holds up `settled()`")
+    @Test("A description shows how many values wait for a queue, and whether a call is in progress")
     func descriptions() async {
         let isCalled = Signal()
         let mayEnd = Signal()
@@ -175,7 +177,7 @@ struct QueueTests {
         await eventually { token.description.contains("on queue \(queue.label), registered") }
     }
 
-    @Test("A description tells what a burst has left for later, to let other work onto the queue")
+    @Test("A description shows the values of a burst that still wait when other work on the queue gets its turn")
     func descriptionAmidABurst() async {
         let token = set.add(on: queue) { _ in }
         let amid = Shared("")

@@ -4,7 +4,7 @@ import Testing
 @testable import ObserverSet
 
 /// `settled()` returns when every value enqueued before the call has been delivered or dropped.
-@Suite("Settled", .lifetimesChecked, .againstHanging)
+@Suite("Waiting with `settled()`", .lifetimesChecked, .againstHanging)
 struct SettledTests {
     private let set = ObserverSet<Int>()
     private let log = Log<Int>()
@@ -18,7 +18,7 @@ struct SettledTests {
         #expect(set.isEmpty)
     }
 
-    @Test("After synchronous observers there is nothing to wait for", arguments: ObserverKind.inPlace)
+    @Test("`settled()` has nothing to wait for after synchronous observers", arguments: ObserverKind.inPlace)
     func synchronous(_ kind: ObserverKind) async {
         let registration = kind.add(to: set) { [log] in log.append($0) }
 
@@ -30,7 +30,7 @@ struct SettledTests {
         registration.end()
     }
 
-    @Test("What was enqueued has been delivered", arguments: ObserverKind.hopping)
+    @Test("`settled()` returns when the enqueued values have been delivered", arguments: ObserverKind.hopping)
     func delivered(_ kind: ObserverKind) async {
         let registration = kind.add(to: set) { [log] in log.append($0) }
 
@@ -42,7 +42,7 @@ struct SettledTests {
         registration.end()
     }
 
-    @Test("It waits for all observers")
+    @Test("`settled()` waits for all observers")
     func allObservers() async {
         let registrations = ObserverKind.hopping.map { kind in kind.add(to: set) { [log] in log.append($0) } }
 
@@ -75,7 +75,7 @@ struct SettledTests {
         #expect(registry.mailboxes().isEmpty)
     }
 
-    @Test("It waits for the slowest observer, and not only for the first")
+    @Test("`settled()` waits for the slowest observer, and not only for the first")
     func slowest() async {
         let mayGoOn = Signal()
         let queue = DispatchQueue(label: "slow")
@@ -97,7 +97,7 @@ struct SettledTests {
         #expect(await waiting.value == [1])
     }
 
-    @Test("It does not wait for what is enqueued later")
+    @Test("`settled()` does not wait for values that are enqueued later")
     func notForLaterValues() async {
         let mayEnd = Signal()
         let isCalled = Signal()
@@ -120,7 +120,7 @@ struct SettledTests {
         #expect(log.entries == [1, 2])
     }
 
-    @Test("It waits for the call of an observer that was removed meanwhile", arguments: [false, true])
+    @Test("`settled()` waits for the call of an observer that was removed during the call", arguments: [false, true])
     func removedDuringItsCall(_ all: Bool) async {
         let isInside = Signal()
         let mayEnd = Signal()
@@ -144,7 +144,7 @@ struct SettledTests {
         #expect(await waiting.value == [1])
     }
 
-    @Test("It waits for an observer that was removed while a notification could still reach it")
+    @Test("`settled()` waits for an observer that was removed while a notification could still reach it")
     func removedDuringAPass() async {
         let isInside = Signal()
         let mayEnd = Signal()
@@ -176,7 +176,7 @@ struct SettledTests {
         #expect(log.entries == [2])
     }
 
-    @Test("It waits for the call of an observer that is removed while it looks for the observers")
+    @Test("`settled()` waits for the call of an observer that is removed while `settled()` collects the observers")
     func removedDuringTheLook() async {
         for _ in 0..<many(400) {
             let set = ObserverSet<Int>()
@@ -210,7 +210,7 @@ struct SettledTests {
         }
     }
 
-    @Test("It waits for what a pass enqueues while the observer is being removed")
+    @Test("`settled()` waits for a value that is enqueued while its observer is being removed")
     func enqueuedWhileRemoved() async {
         let lifetimes = Lifetimes.current
         for _ in 0..<1_000 {
@@ -239,7 +239,7 @@ struct SettledTests {
         }
     }
 
-    @Test("What was enqueued for a removed observer counts as dropped")
+    @Test("Values enqueued for an observer that is then removed are dropped, and `settled()` returns")
     func dropped() async {
         let mayGoOn = Signal()
         let queue = DispatchQueue(label: "serial")
@@ -255,7 +255,7 @@ struct SettledTests {
     }
 
     @Test(
-        "A task that an observer starts may wait: it waits for that call as for any other",
+        "A task that an observer starts may await `settled()`",
         arguments: ObserverKind.hopping)
     func fromAnObserver(_ kind: ObserverKind) async {
         let hasSettled = Signal()
@@ -285,7 +285,7 @@ struct SettledTests {
         set.removeAll()
     }
 
-    @Test("Waiting on the main actor lets its observers run")
+    @Test("Awaiting `settled()` on the main actor lets the main actor's observers run")
     @MainActor func onTheMainActor() async {
         set.add { [log] in log.append($0) }
 
@@ -295,7 +295,7 @@ struct SettledTests {
         #expect(log.entries == Array(0..<5_000))
     }
 
-    @Test("Waiting on an actor lets its observers run")
+    @Test("Awaiting `settled()` on an actor lets the actor's observers run")
     func onAnActor() async {
         actor Index {
             var heard = 0
@@ -311,7 +311,7 @@ struct SettledTests {
         #expect(await Index().run(set) == 5_000)
     }
 
-    @Test("A cancelled task waits as well")
+    @Test("`settled()` waits in a cancelled task as well")
     func cancelled() async {
         let mayGoOn = Signal()
         set.add(on: DispatchQueue(label: "serial")) { [log] in
@@ -330,7 +330,7 @@ struct SettledTests {
         #expect(await waiting.value == [1])
     }
 
-    @Test("Many tasks may wait while many threads notify", arguments: ObserverKind.lastingHopping)
+    @Test("Many tasks may notify and await `settled()` at once", arguments: ObserverKind.lastingHopping)
     func manyTasks(_ kind: ObserverKind) async {
         let delivered = Counter()
         let registration = kind.add(to: set) { _ in delivered.increment() }

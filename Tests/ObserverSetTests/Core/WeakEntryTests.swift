@@ -7,7 +7,7 @@ import Testing
 struct WeakEntryTests {
     private let registry = Registry()
 
-    @Test("An object that somebody else adds meanwhile is held once, by one registration")
+    @Test("An object that is added again while it is being added is held once, by one registration")
     func addedMeanwhile() {
         let object = Tracked()
         var first: ObserverToken?

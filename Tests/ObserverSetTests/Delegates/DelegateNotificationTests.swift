@@ -29,7 +29,7 @@ struct DelegateNotificationTests {
     // MARK: Adding and removing
 
     /// Scenario 1, with delegates.
-    @Test("A delegate may remove itself in its method; nobody is skipped", arguments: 0..<4)
+    @Test("A delegate may remove itself in its method, and no other delegate is skipped", arguments: 0..<4)
     func removesItself(index: Int) {
         let all = Box<[ListeningRecorder]>([])
         all.value = add(4) { [multicast] in
@@ -52,7 +52,9 @@ struct DelegateNotificationTests {
     }
 
     /// Scenarios 2 and 3, with delegates.
-    @Test("A delegate removed by an earlier one is not told; one removed by a later one was", arguments: [true, false])
+    @Test(
+        "A delegate removed by an earlier one is not called; a delegate removed by a later one has been called",
+        arguments: [true, false])
     func removesAnother(byToken: Bool) {
         let all = Box<[ListeningRecorder]>([])
         let tokens = Box<[ObserverToken]>([])
@@ -70,7 +72,7 @@ struct DelegateNotificationTests {
     }
 
     /// Scenario 4, with delegates.
-    @Test("A delegate may remove all")
+    @Test("A delegate may remove all delegates")
     func removesAll() {
         let delegates = add(5) { [multicast] index in
             guard index == 1 else { return }
@@ -84,7 +86,7 @@ struct DelegateNotificationTests {
     }
 
     /// Scenario 5, with delegates.
-    @Test("A delegate added during a notification is first told by the next")
+    @Test("A delegate added during a notification is first called by the next one")
     func addsAnother() {
         let added = Box<[ListeningRecorder]>([])
         let first = add(1) { [multicast, log] _ in
@@ -101,7 +103,7 @@ struct DelegateNotificationTests {
     }
 
     /// Scenario 6, with delegates.
-    @Test("A delegate that removes and adds itself again is told once, and then comes last")
+    @Test("A delegate that removes and adds itself again is called once, and then comes last")
     func addsItselfAgain() {
         let all = Box<[ListeningRecorder]>([])
         var isFirst = true
@@ -133,7 +135,7 @@ struct DelegateNotificationTests {
     // MARK: Dying
 
     /// Scenario 55: a delegate dies while another is told.
-    @Test("A delegate that dies during a notification is not told; the others are")
+    @Test("A delegate that dies during a notification is not called, but the others are")
     func diesDuringNotification() {
         let all = Box<[ListeningRecorder?]>([])
         all.value = add(4) { index in
@@ -147,7 +149,7 @@ struct DelegateNotificationTests {
     }
 
     /// Scenario 55: a delegate dies in its own method.
-    @Test("A delegate may drop its last reference in its own method, which it survives")
+    @Test("A delegate may release its last reference in its own method, and lives until the method returns")
     func diesInItsOwnMethod() {
         let last = Box<ListeningRecorder?>(nil)
         let order = Log<String>()
@@ -170,7 +172,7 @@ struct DelegateNotificationTests {
         #expect(multicast.count == 1)
     }
 
-    @Test("The multicast may die in its own notification, which goes on to the end")
+    @Test("The multicast may die in its own notification, which still completes")
     func multicastDies() {
         let short = Box<Listeners?>(Listeners())
         weak let weakMulticast = short.value
@@ -207,7 +209,7 @@ struct DelegateNotificationTests {
         first.atCall = { _ in }
     }
 
-    @Test("What a delegate learns of the multicast in its method is true")
+    @Test("The multicast's count, list and description are correct inside a delegate's method")
     func asksInItsMethod() {
         let delegates = add(3) { [multicast] index in
             #expect(multicast.count == 3 && !multicast.isEmpty)
@@ -220,7 +222,7 @@ struct DelegateNotificationTests {
     }
 
     @Test(
-        "`notify` may return something of each delegate through what it captures, and pass values that cannot be sent")
+        "The body of `notify` may collect results in captured variables, and pass values that are not Sendable")
     func bodiesCapture() {
         final class Request {
             var answers = 0
@@ -242,7 +244,7 @@ struct DelegateNotificationTests {
     // MARK: Throwing
 
     /// Scenario 55: a delegate throws, all are told, and the first error is thrown.
-    @Test("An error of one delegate keeps no other from being told; the first is thrown after the last was told")
+    @Test("An error of one delegate does not stop the others, and the first error is thrown after the last call")
     func throwing() {
         let delegates = add(5) { _ in }
 
@@ -260,7 +262,7 @@ struct DelegateNotificationTests {
         withExtendedLifetime(delegates) {}
     }
 
-    @Test("The errors' type is that of the body")
+    @Test("`notify` throws the error type of its body")
     func typedThrows() {
         let delegates = add(2) { _ in }
         var caught: [Refusal] = []
@@ -275,7 +277,7 @@ struct DelegateNotificationTests {
         withExtendedLifetime(delegates) {}
     }
 
-    @Test("A function that rethrows may notify on behalf of its own argument")
+    @Test("A rethrowing function may pass its own argument to `notify`")
     func rethrowing() throws {
         func forEach(_ body: (any Listening) throws -> Void) rethrows { try multicast.notify(body) }
         let delegates = add(2) { _ in }
@@ -307,7 +309,7 @@ struct DelegateNotificationTests {
         all.value = []
     }
 
-    @Test("An error is released, with what it has, once it was caught")
+    @Test("An error is released, with its contents, after it has been caught")
     func errorsAreReleased() {
         struct Heavy: Error {
             let tracked: Tracked
@@ -322,7 +324,7 @@ struct DelegateNotificationTests {
 
     // MARK: Isolation
 
-    @Test("The delegates of a protocol on the main actor are told there, without annotation")
+    @Test("The delegates of a protocol on the main actor are called there, without annotation")
     @MainActor
     func mainActor() {
         let multicast = MulticastDelegate<any MainActorListening>()
@@ -339,7 +341,7 @@ struct DelegateNotificationTests {
         #expect(multicast.isEmpty)
     }
 
-    @Test("An actor may have delegates of its own that are not Sendable")
+    @Test("An actor may have its own delegates that are not Sendable")
     func actor() async {
         let owner = DelegatingActor()
 
@@ -348,7 +350,7 @@ struct DelegateNotificationTests {
         #expect(heard == [1, 2])
     }
 
-    @Test("Actors are delegates too, which are told synchronously what needs no isolation")
+    @Test("An actor may be a delegate, whose nonisolated methods are called synchronously")
     func actorsAsDelegates() async {
         let multicast = MulticastDelegate<any SendableListening>()
         do {

@@ -13,7 +13,7 @@ struct DelegateThreadTests {
         send(MulticastDelegate<SharedListener>())
     }
 
-    @Test("Threads that add the same delegate get the same token, and it is held once")
+    @Test("Threads that add the same delegate get the same token, and the delegate is held once")
     func sameDelegate() async {
         for _ in 0..<100 {
             let listener = SharedListener()
@@ -36,7 +36,7 @@ struct DelegateThreadTests {
         }
     }
 
-    @Test("Of many threads that remove a delegate, one is told that it did", arguments: [true, false])
+    @Test("Of many threads that remove a delegate, exactly one gets true", arguments: [true, false])
     func removedAtOnce(byToken: Bool) async {
         for _ in 0..<50 {
             let listener = SharedListener()
@@ -114,7 +114,7 @@ struct DelegateThreadTests {
         #expect(multicast.delegates.first === lasting)
     }
 
-    @Test("A token of delegates that cannot be sent is removed on any thread, during their notifications")
+    @Test("A token of delegates that are not Sendable may be removed on any thread, during their notifications")
     func tokensElsewhere() async {
         let heard = await onThread { [lifetimes = Lifetimes.current] in
             let multicast = MulticastDelegate<OneThreadListener>()
@@ -142,7 +142,7 @@ struct DelegateThreadTests {
         #expect(heard, "none is told after its token was removed")
     }
 
-    @Test("A token that is asked on another thread never has a delegate die there")
+    @Test("A token that is queried on another thread never causes a delegate to be deallocated there")
     func tokensDoNotTouchDelegates() async {
         await onThread { [lifetimes = Lifetimes.current] in
             let multicast = MulticastDelegate<OneThreadListener>()

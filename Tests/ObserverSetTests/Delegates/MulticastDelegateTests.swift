@@ -9,7 +9,7 @@ struct MulticastDelegateTests {
 
     // MARK: What a delegate may be
 
-    @Test("Delegates of a class-bound protocol are told, in the order in which they were added")
+    @Test("Delegates of a class-bound protocol are called in the order in which they were added")
     func order() {
         let log = Log<Int>()
         let delegates = (0..<100).map { index in ListeningRecorder { log.append(index * 10 + $0) } }
@@ -22,7 +22,7 @@ struct MulticastDelegateTests {
         #expect(multicast.delegates.elementsEqual(delegates, by: { $0 === $1 }))
     }
 
-    @Test("The instances of a class are delegates, and those of a subclass")
+    @Test("Instances of a class and of its subclasses may be delegates")
     func classes() {
         let multicast = MulticastDelegate<ListeningBase>()
         let concrete = MulticastDelegate<ListeningRecorder>()
@@ -40,7 +40,7 @@ struct MulticastDelegateTests {
         #expect(multicast.remove(recorder) && multicast.remove(base))
     }
 
-    @Test("A protocol that is not class-bound takes the class instances that implement it")
+    @Test("A protocol that is not class-bound accepts class instances that conform to it")
     func opaqueExistentials() {
         let multicast = MulticastDelegate<any OpenListening>()
         let recorder = ListeningRecorder()
@@ -56,7 +56,7 @@ struct MulticastDelegateTests {
         #expect(multicast.remove(recorder))
     }
 
-    @Test("Compositions, parameterised protocols, `AnyObject` and `Any` serve as well")
+    @Test("Compositions, parameterised protocols, `AnyObject` and `Any` may be the type of delegates")
     func otherTypes() {
         let recorder = ListeningRecorder()
         let both = MulticastDelegate<any Listening & OpenListening>()
@@ -102,7 +102,7 @@ struct MulticastDelegateTests {
         #expect(multicast.isEmpty)
     }
 
-    @Test("Code that knows the type of delegates only as a parameter may use a multicast")
+    @Test("Generic code that knows the type of delegates only as a parameter may use a multicast")
     func genericClient() {
         func told<Delegate>(_ delegates: [Delegate], _ body: (Delegate) -> Void) -> [Delegate] {
             let multicast = MulticastDelegate<Delegate>()
@@ -120,7 +120,7 @@ struct MulticastDelegateTests {
         #expect(listeners.count == 1 && anyListeners.count == 1 && recorders.count == 1)
     }
 
-    @Test("A delegate that the caller keeps from a notification is one like any other")
+    @Test("A delegate that the caller stores during a notification is kept alive until the caller releases it")
     func keptFromANotification() {
         var kept: [any Listening] = []
         weak var recorder: ListeningRecorder?
@@ -157,7 +157,7 @@ struct MulticastDelegateTests {
         #expect(message.contains("ListeningValue is none"))
     }
 
-    @Test("Adding anything else that is no class instance traps")
+    @Test("Adding anything else that is not a class instance traps")
     func otherValuesTrap() async {
         await #expect(processExitsWith: .failure) { MulticastDelegate<Int>().add(1) }
         await #expect(processExitsWith: .failure) { MulticastDelegate<Any>().add("a string") }
@@ -170,7 +170,7 @@ struct MulticastDelegateTests {
 
     // MARK: Once
 
-    @Test("A delegate that is added again is held once, where it was, by the same token")
+    @Test("A delegate that is added again is held once, in its old position, with the same token")
     func once() {
         let log = Log<Int>()
         let first = ListeningRecorder { _ in log.append(1) }
@@ -187,7 +187,7 @@ struct MulticastDelegateTests {
         #expect(multicast.count == 1)
     }
 
-    @Test("Equal delegates are two, if they are two objects")
+    @Test("Two equal objects are two delegates")
     func equalDelegates() {
         final class Equal: Hashable {
             static func == (left: Equal, right: Equal) -> Bool { true }
@@ -219,7 +219,7 @@ struct MulticastDelegateTests {
         #expect(!token.remove() && again.isActive)
     }
 
-    @Test("A delegate may have several multicasts, and each its own token of it")
+    @Test("A delegate may belong to several multicasts, each with its own token")
     func severalMulticasts() {
         let other = Listeners()
         let recorder = ListeningRecorder()
@@ -265,7 +265,7 @@ struct MulticastDelegateTests {
         #expect(tokens.map(\.isActive) == [false, false, true])
     }
 
-    @Test("All delegates are removed at once, and the multicast goes on")
+    @Test("All delegates are removed at once, and the multicast may be used again")
     func removeAll() {
         let recorders = (0..<100).map { _ in ListeningRecorder() }
         defer { withExtendedLifetime(recorders) {} }
@@ -297,7 +297,7 @@ struct MulticastDelegateTests {
 
     // MARK: Death
 
-    @Test("Delegates are held weakly: the dead are not listed, counted or told")
+    @Test("Delegates are held weakly: dead ones are not listed, counted or called")
     func weak() {
         var recorders = (0..<5).map { _ in ListeningRecorder() }
         let tokens = recorders.map { multicast.add($0) }
@@ -317,7 +317,7 @@ struct MulticastDelegateTests {
         #expect(tokens.allSatisfy { !$0.isActive && !$0.remove() })
     }
 
-    @Test("A new delegate at a dead one's address is another")
+    @Test("A new delegate at a dead delegate's address is not mistaken for the dead one")
     func addressUsedAgain() {
         var reused = 0
         for _ in 0..<1_000 {
@@ -346,7 +346,7 @@ struct MulticastDelegateTests {
         #expect(reused > 0 || AllocatedMemory.isSanitized, "no address was used again, so this shows nothing")
     }
 
-    @Test("A new delegate at a dead one's address is added, without a look at it between")
+    @Test("A new delegate at a dead delegate's address is added, even if nothing has noticed the death")
     func addressUsedAgainAtOnce() {
         for _ in 0..<1_000 {
             do { multicast.add(ListeningRecorder()) }
@@ -358,7 +358,7 @@ struct MulticastDelegateTests {
     }
 
     @Test(
-        "Short-lived delegates do not pile up, though nobody notifies and no address is used again, nor if there once were many",
+        "Short-lived delegates do not pile up, even if nobody notifies and no address is used again",
         .measuringMemory, arguments: [0, 100_000])
     func deadDoNotPileUp(behind many: Int) async {
         await #expect(processExitsWith: .success) { [many] in
@@ -390,7 +390,7 @@ struct MulticastDelegateTests {
         }
     }
 
-    @Test("However many delegates died one behind the other, the next one is told")
+    @Test("A delegate behind any number of dead delegates is called")
     func manyDeadInARow() {
         let multicast = MulticastDelegate<ListeningBase>()
         let recorder = ListeningRecorder()
@@ -416,7 +416,7 @@ struct MulticastDelegateTests {
         #expect(!token.isActive && !token.remove())
     }
 
-    @Test("A delegate may add and remove itself in its `deinit`, and is not told any more")
+    @Test("A delegate may add and remove itself in its `deinit`, and is not called any more")
     func inDeinit() {
         let answers = Log<Bool>()
         let others = ListeningRecorder()
@@ -477,7 +477,7 @@ struct MulticastDelegateTests {
 
     // MARK: Descriptions
 
-    @Test("The description names the delegates' type and counts the living", arguments: [0, 1, 2, 100])
+    @Test("The description names the delegates' type and counts the living delegates", arguments: [0, 1, 2, 100])
     func description(count: Int) {
         let recorders = (0..<count).map { _ in ListeningRecorder() }
         for recorder in recorders { multicast.add(recorder) }
@@ -489,7 +489,7 @@ struct MulticastDelegateTests {
         withExtendedLifetime(recorders) {}
     }
 
-    @Test("The debug description and the mirror show each delegate's class, and who added it")
+    @Test("The debug description and the mirror show each delegate's class, and where it was added")
     func debugDescription() {
         let other = ListeningBase()
         let multicast = MulticastDelegate<ListeningBase>()
@@ -512,7 +512,7 @@ struct MulticastDelegateTests {
         withExtendedLifetime((recorder, other)) {}
     }
 
-    @Test("A token tells where its delegate was added")
+    @Test("A token's description shows where its delegate was added")
     func tokenDescription() {
         let recorder = ListeningRecorder()
         let token = multicast.add(recorder)
@@ -523,7 +523,7 @@ struct MulticastDelegateTests {
         #expect(token.description.hasSuffix("inactive)"))
     }
 
-    @Test("Everything may be asked of a multicast that never had a delegate")
+    @Test("A multicast that never had a delegate may be notified, emptied, counted and described")
     func neverUsed() {
         multicast.notify { $0.hear(1) }
         multicast.removeAll()
@@ -533,7 +533,7 @@ struct MulticastDelegateTests {
         #expect(multicast.debugDescription == multicast.description)
     }
 
-    @Test("A multicast tells as many delegates as it has")
+    @Test("A multicast holds each of many delegates once, and removes them all")
     func manyDelegates() {
         let recorders = (0..<many(100_000)).map { _ in ListeningBase() }
         let multicast = MulticastDelegate<ListeningBase>()

@@ -2,7 +2,7 @@ import ObserverSet
 import Testing
 
 /// Observers of events that await.
-@Suite("Observers of events that await", .lifetimesChecked, .againstHanging)
+@Suite("Event observers that await", .lifetimesChecked, .againstHanging)
 struct AwaitingEventTests {
     private struct Opened: Event {
         let number: Int
@@ -11,7 +11,7 @@ struct AwaitingEventTests {
     private let publisher = EventPublisher()
     private let log = Log<String>()
 
-    @Test("An event's observers are called one at a time, in order; `settled()` waits, and a token ends it")
+    @Test("An event observer that awaits is called for one event at a time, in order, until its token is removed")
     func event() async {
         let keeper = Keeper()
         let opened = publisher.observers(of: Opened.self)
@@ -31,7 +31,7 @@ struct AwaitingEventTests {
         #expect(log.count == 6)
     }
 
-    @Test("All events come to one observer in the order in which they are published")
+    @Test("An observer of all events that awaits receives them in the order in which they are published")
     func allEvents() async {
         publisher.allEvents.addAsync { [log] event in
             await Task.yield()

@@ -7,7 +7,7 @@ struct EventDescriptionTests {
     private let publisher = EventPublisher()
     private let file = "ObserverSetTests/EventDescriptionTests.swift"
 
-    @Test("A publisher that nobody observes says so, also if it was observed")
+    @Test("The description of a publisher without observers says so, even if it was observed before")
     func empty() {
         #expect(publisher.description == "EventPublisher(0 observers)")
         _ = publisher.observers(of: Opened.self)

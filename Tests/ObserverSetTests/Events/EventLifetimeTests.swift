@@ -40,7 +40,7 @@ struct EventLifetimeTests {
 
     // MARK: Owners and tokens
 
-    @Test("An observer is gone when its owner is")
+    @Test("An observer ends with its owner")
     func owner() {
         let publisher = EventPublisher()
         do {
@@ -59,7 +59,7 @@ struct EventLifetimeTests {
     }
 
     /// Promise 8.
-    @Test("What a dead owner's observer of all events captures is released by the next event, large or small")
+    @Test("The captures of a dead owner's observer of all events are released by the next event, large or small")
     func deadOwnerOfAllEvents() {
         struct Large: Event { let numbers = (1, 2, 3, 4, 5) }
         let publisher = EventPublisher()
@@ -113,7 +113,7 @@ struct EventLifetimeTests {
         #expect(log.entries == ["ended", "all", "base", "all"])
     }
 
-    @Test("Events are released when they have been told")
+    @Test("Events are released when they have been delivered")
     func events() async {
         let publisher = EventPublisher()
         publisher.observers(of: Ended.self).add { _ in }
@@ -153,7 +153,7 @@ struct EventLifetimeTests {
         #expect(tokens.allSatisfy { !$0.isActive && !$0.remove() })
     }
 
-    @Test("A source that is kept keeps neither the publisher nor its observers, and adds nothing afterwards")
+    @Test("A source that is kept keeps neither the publisher nor its observers alive, and adds nothing afterwards")
     func sourceOutlivesPublisher() {
         weak var weakPublisher: EventPublisher?
         let ended, base: any NotificationSource
@@ -180,7 +180,7 @@ struct EventLifetimeTests {
         #expect(Lifetimes.current.count == 0)
     }
 
-    @Test("Who waits until a source is settled does not keep the observers of a publisher that is gone")
+    @Test("A task that waits until a source is settled does not keep the observers of a released publisher")
     func settledWhilePublisherDies() async {
         var publisher: EventPublisher? = EventPublisher()
         let source = publisher!.observers(of: Ended.self)
@@ -201,7 +201,7 @@ struct EventLifetimeTests {
     }
 
     /// Promise 10: the pass finishes.
-    @Test("A publisher may die during its own event, which is then told to everyone")
+    @Test("A publisher may die during its own event, which is then still delivered to all observers")
     func diesDuringItsEvent() {
         let publisher = Shared<EventPublisher?>(EventPublisher())
         weak let weakPublisher = publisher.value
@@ -240,7 +240,7 @@ struct EventLifetimeTests {
         #expect(log.entries == ["ended", "all"])
     }
 
-    @Test("What an observer captures may use the publisher and its sources as they end")
+    @Test("A capture may use the publisher's sources in its `deinit` when the publisher dies")
     func capturesEnd() {
         do {
             let publisher = EventPublisher()
@@ -257,7 +257,7 @@ struct EventLifetimeTests {
         #expect(log.entries == ["false"])
     }
 
-    @Test("A capture that ends with the removal of its observer may publish and observe")
+    @Test("A capture may publish and observe in its `deinit` when its observer is removed")
     func captureEndsByRemoval() {
         let publisher = EventPublisher()
         let atEnd: @Sendable () -> Void = { [weak publisher, log] in

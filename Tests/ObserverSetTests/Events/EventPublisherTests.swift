@@ -16,7 +16,7 @@ struct EventPublisherTests {
 
     // MARK: Who is told
 
-    @Test("An event is told to the observers of its type, and to no others")
+    @Test("An event is delivered to the observers of its type, and to no others")
     func byType() {
         publisher.observers(of: Opened.self).add { [log] event in log.append("opened \(event.name)") }
         publisher.observers(of: Closed.self).add { [log] _ in log.append("closed") }
@@ -28,7 +28,7 @@ struct EventPublisherTests {
         #expect(log.entries == ["opened a", "closed", "opened b"])
     }
 
-    @Test("An event that nobody observes is told to nobody, before and after its publisher was first observed")
+    @Test("An event that nobody observes is delivered to nobody, before and after the publisher is first observed")
     func unobserved() {
         publisher.publish(Closed())
         publisher.observers(of: Opened.self).add { [log] _ in log.append("opened") }
@@ -51,7 +51,7 @@ struct EventPublisherTests {
         #expect(log.entries == ["other"])
     }
 
-    @Test("The default publisher is one for the whole program")
+    @Test("The default publisher is the same for the whole program")
     func defaultPublisher() async {
         struct Ended: Event {}
         let token = EventPublisher.default.observers(of: Ended.self).add { [log] _ in log.append("ended") }
@@ -73,7 +73,7 @@ struct EventPublisherTests {
         #expect(log.entries == ["first", "second"])
     }
 
-    @Test("A hundred types are told apart, also by the sources that were made before the others")
+    @Test("A hundred event types are distinguished from each other, also when one type wraps another")
     func manyTypes() {
         let numbers = Log<Int>()
         observe(100, Closed.self, numbers)
@@ -103,7 +103,7 @@ struct EventPublisherTests {
 
     // MARK: All events
 
-    @Test("Those who observe all events hear each as what it is")
+    @Test("An observer of all events receives each event with its own type")
     func allEvents() {
         publisher.allEvents.add { [log] event in
             switch event {
@@ -119,7 +119,7 @@ struct EventPublisherTests {
         #expect(log.entries == ["opened a", "Closed", "Wrapper<Closed>"])
     }
 
-    @Test("An event is told to the observers of its type first, and then to those of all events")
+    @Test("An event is delivered first to the observers of its type, and then to the observers of all events")
     func orderOfSteps() {
         publisher.allEvents.add { [log] _ in log.append("all 1") }
         publisher.observers(of: Closed.self).add { [log] _ in log.append("type 1") }
@@ -131,7 +131,7 @@ struct EventPublisherTests {
         #expect(log.entries == ["type 1", "type 2", "all 1", "all 2"])
     }
 
-    @Test("An event too large for an existential's own memory arrives whole")
+    @Test("An event too large for an existential's inline storage arrives whole")
     func largeEvent() {
         struct Large: Event, Equatable {
             var a = 1, b = 2, c = 3, d = 4, e = "five"
@@ -145,7 +145,7 @@ struct EventPublisherTests {
         #expect(events.entries == [Large(), Large()])
     }
 
-    @Test("An event without a size arrives as often as it is published")
+    @Test("An event of zero size arrives as often as it is published")
     func emptyEvent() {
         let count = Counter()
         publisher.observers(of: Closed.self).add { _ in count.increment() }
@@ -159,7 +159,7 @@ struct EventPublisherTests {
     // MARK: Inside observers
 
     /// Promise 6.
-    @Test("An event that an observer publishes has passed all steps before the outer one goes on")
+    @Test("An event that an observer publishes reaches all its observers before the outer event continues")
     func nested() {
         publisher.observers(of: Opened.self).add { [weak publisher, log] event in
             log.append("1 opened \(event.name)")
@@ -185,7 +185,7 @@ struct EventPublisherTests {
     }
 
     /// Promise 3, also where the event's way leads over the new observer later.
-    @Test("An observer added during an event first hears the next one, whatever it observes")
+    @Test("An observer added during an event first receives the next event, whatever it observes")
     func addedDuringAnEvent() {
         let isFirst = Shared(true)
         publisher.allEvents.add { [log] _ in log.append("all") }
@@ -204,8 +204,7 @@ struct EventPublisherTests {
     }
 
     @Test(
-        "An observer of all events that is added by another one hears the event published inside, but not the outer one"
-    )
+        "An observer of all events added by another one receives the event published inside, but not the outer one")
     func addedAndNested() {
         let isFirst = Shared(true)
         publisher.allEvents.add { [weak publisher, log] event in
@@ -223,7 +222,7 @@ struct EventPublisherTests {
             ])
     }
 
-    @Test("`addOnce` during an event waits for the next one")
+    @Test("An observer added with `addOnce` during an event waits for the next event")
     func onceDuringAnEvent() {
         let token = Shared<ObserverToken?>(nil)
         publisher.observers(of: Closed.self).addOnce { [weak publisher, log] _ in
@@ -241,7 +240,7 @@ struct EventPublisherTests {
     }
 
     /// Promise 4.
-    @Test("An observer of all events that an observer of the type removes does not hear the event")
+    @Test("An observer of all events that an observer of the type removes does not receive the event")
     func removedByAnEarlierStep() {
         let token = publisher.allEvents.add { [log] _ in log.append("all") }
         publisher.observers(of: Closed.self).add { _ in token.remove() }
@@ -316,7 +315,7 @@ struct EventPublisherTests {
         func hear(_ event: Opened) { counter.increment() }
     }
 
-    @Test("The source may stand behind one of the user's own")
+    @Test("A custom source may wrap a publisher's source")
     func adaptedSource() {
         struct Names: NotificationSource {
             let events: any NotificationSource<Opened>
@@ -335,7 +334,7 @@ struct EventPublisherTests {
         #expect(log.entries == ["a"])
     }
 
-    @Test("What the source tells may be mapped and filtered")
+    @Test("The source of a type, or of all events, may be mapped and filtered")
     func mappedSource() {
         publisher.observers(of: Opened.self).filter { !$0.name.isEmpty }.map(\.name).add { [log] in log.append($0) }
         publisher.allEvents.compactMap { $0 as? Closed }.add { [log] _ in log.append("closed") }
@@ -395,7 +394,7 @@ struct EventPublisherTests {
         #expect(await Index().run(publisher) == ["a", "all"])
     }
 
-    @Test("From elsewhere, observers on the main actor and on actors hear the events in order")
+    @Test("Observers on the main actor, actors and queues receive another thread's events in order")
     func hops() async {
         let onMain = Log<Int>()
         let onActor = Log<Int>()
@@ -435,7 +434,7 @@ struct EventPublisherTests {
         #expect(await settledWaitsForAnActor(publisher.allEvents) { publisher.publish(Closed()) })
     }
 
-    @Test("The source of a publisher that is gone is settled, and does not keep it")
+    @Test("The source of a released publisher is settled, and does not keep the publisher alive")
     func sourceOfTheDeadSettled() async {
         var publisher: EventPublisher? = EventPublisher()
         weak let weakPublisher = publisher
@@ -456,7 +455,7 @@ struct EventPublisherTests {
         #expect(log.entries == [])
     }
 
-    @Test("It settles when the events of every type are delivered")
+    @Test("`settled()` of a publisher waits until the events of every type are delivered")
     func settled() async {
         let mayGoOn = Signal()
         let queue = DispatchQueue(label: "slow")

@@ -17,7 +17,8 @@ struct EventThreadTests {
     private class Base: Event, @unchecked Sendable {}
     private final class Derived: Base, @unchecked Sendable {}
 
-    @Test("Threads that observe a type for the first time, all at once, are all told", arguments: [false, true])
+    @Test(
+        "Threads that observe a type for the first time, all at once, all receive its events", arguments: [false, true])
     func firstObservers(isClass: Bool) async {
         let threads = 32
         for _ in 0..<100 {
@@ -38,7 +39,7 @@ struct EventThreadTests {
         }
     }
 
-    @Test("Threads that observe many types, each for the first time, find each other's; the table grows meanwhile")
+    @Test("Threads that first observe many types at once all find their observers while the table of types grows")
     func manyTypes() async {
         for _ in 0..<20 {
             let publisher = EventPublisher()
@@ -77,7 +78,9 @@ struct EventThreadTests {
 
     /// For the thread sanitizer: the table is there already, and the set has nobody yet, so that nothing but the type's own
     /// entry in the one orders the other.
-    @Test("A type that is entered while its events are published, is found complete", arguments: [false, true])
+    @Test(
+        "A type that is first observed while its events are published is never found incomplete",
+        arguments: [false, true])
     func enteredWhilePublished(isClass: Bool) async {
         for _ in 0..<many(8_000) {
             let publisher = EventPublisher()
@@ -138,7 +141,7 @@ struct EventThreadTests {
     }
 
     /// Promise 7.
-    @Test("Each observer hears each thread's events in order, wherever it runs")
+    @Test("Each observer receives each thread's events in order, wherever the observer runs")
     func order() async {
         let publisher = EventPublisher()
         let source = publisher.observers(of: Numbered.self)
@@ -166,7 +169,7 @@ struct EventThreadTests {
         }
     }
 
-    @Test("Publishing, observing, removing and dying publishers may meet in any way")
+    @Test("Publishing, observing, removing and releasing publishers may happen at once, in any combination")
     func storm() async {
         let lifetimes = Lifetimes.current
         let current = Shared(EventPublisher())

@@ -22,7 +22,7 @@ struct EventTypeTests {
     // MARK: Names
 
     /// Scenario 51: keys made of type names collide (measured for local types and for equally named nested ones).
-    @Test("Nested types of one name are told apart")
+    @Test("Nested types with the same name are distinguished")
     func nested() {
         observe(One.Saved.self, as: "one")
         observe(Two.Saved.self, as: "two")
@@ -34,7 +34,7 @@ struct EventTypeTests {
     }
 
     /// Scenario 51.
-    @Test("Local types of one name are told apart, also in one function")
+    @Test("Local types with the same name are distinguished")
     func local() {
         let (first, second) = (firstLocalEvent(), secondLocalEvent())
         observeDynamically(first, as: "first")
@@ -51,7 +51,7 @@ struct EventTypeTests {
     }
 
     /// Scenario 51: a name that another file has too.
-    @Test("A private type is told apart from another file's of the same name")
+    @Test("A private type is distinguished from a type of the same name in another file")
     func privateTypes() {
         observe(PrivateSaved.self, as: "this file's")
         observeDynamically(privateSavedOfAnotherFile(), as: "another file's")
@@ -77,7 +77,7 @@ struct EventTypeTests {
     // MARK: Generic types
 
     /// Scenario 52.
-    @Test("Each specialisation of a generic type is an event of its own")
+    @Test("Each specialisation of a generic type is a separate event")
     func generic() {
         observe(Changed<Int>.self, as: "Int")
         observe(Changed<String>.self, as: "String")
@@ -94,7 +94,7 @@ struct EventTypeTests {
     }
 
     /// Scenario 52: the same specialisation is the same type, wherever it is made.
-    @Test("A specialisation that generic code makes is the one that is written out")
+    @Test("A specialisation that generic code makes is the same event as the one that is written out")
     func specialisedByGenericCode() {
         func publishChange<Value: Sendable>(to value: Value) { publisher.publish(Changed(new: value)) }
         func observeChange<Value: Sendable>(of type: Value.Type) { observe(Changed<Value>.self, as: "\(type)") }
@@ -110,7 +110,7 @@ struct EventTypeTests {
     // MARK: Existentials
 
     /// Scenario 54.
-    @Test("An event published as `any Event` is told to the observers of what it is")
+    @Test("An event published as `any Event` is delivered to the observers of its dynamic type")
     func existential() {
         observe(Saved.self, as: "saved")
         observe(Changed<Int>.self, as: "changed")
@@ -122,7 +122,8 @@ struct EventTypeTests {
     }
 
     /// Scenario 54.
-    @Test("So is one published as another existential, and by generic code that does not know it")
+    @Test(
+        "An event published as another existential, or by generic code, is delivered to observers of its dynamic type")
     func otherExistentials() {
         func publish(_ event: some Named) { publisher.publish(event) }
         observe(Titled.self, as: "titled")
@@ -136,7 +137,7 @@ struct EventTypeTests {
         #expect(log.entries == ["titled", "titled", "titled"])
     }
 
-    @Test("An event that holds another is not the other")
+    @Test("An event that contains another event is not delivered to the observers of the contained event")
     func wrapped() {
         observe(Saved.self, as: "saved")
         observe(Box.self, as: "box")
@@ -148,7 +149,7 @@ struct EventTypeTests {
     // MARK: Classes
 
     /// Scenario 53.
-    @Test("The event of a subclass is told to the observers of its class first, then of each superclass, once")
+    @Test("A subclass's event is delivered to the observers of its class first, then of each superclass, once")
     func subclass() {
         observe(Base.self, as: "base")
         observe(Leaf.self, as: "leaf")
@@ -162,7 +163,9 @@ struct EventTypeTests {
     }
 
     /// Scenario 53: in whatever order they are first observed.
-    @Test("The most derived class comes first, in whatever order the classes were observed", arguments: 0..<120)
+    @Test(
+        "Observers of the most derived class come first, in whatever order the classes were observed",
+        arguments: 0..<120)
     func orderOfClasses(permutation: Int) {
         var steps: [() -> Void] = [
             { observe(Base.self, as: "base") },
@@ -185,7 +188,7 @@ struct EventTypeTests {
     }
 
     /// Scenarios 53 and 54.
-    @Test("What an object is counts, and not what it is published as")
+    @Test("The dynamic class of an object decides which observers receive it, and not the type it is published as")
     func staticType() {
         observe(Leaf.self, as: "leaf")
         let asBase: Base = Leaf()
@@ -203,7 +206,7 @@ struct EventTypeTests {
     }
 
     /// A value of `Base.Type` may be a subclass, and `type(of:)` makes such values.
-    @Test("What a type is written as counts when it is observed, and not what it is")
+    @Test("The static type decides when a type is observed, and not the dynamic metatype")
     func metatype() {
         let type: Base.Type = Leaf.self
         observe(type, as: "as base")
@@ -214,7 +217,7 @@ struct EventTypeTests {
         #expect(heard(Base()) == ["as base", "base"])
     }
 
-    @Test("Only a superclass is observed")
+    @Test("An event of a subclass is delivered to the observers of its superclass if only that is observed")
     func superclassOnly() {
         observe(Base.self, as: "base")
 
@@ -222,7 +225,7 @@ struct EventTypeTests {
         #expect(heard(Unrelated()) == [])
     }
 
-    @Test("Generic classes and their subclasses are told apart")
+    @Test("Generic classes and their subclasses are distinguished")
     func genericClasses() {
         observe(GenericBase<Int>.self, as: "base Int")
         observe(GenericBase<String>.self, as: "base String")
@@ -233,7 +236,7 @@ struct EventTypeTests {
         #expect(heard(GenericBase<Int>()) == ["base Int"])
     }
 
-    @Test("A final class is told like a structure, and its events are released when they have been told")
+    @Test("An event of a final class is delivered like a structure, and released after its delivery")
     func finalClass() {
         final class Note: Event {
             let life = Tracked(7)
@@ -246,7 +249,7 @@ struct EventTypeTests {
     }
 
     /// Promise 3: the superclass's turn comes later.
-    @Test("An observer of a superclass added by one of the subclass first hears the next event")
+    @Test("An observer of a superclass added by an observer of the subclass first receives the next event")
     func addedDuringAnEvent() {
         publisher.observers(of: Leaf.self).addOnce { [weak publisher, log] _ in
             log.append("leaf")
@@ -260,7 +263,7 @@ struct EventTypeTests {
     }
 
     /// Promise 6.
-    @Test("The event of a class that an observer publishes has passed all classes before the outer one goes on")
+    @Test("A class's event that an observer publishes reaches all of its classes before the outer event continues")
     func nestedEvents() {
         publisher.observers(of: Leaf.self).addOnce { [weak publisher, log] _ in
             log.append("leaf")
@@ -272,7 +275,7 @@ struct EventTypeTests {
         #expect(heard(Leaf()) == ["leaf", "middle", "base", "middle", "base"])
     }
 
-    @Test("A structure passes by the observers of classes")
+    @Test("A structure is not delivered to the observers of classes")
     func structuresAmongClasses() {
         observe(Base.self, as: "base")
         observe(Saved.self, as: "saved")

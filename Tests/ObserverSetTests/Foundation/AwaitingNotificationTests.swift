@@ -4,7 +4,7 @@ import ObserverSet
 import Testing
 
 /// Observers of Foundation's notifications that await.
-@Suite("Observers of notification centers that await", .lifetimesChecked, .againstHanging)
+@Suite("Notification center observers that await", .lifetimesChecked, .againstHanging)
 struct AwaitingNotificationTests {
     struct Moved: BridgedEvent {
         let number: Int
@@ -13,7 +13,7 @@ struct AwaitingNotificationTests {
     private let center = NotificationCenter()
     private let log = Log<String>()
 
-    @Test("What is posted comes one at a time, in order; `settled()` waits, and a token ends it")
+    @Test("An observer that awaits receives posts one at a time, in order, until its token is removed")
     func typed() async {
         let moved = center.observers(of: Moved.self)
         let token = moved.addAsync { [log] event in
@@ -32,7 +32,7 @@ struct AwaitingNotificationTests {
         #expect(log.count == 6)
     }
 
-    @Test("By name, with an owner, which ends it")
+    @Test("An observer that awaits posts by name ends with its owner")
     func named() async {
         let name = Notification.Name("Moved")
         let named = center.observers(named: name)

@@ -11,7 +11,7 @@ struct BridgedEventTests {
 
     // MARK: Without a line of code
 
-    @Test("A plain structure is posted and observed without a line of code")
+    @Test("A plain structure is posted and observed without additional code")
     func plainStructure() {
         center.observers(of: TrackStarted.self).add { [log] in log.append("\($0.title) at \($0.second)") }
 
@@ -20,7 +20,7 @@ struct BridgedEventTests {
         #expect(log.entries == ["So What at 0"])
     }
 
-    @Test("By default an event goes by its type's name, and carries itself")
+    @Test("By default, an event is posted under its type's name, and carries itself")
     func defaults() throws {
         let event = TrackStarted(title: "So What", second: 3)
         let found = try #require(event.userInfo?["event"] as? TrackStarted)
@@ -30,7 +30,7 @@ struct BridgedEventTests {
         #expect(event.userInfo?.count == 1)
     }
 
-    @Test("Code that knows the type can read an event that carries itself from the notification")
+    @Test("Code that knows the type can read an event from the notification that carries it")
     func read() {
         let name = TrackStarted.notificationName
         let token = center.addObserver(forName: name, object: nil, queue: nil) { [log] notification in
@@ -44,7 +44,7 @@ struct BridgedEventTests {
         center.removeObserver(token)
     }
 
-    @Test("An event that posts nothing of its own is received")
+    @Test("An event without `userInfo` is received")
     func withoutUserInfo() {
         struct Cleared: BridgedEvent {
             static let notificationName = Notification.Name("Cleared")
@@ -57,14 +57,14 @@ struct BridgedEventTests {
         #expect(log.entries == ["cleared"])
     }
 
-    @Test("The name carries the module, and what the type is nested in")
+    @Test("The notification's name contains the module and the types in which the type is nested")
     func nestedName() {
         #expect(Player.Stopped.notificationName.rawValue == "ObserverSetTests.Player.Stopped")
         #expect(Player.Queue.Stopped.notificationName.rawValue == "ObserverSetTests.Player.Queue.Stopped")
     }
 
     /// Scenarios 51 and 52: types whose plain names are the same.
-    @Test("Events of the same plain name, or of different specialisations, are told apart")
+    @Test("Events with the same plain name, or of different specialisations, are distinguished")
     func namesakes() {
         center.observers(of: Player.Stopped.self).add { [log] _ in log.append("player") }
         center.observers(of: Player.Queue.Stopped.self).add { [log] _ in log.append("queue") }
@@ -79,7 +79,7 @@ struct BridgedEventTests {
         #expect(log.entries == ["player", "queue", "Int 1", "String a"])
     }
 
-    @Test("An enumeration and an event without content need nothing either")
+    @Test("An enumeration and an event without content need no additional code")
     func otherKinds() {
         center.observers(of: Connection.self).add { [log] in log.append("\($0)") }
         center.observers(of: LoggedOut.self).add { [log] _ in log.append("logged out") }
@@ -91,7 +91,7 @@ struct BridgedEventTests {
     }
 
     /// Scenario 53: the class of the instance decides, whatever the static type.
-    @Test("An instance of a subclass goes by its own class's name")
+    @Test("An instance of a subclass is posted under the name of its own class")
     func subclass() {
         center.observers(of: Warning.self).add { [log] _ in log.append("warning") }
         center.observers(of: Alarm.self).add { [log] _ in log.append("alarm") }
@@ -104,7 +104,7 @@ struct BridgedEventTests {
     }
 
     /// Scenario 54: an existential goes by its dynamic type.
-    @Test("An event of unknown type goes by the name of its own")
+    @Test("An event whose static type is unknown is posted under the name of its dynamic type")
     func existential() {
         center.observers(of: TrackStarted.self).add { [log] in log.append($0.title) }
         let events: [any BridgedEvent] = [LoggedOut(), TrackStarted(title: "Blue in Green", second: 0)]
@@ -116,7 +116,7 @@ struct BridgedEventTests {
 
     // MARK: Names that must be declared
 
-    @Test("A local type without a name of its own stops the program, with the remedy")
+    @Test("A local type without a declared name stops the program, with a message that gives the remedy")
     func localType() async {
         let result = await #expect(
             processExitsWith: .failure, observing: [\.standardErrorContent]
@@ -127,7 +127,7 @@ struct BridgedEventTests {
         expectRemedy(in: result, for: "Local")
     }
 
-    @Test("A private type without a name of its own stops the program when it is observed, too")
+    @Test("A private type without a declared name also stops the program when it is observed")
     func privateType() async {
         let result = await #expect(
             processExitsWith: .failure, observing: [\.standardErrorContent]
@@ -137,7 +137,7 @@ struct BridgedEventTests {
         expectRemedy(in: result, for: "Secret")
     }
 
-    @Test("So does a generic event of a private type")
+    @Test("A generic event of a private type stops the program when it is posted")
     func genericOfPrivateType() async {
         let result = await #expect(
             processExitsWith: .failure, observing: [\.standardErrorContent]
@@ -155,7 +155,7 @@ struct BridgedEventTests {
                     + "declare `static var notificationName: Notification.Name` in it"), "\(text)")
     }
 
-    @Test("Local and private types with a name of their own are events like others")
+    @Test("Local and private types with a declared name are events like any other")
     func namedLocalTypes() {
         struct Local: BridgedEvent {
             static var notificationName: Notification.Name { Notification.Name("Local") }
@@ -169,7 +169,7 @@ struct BridgedEventTests {
         #expect(log.entries == ["local", "private"])
     }
 
-    @Test("A name is made once by many threads")
+    @Test("Many threads that request a name at once all get the right name")
     func nameFromManyThreads() async {
         await onThreads(8) { _ in
             for _ in 0..<100 {

@@ -29,7 +29,7 @@ struct NotificationCenterTests {
         #expect(await settledWaitsForAnActor(made) { center.post(ThemeChanged(isDark: true)) })
     }
 
-    @Test("A center without observers, and one that is gone, are settled, and no observer is needed for it")
+    @Test("A center without observers is settled and needs no registration for it; a released center is settled, too")
     func settledWithoutObservers() async {
         var center: NotificationCenter? = NotificationCenter()
         let source = center!.observers(of: ThemeChanged.self)
@@ -49,7 +49,7 @@ struct NotificationCenterTests {
     // MARK: Old and new
 
     /// Scenario 56: an observer who knows only the name, and what stands in `userInfo`.
-    @Test("Who knows only names and `userInfo` sees typed posts")
+    @Test("An observer that knows only names and `userInfo` receives typed posts")
     func oldObserver() {
         let token = center.addObserver(forName: .themeDidChange, object: nil, queue: nil) { [log] notification in
             log.append("old \(notification.userInfo?["dark"] as? Bool == true)")
@@ -63,7 +63,7 @@ struct NotificationCenterTests {
     }
 
     /// Scenario 56: a poster who knows only the name, and what has to stand in `userInfo`.
-    @Test("Typed observers see the posts of who knows only names and `userInfo`")
+    @Test("Typed observers receive the posts of code that knows only names and `userInfo`")
     func oldPoster() {
         center.observers(of: ThemeChanged.self).add(logged("typed"))
 
@@ -73,7 +73,7 @@ struct NotificationCenterTests {
     }
 
     /// Scenario 56: no loop, and nothing told twice.
-    @Test("A post is told once to each, whoever posts and whoever observes")
+    @Test("Every observer receives each post once, whether the observer and the post are typed or not")
     func noEcho() {
         let old = Counter()
         let token = center.addObserver(forName: .themeDidChange, object: nil, queue: nil) { _ in old.increment() }
@@ -104,7 +104,7 @@ struct NotificationCenterTests {
         #expect(log.entries == ["any shape", "first false", "any shape", "last false"])
     }
 
-    @Test("An event that carries itself is skipped where another stands in its place")
+    @Test("A post that contains another event, or none, in place of the observed event is skipped")
     func wrongEvent() {
         center.observers(of: TrackStarted.self).add { [log] in log.append($0.title) }
 
@@ -115,7 +115,7 @@ struct NotificationCenterTests {
         #expect(log.entries == ["Freddie Freeloader"])
     }
 
-    @Test("Typed observers receive what is posted by type as it is, even if it could not be read")
+    @Test("Typed observers receive an event posted by type as it is, even if it could not be read")
     func unreadable() {
         center.observers(of: Unreadable.self).add { [log] event in log.append("\(event.number)") }
 
@@ -125,7 +125,7 @@ struct NotificationCenterTests {
         #expect(log.entries == ["1"])
     }
 
-    @Test("What `userInfo` has under the event's key is left there, and the event is read")
+    @Test("A value that `userInfo` already has under the event's key is kept, and the event is read")
     func takenKey() {
         let token = center.addObserver(forName: TakenKey.notificationName, object: nil, queue: nil) { [log] in
             log.append("old \($0.userInfo?["event"] as? Int == 1)")
@@ -140,7 +140,7 @@ struct NotificationCenterTests {
 
     // MARK: Notifications that others define
 
-    @Test("What the transform makes of a notification is told, and nil is not")
+    @Test("The transform's result for a notification is delivered, and nil is skipped")
     func namedWithTransform() {
         center.observers(named: Notification.Name("Counted")) { $0.userInfo?["count"] as? Int }
             .add { [log] in log.append("\($0)") }
@@ -152,7 +152,7 @@ struct NotificationCenterTests {
         #expect(log.entries == ["3"])
     }
 
-    @Test("A name alone is observed without what it carries, by methods too")
+    @Test("A name may be observed without the notification's contents, also by methods")
     func namedVoid() {
         let listener = Listener(log)
         center.observers(named: .themeDidChange).add(listener) { $0.note("closure") }
@@ -165,7 +165,7 @@ struct NotificationCenterTests {
 
     // MARK: Senders
 
-    @Test("Only the sender that is asked for is heard")
+    @Test("An observer that asks for a sender receives only that sender's posts")
     func sender() {
         let window = Tracked()
         let other = Tracked()
@@ -180,7 +180,7 @@ struct NotificationCenterTests {
         #expect(log.entries == ["window true", "other"])
     }
 
-    @Test("A sender is not kept alive")
+    @Test("An observed sender is not kept alive")
     func senderIsWeak() {
         var window: Tracked? = Tracked()
         let token = center.observers(of: ThemeChanged.self, object: window).add(logged("window"))
@@ -195,7 +195,7 @@ struct NotificationCenterTests {
     }
 
     /// A sender need not be `Sendable`: it may be deallocated only where it is used.
-    @Test("A sender is not held by the posts of others, not even for a moment")
+    @Test("An observed sender is not held by the posts of others, not even for a moment")
     func senderIsNotHeld() async {
         let name = Notification.Name("Posted by others")
         let center = center
@@ -218,7 +218,7 @@ struct NotificationCenterTests {
     }
 
     /// Scenario 24: an object at the address of a dead sender.
-    @Test("Another object at the address of a dead sender is not taken for it")
+    @Test("Another object at the address of a dead sender is not mistaken for the sender")
     func reusedAddress() {
         var hits = 0
         for _ in 0..<200 {
@@ -297,7 +297,7 @@ struct NotificationCenterTests {
         #expect(log.entries == ["added false"])
     }
 
-    @Test("A post inside an observer comes first, depth first")
+    @Test("A post made inside an observer completes before the outer post continues")
     func nestedPost() {
         center.observers(of: ThemeChanged.self).add { [center, log] event in
             log.append("first \(event.isDark)")
@@ -311,7 +311,7 @@ struct NotificationCenterTests {
     }
 
     /// Scenario 23: Foundation's center on Linux uses its keys again.
-    @Test("Removing twice harms no observer that came later, of ours or of others")
+    @Test("Removing an observer twice affects no later observer, neither of this library nor of Foundation")
     func removedTwice() {
         let token = center.observers(of: ThemeChanged.self).add(logged("gone"))
         #expect(token.remove())
@@ -353,7 +353,7 @@ struct NotificationCenterTests {
         #expect(log.entries == ["again true"])
     }
 
-    @Test("Each name has its own, and each center")
+    @Test("Each name has its own registration, in each center")
     func ownRegistrations() {
         let centers = [NotificationCenter(), NotificationCenter()]
         for center in centers {
@@ -367,7 +367,7 @@ struct NotificationCenterTests {
         #expect(log.entries == ["theme true", "out"])
     }
 
-    @Test("Sixteen threads that observe first share what stands behind")
+    @Test("Sixteen threads that are the first to observe, at once, all receive the next post")
     func firstObserversAtOnce() async {
         for _ in 0..<50 {
             let center = NotificationCenter()
@@ -386,7 +386,7 @@ struct NotificationCenterTests {
         }
     }
 
-    @Test("Observing against removing the last: every post that begins later is heard")
+    @Test("An observer that is added while the last one is removed receives every post that begins later")
     func lastAgainstFirst() async {
         let center = NotificationCenter()
 
@@ -403,7 +403,7 @@ struct NotificationCenterTests {
 
     // MARK: Lifetimes
 
-    @Test("An owner's death ends its registration; what others hold is released with theirs")
+    @Test("An owner's death ends its registration")
     func ownerDeath() {
         var owner: Tracked? = Tracked()
         let token = center.observers(of: ThemeChanged.self).add(owner!) { [log] _, _ in log.append("told") }
@@ -415,7 +415,7 @@ struct NotificationCenterTests {
         #expect(log.entries == [])
     }
 
-    @Test("What an observer captures is released when it is removed", arguments: [true, false])
+    @Test("An observer's captures are released when the observer is removed", arguments: [true, false])
     func captureIsReleased(_ isLast: Bool) {
         let other = isLast ? nil : center.observers(of: ThemeChanged.self).add(logged("other"))
         let token = {
@@ -431,7 +431,7 @@ struct NotificationCenterTests {
     }
 
     /// Scenario 28: Foundation's center crashes when what a removed closure captured posts in its `deinit`.
-    @Test("A capture that posts and observes in its `deinit` does no harm, whenever it goes")
+    @Test("A capture may post and observe in its `deinit`, whenever it is released")
     func bombs() {
         func bomb(_ name: String) -> @Sendable (ThemeChanged) -> Void {
             let capture = Tracked { [center, log] in
@@ -456,7 +456,7 @@ struct NotificationCenterTests {
         #expect(log.entries == ["last", "heard", "removed", "inside", "heard"])
     }
 
-    @Test("A center that dies lets go of its observers, and its sources stay behind without one")
+    @Test("A center that dies releases its observers, and its sources add none afterwards")
     func centerDeath() {
         weak var weakCenter: NotificationCenter?
         let token: ObserverToken
@@ -503,7 +503,7 @@ struct NotificationCenterTests {
         #expect(view.isDark)
     }
 
-    @Test("Observers of an actor and of a queue hear all posts in order")
+    @Test("Observers of an actor and of a queue receive all posts in order")
     func hops() async {
         let keeper = Collector()
         let queued = Log<Int>()
@@ -518,7 +518,7 @@ struct NotificationCenterTests {
         #expect(await keeper.values == Array(0..<1_000))
     }
 
-    @Test("An observer that is called once is called once, whichever thread posts")
+    @Test("A one-time observer is called once, whichever thread posts")
     func onceAgainstThreads() async {
         let center = NotificationCenter()
         for _ in 0..<200 {

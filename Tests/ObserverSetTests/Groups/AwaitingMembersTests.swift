@@ -2,14 +2,14 @@ import ObserverSet
 import Testing
 
 /// An observer that awaits, of several sources at once: one mailbox, one token.
-@Suite("Observers of several sources that await", .lifetimesChecked, .againstHanging)
+@Suite("Observers that await, on several sources", .lifetimesChecked, .againstHanging)
 struct AwaitingMembersTests {
     private let left = ObserverSet<Int>()
     private let right = ObserverSet<Int>()
     private let log = Log<String>()
     private let door = Door()
 
-    @Test("A merged source's observer is called one at a time, in the order of one thread, whichever member tells it")
+    @Test("A merged source's observer is called one at a time, in the order of one thread, whichever member notifies")
     func merged() async {
         left.merge(with: right.map { 10 * $0 }).addAsync { [log, door] value in
             log.append("in \(value)")
@@ -29,7 +29,7 @@ struct AwaitingMembersTests {
         #expect(log.entries == [1, 20, 3].flatMap { ["in \($0)", "out \($0)"] })
     }
 
-    @Test("The same of a group, with an actor as the owner, which is not entered by another member's notification")
+    @Test("A group's observer that an actor owns is called one at a time, whichever member notifies")
     func group() async {
         let words = ObserverSet<String>()
         let group = ObserverGroup(left, words)
@@ -56,7 +56,7 @@ struct AwaitingMembersTests {
         #expect(pairs.allSatisfy { $0[0] == $0[1] }, "each call ends before the next begins")
     }
 
-    @Test("One token ends all: what waits of each member is dropped, and the call under way is cancelled")
+    @Test("One token ends all registrations, drops the waiting values of each member, and cancels the current call")
     func removed() async {
         let token = left.merge(with: right).addAsync { [log, door] value in
             await door.pass()
@@ -79,7 +79,7 @@ struct AwaitingMembersTests {
         #expect(log.entries == ["1, cancelled"])
     }
 
-    @Test("The limit is for what waits of all members together; what each has lost is in the sum")
+    @Test("The limit applies to the waiting values of all members together, and so does the count of dropped values")
     func limit() async {
         let token = left.merge(with: right).addAsync(buffering: .newest(2)) { [log, door] value in
             await door.pass()
@@ -99,7 +99,7 @@ struct AwaitingMembersTests {
         #expect(log.entries == ["0", "3", "30"])
     }
 
-    @Test("An owner that dies in its call for one member ends the registration with all")
+    @Test("An owner that dies in its call for one member ends the registrations with all members")
     func ownerDies() async {
         var owner: PlainListener<Int>? = PlainListener { _ in }
         let token = left.merge(with: right).addAsync(owner!) { [log, door] _, value in
@@ -120,7 +120,7 @@ struct AwaitingMembersTests {
         #expect(!token.isActive)
     }
 
-    @Test("A member that dies leaves what waits, and the other goes on")
+    @Test("A member's waiting values are delivered after its death, and the other member's registration continues")
     func memberDies() async {
         var member: ObserverSet<Int>? = ObserverSet()
         let token = left.merge(with: member!).addAsync { [log, door] value in

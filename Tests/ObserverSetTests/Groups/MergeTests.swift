@@ -20,7 +20,7 @@ struct MergeTests {
 
     // MARK: Members
 
-    @Test("An observer is told what any member tells")
+    @Test("An observer receives the values of every member")
     func anyMember() {
         merged.add { [log] in log.append("\($0)") }
 
@@ -30,7 +30,7 @@ struct MergeTests {
         #expect([left.count, right.count, words.count] == [1, 1, 1])
     }
 
-    @Test("A list of sources is merged as well, one without any, too")
+    @Test("A list of sources may be merged as well, even an empty one")
     func list() {
         left.merge(with: [right, words.map(\.line)]).add { [log] in log.append("\($0)") }
         left.merge(with: []).add { [log] in log.append("alone \($0)") }
@@ -40,7 +40,7 @@ struct MergeTests {
         #expect(log.entries == ["1", "alone 1", "2", "3"])
     }
 
-    @Test("Labels of tuples are passed on, and members of nothing give the forms of `add` for `Void`")
+    @Test("Tuple labels are passed on, and members of `Void` give the forms of `add` for `Void`")
     func parameters() {
         let owner = Hearer(log)
         let other = ObserverSet<(word: String, line: Int)>()
@@ -53,7 +53,7 @@ struct MergeTests {
         #expect(log.entries == ["what in 4", "left"])
     }
 
-    @Test("What is merged may be merged, mapped and filtered again")
+    @Test("A merged source may be merged, mapped and filtered again")
     func nested() {
         let token = left.merge(with: right.merge(with: words.map(\.line)).filter { $0 > 2 }).map { "<\($0)>" }
             .add { [log] in log.append($0) }
@@ -66,7 +66,7 @@ struct MergeTests {
         #expect(left.isEmpty && right.isEmpty && words.isEmpty)
     }
 
-    @Test("A source that is named twice tells twice, and ends at once")
+    @Test("A source that is merged twice notifies twice, and one token ends both registrations")
     func sameSourceTwice() {
         let token = left.merge(with: left.map { -$0 }).add { [log] in log.append("\($0)") }
 
@@ -77,7 +77,7 @@ struct MergeTests {
         #expect(left.isEmpty)
     }
 
-    @Test("Members of a group may be mapped, filtered and merged; what is skipped is not told")
+    @Test("Members of a group may be mapped, filtered and merged, and skipped values are not delivered")
     func groupOfMapped() {
         let group = ObserverGroup(left.filter { $0 > 1 }, words.map(\.word), right.merge(with: left))
         let token = group.add { [log] in log.append("told") }
@@ -120,7 +120,7 @@ struct MergeTests {
         #expect(left.isEmpty && right.isEmpty && words.isEmpty)
     }
 
-    @Test("An observer that is called once is called once in all")
+    @Test("A one-time observer is called once in total")
     func onceInAll() {
         let token = merged.addOnce { [log] in log.append("\($0)") }
 
@@ -132,7 +132,7 @@ struct MergeTests {
         #expect(left.isEmpty && right.isEmpty && words.isEmpty)
     }
 
-    @Test("A merged source holds its members; a registration needs neither it nor all of them")
+    @Test("A merged source keeps its members alive; a registration needs neither the source nor all members")
     func lifetimes() {
         weak var member: ObserverSet<Int>?
         var merged: (any NotificationSource<Int>)?
@@ -155,7 +155,7 @@ struct MergeTests {
     // MARK: Delivery
 
     /// Promise 7 across members.
-    @Test("An observer elsewhere sees the members' notifications in the order of one thread")
+    @Test("An observer on another actor receives the members' values in the order of one thread")
     func orderAcrossMembers() async {
         let received = Log<Int>()
         let merged = left.merge(with: right.map { $0 }, words.map(\.line))
@@ -173,7 +173,7 @@ struct MergeTests {
         #expect(received.entries == Array(0..<1_000))
     }
 
-    @Test("What one member's notification has enqueued, another's does not overtake")
+    @Test("A value that one member has enqueued is not overtaken by another member's notification")
     func oneMailbox() async {
         let actor = ActingHearer(log)
         left.merge(with: right.map { 10 * $0 }).add(actor) { actor, number in actor.hear(number) }
@@ -190,14 +190,14 @@ struct MergeTests {
 
     // MARK: Settled
 
-    @Test("`settled()` of a merged source waits for an actor's observer, whichever member has told it")
+    @Test("`settled()` of a merged source waits for an actor's observer, whichever member has notified it")
     func mergedSettled() async {
         #expect(await settledWaitsForAnActor(merged) { left.notify(1) })
         #expect(await settledWaitsForAnActor(merged) { right.notify(1) })
         #expect(await settledWaitsForAnActor(merged) { words.notify((word: "so", line: 1)) })
     }
 
-    @Test("`settled()` of a group waits for an actor's observer, whichever member has told it")
+    @Test("`settled()` of a group waits for an actor's observer, whichever member has notified it")
     func groupSettled() async {
         let group = ObserverGroup(left, right.map { _ in }, ObserverGroup(words))
 
@@ -206,7 +206,7 @@ struct MergeTests {
         #expect(await settledWaitsForAnActor(group) { words.notify((word: "so", line: 1)) })
     }
 
-    @Test("`settled()` of several waits for what only one member's observer is to be told")
+    @Test("`settled()` of a merged source waits for an observer of only one member")
     func settledForOthers() async {
         let actor = Held()
         words.add(actor) { actor, _ in actor.hear() }
@@ -221,7 +221,7 @@ struct MergeTests {
         #expect(await actor.calls == 1)
     }
 
-    @Test("A group of none, and members without observers, are settled")
+    @Test("An empty group and members without observers are settled")
     func emptySettled() async {
         await ObserverGroup().settled()
         await ObserverGroup(left, right).settled()

@@ -20,7 +20,7 @@ struct ObserverGroupTests {
 
     // MARK: Members
 
-    @Test("An observer is told whatever the member and its parameters")
+    @Test("An observer is called for every member, whatever the member's parameters are")
     func anyMember() {
         let calls = Counter()
         group.add { calls.increment() }
@@ -58,7 +58,7 @@ struct ObserverGroupTests {
         #expect(log.count == 7)
     }
 
-    @Test("An observer of a group stands among a member's own in the order of registration")
+    @Test("An observer of a group is called in registration order among a member's own observers")
     func registrationOrder() {
         numbers.add { [log] in log.append("first \($0)") }
         group.add { [log] in log.append("group") }
@@ -69,7 +69,7 @@ struct ObserverGroupTests {
         #expect(log.entries == ["first 1", "group", "last 1"])
     }
 
-    @Test("An observer that another member's observer adds to the group is called by the next notification")
+    @Test("An observer added to the group during a member's notification is first called by the next notification")
     func addedDuringNotification() {
         numbers.addOnce { [group, log] _ in group.add { log.append("added") } }
 
@@ -80,7 +80,7 @@ struct ObserverGroupTests {
         #expect(log.entries == ["added"])
     }
 
-    @Test("A group of one is observed like its member")
+    @Test("A group of one member is observed like that member")
     func groupOfOne() {
         let token = ObserverGroup(numbers).add { [log] in log.append("told") }
 
@@ -93,7 +93,7 @@ struct ObserverGroupTests {
     }
 
     @Test(
-        "A group of none tells nothing, and its tokens are inactive", arguments: [ObserverGroup(), ObserverGroup([])])
+        "The tokens of an empty group are inactive", arguments: [ObserverGroup(), ObserverGroup([])])
     func emptyGroup(_ group: ObserverGroup) {
         let token = group.add { [log] in log.append("told") }
 
@@ -127,7 +127,7 @@ struct ObserverGroupTests {
         #expect(numbers.isEmpty && words.isEmpty && ends.isEmpty)
     }
 
-    @Test("A set that is named twice tells twice, and ends at once")
+    @Test("A set that is in a group twice notifies twice, and one token ends both registrations")
     func sameSetTwice() {
         let calls = Counter()
         let token = ObserverGroup(numbers, numbers).add { calls.increment() }
@@ -144,7 +144,7 @@ struct ObserverGroupTests {
         #expect(!nested.isActive)
     }
 
-    @Test("A group may be let go of as soon as the observer has been added")
+    @Test("A group may be released as soon as the observer has been added")
     func groupIsNotNeeded() {
         var group: ObserverGroup? = group
         group?.add { [log] in log.append("told") }
@@ -157,7 +157,7 @@ struct ObserverGroupTests {
 
     // MARK: One token for all
 
-    @Test("The token ends all registrations, whichever thread or member is busy")
+    @Test("The token ends the registrations with all members")
     func tokenEndsAll() {
         let token = group.add { [log] in log.append("told") }
         #expect(token.isActive)
@@ -211,7 +211,7 @@ struct ObserverGroupTests {
         #expect(token.isActive)
     }
 
-    @Test("Removed in one member's notification, it is not called by another's nested in it")
+    @Test("An observer removed in one member's notification is not called by another member's nested notification")
     func removedDuringNotification() {
         let token = Shared<ObserverToken?>(nil)
         numbers.add { [ends] _ in
@@ -226,7 +226,7 @@ struct ObserverGroupTests {
     }
 
     /// Scenario 22, for a group.
-    @Test("Exactly one of sixteen threads removes it")
+    @Test("Exactly one of sixteen threads that remove a group's token gets true")
     func removedBySixteenThreads() async {
         for _ in 0..<50 {
             let token = group.add {}
@@ -250,7 +250,7 @@ struct ObserverGroupTests {
 
     // MARK: Once
 
-    @Test("An observer that is called once is called once in all, and gone everywhere")
+    @Test("A one-time observer is called once in total, and then removed from all members")
     func onceInAll() {
         let token = group.addOnce { [log] in log.append("told") }
 
@@ -263,7 +263,7 @@ struct ObserverGroupTests {
         #expect(numbers.isEmpty && words.isEmpty && ends.isEmpty)
     }
 
-    @Test("It is called once though members are notified by several threads at once")
+    @Test("A one-time observer is called once, even if several threads notify members at once")
     func onceAgainstThreads() async {
         for _ in 0..<many(1_200) {
             let calls = Counter()
@@ -283,7 +283,7 @@ struct ObserverGroupTests {
         #expect(numbers.isEmpty && words.isEmpty && ends.isEmpty)
     }
 
-    @Test("It is called once though it is being registered while members are notified")
+    @Test("A one-time observer is called once, even if members notify while it is being registered")
     func onceAgainstRegistration() async {
         let calls = Counter()
         let isOver = Signal()
@@ -372,7 +372,7 @@ struct ObserverGroupTests {
         #expect(calls.value == 3)
     }
 
-    @Test("What one member's notification has enqueued, another's does not overtake")
+    @Test("A value that one member has enqueued is not overtaken by another member's notification")
     func oneMailbox() async {
         let actor = ActingHearer(log)
         group.add(actor) { actor in actor.hear() }
@@ -387,7 +387,7 @@ struct ObserverGroupTests {
         }
     }
 
-    @Test("To wait until one member has settled is to wait for the one mailbox")
+    @Test("`settled()` of one member waits for the mailbox that all members share")
     func settledThroughOneMember() async {
         let actor = ActingHearer(log)
         group.add(actor) { actor in actor.hear() }

@@ -42,7 +42,7 @@ struct ObserverBagTests {
         #expect(Lifetimes.current.count == 0)
     }
 
-    @Test("A bag ends what was added through a mapped source")
+    @Test("A bag ends registrations that were made through a mapped source")
     func mappedSource() {
         var bag: ObserverBag? = ObserverBag()
         set.filter { $0 > 0 }.map { "\($0)" }.add { [log] in log.append($0) }.store(in: bag!)
@@ -187,7 +187,7 @@ struct ObserverBagTests {
         #expect(bag.count == 0)
     }
 
-    @Test("A token of several registrations is ended whole")
+    @Test("A bag ends all registrations of a combined token")
     func combinedToken() {
         let other = ObserverSet<String>()
         var bag: ObserverBag? = ObserverBag(ObserverToken([set.add { _ in }, other.add { _ in }]))
@@ -212,7 +212,7 @@ struct ObserverBagTests {
 
     // MARK: What does not pile up
 
-    @Test("What has ended does not pile up in a long-lived bag", .measuringMemory)
+    @Test("Ended registrations do not pile up in a long-lived bag", .measuringMemory)
     func endedRegistrationsDoNotPileUp() async {
         await #expect(processExitsWith: .success) {
             let bag = ObserverBag()
@@ -282,7 +282,9 @@ struct ObserverBagTests {
 
     enum Ends: CaseIterable, Sendable { case never, atOnce, everyOther, firstIn, lastIn }
 
-    @Test("Each token that is put into a bag costs two looks at most, whatever ends and when", arguments: Ends.allCases)
+    @Test(
+        "Inserting tokens into a bag checks at most two tokens per insertion, whichever registrations end",
+        arguments: Ends.allCases)
     func looks(_ ends: Ends) {
         let bag = ObserverBag()
         let issuer = WatchedIssuer()
@@ -302,7 +304,7 @@ struct ObserverBagTests {
         #expect(issuer.looks.value >= count / 2)
     }
 
-    @Test("A token that is put into a bag again and again costs as little, and is held once")
+    @Test("Inserting one token again and again checks at most two tokens per insertion, and keeps few copies")
     func looksAtOneToken() {
         let bag = ObserverBag()
         let issuer = WatchedIssuer()
@@ -314,7 +316,7 @@ struct ObserverBagTests {
         #expect(issuer.removals.value <= 16)
     }
 
-    @Test("Threads that fill a bag at once have it look hardly more often than one would alone")
+    @Test("Threads that fill a bag at once check at most twenty times as many tokens as a single thread may")
     func looksByManyThreads() async {
         let bag = ObserverBag()
         let issuer = WatchedIssuer()
@@ -334,7 +336,7 @@ struct ObserverBagTests {
         #expect(issuer.removals.value <= count)
     }
 
-    @Test("What ended after many were there is forgotten by the time that as many more have come")
+    @Test("Many ended registrations are forgotten by the time that as many new ones have been inserted")
     func forgottenInTime() {
         let bag = ObserverBag()
         let issuer = WatchedIssuer()
@@ -353,7 +355,8 @@ struct ObserverBagTests {
 
     /// Scenario 27: a bag dies in a callback.
     @Test(
-        "A bag that dies inside an observer ends that pass for its observers", arguments: ObserverKind.lastingInPlace)
+        "A bag that dies inside an observer ends the current notification for the bag's observers",
+        arguments: ObserverKind.lastingInPlace)
     func deathInsideObserver(_ kind: ObserverKind) {
         let bag = Shared<ObserverBag?>(ObserverBag())
         let registrations = [
@@ -376,7 +379,7 @@ struct ObserverBagTests {
     }
 
     /// Scenario 27: a bag dies on another thread during a notification.
-    @Test("A bag that dies on another thread ends the pass for its observers")
+    @Test("A bag that dies on another thread ends the current notification for the bag's observers")
     func deathOnAnotherThread() async {
         await onThread { [set, log] in
             let bag = Shared<ObserverBag?>(ObserverBag())
@@ -417,7 +420,7 @@ struct ObserverBagTests {
     // MARK: Threads
 
     /// Scenario 26: sixteen threads insert into one bag.
-    @Test("None of what many threads insert at once is lost")
+    @Test("No token is lost when many threads insert at once")
     func insertedByManyThreads() async {
         let bag = Shared<ObserverBag?>(ObserverBag())
         let kept = bag.value!
@@ -435,7 +438,7 @@ struct ObserverBagTests {
         #expect(set.isEmpty)
     }
 
-    @Test("What is inserted while the bag is emptied is ended, then or later")
+    @Test("A token inserted while the bag is emptied is ended, then or by the next `removeAll`")
     func insertAgainstRemoveAll() async {
         let bag = ObserverBag()
 

@@ -10,7 +10,7 @@ struct LocalLifetimeTests {
     /// Scenarios 15 and 16: the owner dies before it is ever notified, or between notifications.
     ///
     /// Source: boost dead_slot_test.cpp, track_test.cpp.
-    @Test("Beside many closures, adding and removing an owner looks at none of them; and rarely for dead ones")
+    @Test("Adding and removing an owner beside many closures rarely causes a sweep for dead owners")
     func ownerBesideClosures() {
         let captures = Lifetimes()
         let set = LocalObserverSet<Int>()
@@ -28,7 +28,7 @@ struct LocalLifetimeTests {
         #expect(captures.count <= 64, "a set that once was large is small again")
     }
 
-    @Test("A method of its owner is called once, whatever its parameters")
+    @Test("A one-time observer that is an owner's method is called once, whatever its parameters")
     func methodsOnce() {
         final class Window {
             var heard: [String] = []
@@ -54,7 +54,7 @@ struct LocalLifetimeTests {
         #expect(cleared.isEmpty && shown.isEmpty && moved.isEmpty)
     }
 
-    @Test("The registration of a dead owner has ended, before any notification")
+    @Test("A dead owner's registration has ended even before the next notification")
     func deadHasEnded() {
         let set = LocalObserverSet<Int>()
         let tokens = (0..<2).map { _ in set.add(Tracked()) { _, _ in } }
@@ -93,7 +93,7 @@ struct LocalLifetimeTests {
     /// Scenario 17: the last strong reference goes inside the owner's own call.
     ///
     /// Source: boost deadlock_regression_test.cpp, ReactiveSwift#135 to #137, #267.
-    @Test("An owner let go of in its own call lives until that ends; its `deinit` may use the set")
+    @Test("An owner released in its own call lives until the call ends, and its `deinit` may use the set")
     func diesInItsCall() {
         var token: LocalObserverSet<Int>.Token?
         var isInCall = false
@@ -123,7 +123,7 @@ struct LocalLifetimeTests {
     /// Scenario 18: dead entries, and nobody ever notifies.
     ///
     /// Source: SimpleTwoWayBindingIOS#12, cmux#7799.
-    @Test("Dead owners' entries do not pile up though nobody notifies", arguments: [0, 100])
+    @Test("Entries of dead owners do not pile up, even if the set is never notified", arguments: [0, 100])
     func deadEntries(living: Int) {
         let owners = (0..<living).map { _ in Notes<Int>() }
         defer { withExtendedLifetime(owners) {} }
@@ -141,7 +141,7 @@ struct LocalLifetimeTests {
     }
 
     /// Scenario 19: owner → set → closure, and no way back.
-    @Test("A set held by its own observer's owner dies with it")
+    @Test("A set that its observer's owner holds dies with the owner")
     func noCycle() {
         final class Model {
             let life = Tracked()
@@ -158,7 +158,7 @@ struct LocalLifetimeTests {
     }
 
     /// Scenario 21: the token outlives the set.
-    @Test("A token keeps neither set nor closure nor owner alive, and answers false when the set is gone")
+    @Test("A token keeps neither set, closure nor owner alive, and returns false when the set is gone")
     func tokenOutlivesSet() {
         weak var set: LocalObserverSet<Int>?
         var token: LocalObserverSet<Int>.Token?
@@ -180,7 +180,7 @@ struct LocalLifetimeTests {
     /// Scenario 23: stale and foreign tokens.
     ///
     /// Source: ReactiveCocoa#2199, realm-object-store#580, KeyPath#141, Repeat#13; Foundation's reused keys.
-    @Test("Stale, repeated and foreign tokens get false, and harm nothing")
+    @Test("Stale, repeated and foreign tokens return false, and do no harm")
     func staleTokens() {
         let other = LocalObserverSet<Int>()
         let first = set.add { _ in }
@@ -204,7 +204,7 @@ struct LocalLifetimeTests {
     /// Scenario 25: the count.
     ///
     /// Source: jonasman/MulticastDelegate#21.
-    @Test("Only the living are counted")
+    @Test("Only living owners are counted")
     func count() {
         var owners = (0..<5).map { _ in Plain() }
         for owner in owners { set.add(owner) { _, _ in } }
@@ -220,7 +220,7 @@ struct LocalLifetimeTests {
     /// Scenario 28: a capture whose `deinit` uses the set, however it is let go of.
     ///
     /// Source: OpenCombine#208, tokio#5429; Foundation ("Recursive call to lock Mutex").
-    @Test("A capture's `deinit` may do anything to the set, however it ends", arguments: Ending.allCases)
+    @Test("A capture's `deinit` may do anything to the set, however the registration ends", arguments: Ending.allCases)
     func captureDeinit(ending: Ending) {
         var held: LocalObserverSet<Int>? = LocalObserverSet()
         let set = held!
@@ -281,7 +281,8 @@ struct LocalLifetimeTests {
     /// Scenario 30: released with the removal, not later.
     ///
     /// Source: Qt disconnectDoesNotLeakFunctor, contextDoesNotLeakFunctor.
-    @Test("Removing releases the captures before it returns, ten thousand times", arguments: LocalForm.allCases)
+    @Test(
+        "A removal releases the captures before it returns, ten thousand times in a row", arguments: LocalForm.allCases)
     func releasedPromptly(form: LocalForm) {
         let owner = Notes<Int>()
         set.add { _ in }
@@ -316,7 +317,7 @@ struct LocalLifetimeTests {
     /// Scenario 40: the same owner twice.
     ///
     /// Source: boost disconnect_equal, Qt uniqConnection.
-    @Test("An owner added twice is called twice; removing one registration leaves one, removing its owner's none")
+    @Test("An owner added twice is called twice, and removing one registration leaves the other")
     func addedTwice() {
         let owner = Plain()
         let first = set.add(method: Plain.hear, of: owner)
@@ -330,7 +331,7 @@ struct LocalLifetimeTests {
         #expect(set.removeAll(ownedBy: owner) == 0)
     }
 
-    @Test("A set that is let go of inside its own notification finishes it first")
+    @Test("A set that is released inside its own notification finishes the notification first")
     func diesInItsNotification() {
         var set: LocalObserverSet<Int>? = LocalObserverSet()
         weak let witness = set
@@ -372,7 +373,7 @@ struct LocalLifetimeTests {
         }
     }
 
-    @Test("Room that it no longer needs is given back at once, in a notification when that ends", .measuringMemory)
+    @Test("Memory that a set no longer needs is freed at once, or at the end of the notification", .measuringMemory)
     func room() async {
         await #expect(processExitsWith: .success) {
             func add(_ set: LocalObserverSet<Int>) {
@@ -405,7 +406,7 @@ struct LocalLifetimeTests {
         }
     }
 
-    @Test("An owner may be the set itself, and an owner in its `deinit` is not called")
+    @Test("A set may be the owner of its own observer, and an owner in its `deinit` is not called")
     func oddOwners() {
         do {
             let own = LocalObserverSet<Int>()

@@ -21,7 +21,7 @@ struct LocalMutationTests {
         #expect(row.notify() == [0, 1, 2, 3].filter { $0 != leaver })
     }
 
-    @Test("When most of many have been removed, the others are called in order, and their tokens still fit")
+    @Test("When most observers have been removed, the others are called in order, and their tokens are still valid")
     func compaction() {
         let set = LocalObserverSet<Int>()
         var heard: [Int] = []
@@ -41,7 +41,7 @@ struct LocalMutationTests {
     }
 
     @Test(
-        "An observer removed after so many others were added that the set grew is not called",
+        "An observer that is removed after the set has grown during the notification is not called",
         arguments: LocalForm.allCases)
     func removedInAGrownSet(form: LocalForm) {
         let row = Row(form: form)
@@ -74,7 +74,7 @@ struct LocalMutationTests {
     ///
     /// Source: boost signals2 test/deletion_test.cpp (test_remove_after, test_remove_prior); node#1182, eventemitter3#262, tseep#28.
     @Test(
-        "A later observer that is removed is not called; removing an earlier one skips and repeats nobody",
+        "A later observer that is removed is not called, and removing an earlier one neither skips nor repeats any",
         arguments: LocalForm.lasting, [(0, 1), (1, 3), (2, 3), (1, 0), (3, 2), (3, 0)])
     func removesAnother(form: LocalForm, removal: (by: Int, of: Int)) {
         let row = Row(form: form)
@@ -90,7 +90,7 @@ struct LocalMutationTests {
 
     /// Scenario 4: one removes all.
     @Test(
-        "After `removeAll` inside an observer the rest is not called, and the set is empty at once",
+        "After `removeAll` inside an observer, the later observers are not called, and the set is empty at once",
         arguments: LocalForm.lasting)
     func removesAll(form: LocalForm) {
         let row = Row(5, form: form)
@@ -129,7 +129,7 @@ struct LocalMutationTests {
     }
 
     /// Scenario 6: one removes itself and comes again.
-    @Test("An observer that removes and adds itself again is called once now, and last from then on")
+    @Test("An observer that removes and adds itself again is called once, and comes last from the next notification on")
     func comesAgain() {
         let set = LocalObserverSet<Void>()
         let notes = Notes<String>()
@@ -155,7 +155,7 @@ struct LocalMutationTests {
     /// Scenario 7: the entry that is being called is removed, and with it what its closure holds.
     ///
     /// Source: nano-signal-slot#7, pbhogan/Signals#4, godot#34752.
-    @Test("A closure removed by its own call keeps its captures until it returns", arguments: LocalForm.lasting)
+    @Test("A closure removed by its own call keeps its captures until the call returns", arguments: LocalForm.lasting)
     func capturesOutliveTheCall(form: LocalForm) {
         let set = LocalObserverSet<Void>()
         let owner = Plain()
@@ -175,7 +175,7 @@ struct LocalMutationTests {
         #expect(Lifetimes.current.count == 1, "only the owner")
     }
 
-    @Test("A once-observer is called once, also when it notifies or removes itself", arguments: LocalForm.allCases)
+    @Test("A one-time observer is called once, even if it notifies the set in its call", arguments: LocalForm.allCases)
     func once(form: LocalForm) {
         let set = LocalObserverSet<Int>()
         let owner = Plain()
@@ -216,7 +216,7 @@ struct LocalMutationTests {
         #expect(notes.entries == ["a0", "a1", "a2", "a3", "b3", "b2", "b1", "b0"])
     }
 
-    @Test("What a nested notification removes is called by none of the outer ones, and released when they have ended")
+    @Test("An observer removed in a nested notification is not called by the outer ones, and is released when they end")
     func removalInTheDepth() {
         let set = LocalObserverSet<Int>()
         let notes = Notes<Int>()

@@ -7,7 +7,7 @@ struct LocalParametersTests {
     private let owner = Plain()
     private let file = "ObserverSetTests/LocalParametersTests.swift"
 
-    @Test("Void, by every form and spelling")
+    @Test("`Void` works with every form of `add` and every spelling of `notify`")
     func void() {
         let set = LocalObserverSet<Void>()
         var calls = 0
@@ -25,7 +25,7 @@ struct LocalParametersTests {
         #expect(owner.heard == [-1, -1, -1, -1, -1, -1, -1])
     }
 
-    @Test("One value, two and a labelled tuple")
+    @Test("A single value, a pair and a labelled tuple are delivered")
     func tuples() {
         let one = LocalObserverSet<Int>()
         let two = LocalObserverSet<(Int, Int)>()
@@ -46,7 +46,7 @@ struct LocalParametersTests {
         #expect(texts == ["2 3", "4 5", "x at 6", "x6"])
     }
 
-    @Test("Optionals, objects that are not Sendable, functions, metatypes, and tuples of six")
+    @Test("Optionals, objects that are not Sendable, functions, `Any` and tuples of six elements are delivered")
     func others() {
         let optional = LocalObserverSet<Int?>()
         let never = LocalObserverSet<Never?>()
@@ -76,7 +76,7 @@ struct LocalParametersTests {
         #expect(owner.heard == [8])
     }
 
-    @Test("A set that nobody observes may be asked and told everything")
+    @Test("A set without observers may be notified, emptied, counted and described")
     func empty() {
         let set = LocalObserverSet<Int>()
 
@@ -116,7 +116,7 @@ struct LocalParametersTests {
         #expect(set.description == "LocalObserverSet<Int>(1 observer)")
     }
 
-    @Test("A method of several parameters tells its line too")
+    @Test("A method of several parameters also shows the line of its registration")
     func siteOfAMethodOfTwo() {
         let set = LocalObserverSet<(Int, Int)>()
         let line = #line + 1

@@ -7,7 +7,7 @@ struct CorpusTests {
     private static let folder = URL(filePath: #filePath).appending(path: "../../../../Tools/Fuzzing/Corpus")
         .standardized
 
-    @Test("Each does what the contract says")
+    @Test("Each of the fuzzer's programs behaves as the contract says")
     func programsAgree() throws {
         let files = try FileManager.default.contentsOfDirectory(at: Self.folder, includingPropertiesForKeys: nil)
         #expect(files.count > 50)
@@ -20,7 +20,9 @@ struct CorpusTests {
         }
     }
 
-    @Test("They notice each mistake in the model", .positiveControl, arguments: ModelWorld.Fault.allCases)
+    @Test(
+        "The fuzzer's programs detect each mistake in the model", .positiveControl,
+        arguments: ModelWorld.Fault.allCases)
     func programsNotice(_ fault: ModelWorld.Fault) throws {
         let files = try FileManager.default.contentsOfDirectory(at: Self.folder, includingPropertiesForKeys: nil)
 

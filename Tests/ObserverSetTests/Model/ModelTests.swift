@@ -19,7 +19,7 @@ struct ModelTests {
         }
     }
 
-    @Test("Observers that await take part, where the system lets their tasks run here")
+    @Test("Observers that await take part in the model if the system can run their tasks here")
     func observersAwait() {
         guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else { return }
         #expect(World.awaits)
@@ -27,7 +27,7 @@ struct ModelTests {
 
     /// By one seed, since how short it becomes depends on where it begins.
     @Test(
-        "A mistake in the model is noticed, and shown in a few operations, which do so again, and only because of the mistake",
+        "A mistake in the model is found, reduced to a few operations, and reproduced only with the mistake",
         .positiveControl, arguments: ModelWorld.Fault.allCases)
     func divergenceIsShrunk(_ fault: ModelWorld.Fault) throws {
         let (_, divergence) = try #require(ModelRun(seed: 1, operations: 50_000, fault: fault).firstDivergence())

@@ -62,7 +62,7 @@ struct ReclamationTests {
     }
 
     @Test(
-        "On a machine that keeps the order, a missing order is not found",
+        "A missing memory order is not found in the model of a machine that keeps the order",
         arguments: ReclamationFault.allCases.filter(\.needsWeakMemory),
         Effort.current == .quick ? [small[0]] : small)
     func hidden(fault: ReclamationFault, scenario: Scenario) {

@@ -20,7 +20,7 @@ struct SequenceBadInputTests {
         }
     }
 
-    @Test("Every size below one traps")
+    @Test("Every buffer size below one traps")
     func lessThanNoRoom() async {
         await #expect(processExitsWith: .failure) { _ = ObserverSet<Int>().values(buffering: .newest(-1)) }
         await #expect(processExitsWith: .failure) { _ = ObserverSet<Int>().values(buffering: .newest(.min)) }
@@ -47,7 +47,7 @@ struct SequenceBadInputTests {
         #expect(set.isEmpty)
     }
 
-    @Test("An iterator may be asked again and again after its end")
+    @Test("An iterator keeps returning nil after its end")
     func askedAfterTheEnd() async {
         var set: ObserverSet<Int>? = ObserverSet()
         var iterator = set!.values().makeAsyncIterator()

@@ -8,7 +8,7 @@ import Testing
 struct SequenceEndTests {
     // MARK: The source lets go
 
-    @Test("When the set dies, what is buffered is delivered, and then the end")
+    @Test("When the set dies, a sequence delivers its buffered elements, and then ends")
     func setDies() async {
         var set: ObserverSet<Int>? = ObserverSet()
         let sequence = set!.values()
@@ -56,7 +56,7 @@ struct SequenceEndTests {
         #expect(await another.next() == 3)
     }
 
-    @Test("`removeAll` ends the loops over what the set is published as, after what was sent")
+    @Test("`removeAll` ends the loops over sources made from the set, after the values already sent")
     func removedAllOfAPublishedSource() async {
         let set = ObserverSet<Int>()
         let published: [any NotificationSource<Int>] = [set, set.map { 10 * $0 }, set.filter { $0 > 0 }]
@@ -102,7 +102,7 @@ struct SequenceEndTests {
         #expect(await iterator.next() == nil)
     }
 
-    @Test("A sequence keeps its set no more alive than its iterators and loops do")
+    @Test("Neither a sequence nor its iterators keep the set alive")
     func setIsNotKept() async {
         weak var weakSet: ObserverSet<Int>?
         let sequence: NotificationSequence<Int>
@@ -121,7 +121,7 @@ struct SequenceEndTests {
         #expect(iterators.count == 2)
     }
 
-    @Test("A sequence of a source that is a value keeps it; an iterator does not")
+    @Test("A sequence of a source that is a value keeps the source alive; an iterator does not")
     func valueIsKept() async {
         weak var weakSet: ObserverSet<String>?
         var sequence: NotificationSequence<Int>?
@@ -144,7 +144,7 @@ struct SequenceEndTests {
         #expect(await second.next() == nil)
     }
 
-    @Test("A sequence of a mapped source keeps the set; an iterator, and whoever waits for the first, does not")
+    @Test("A sequence of a mapped source keeps the set alive; an iterator and a waiting `first()` do not")
     func mappedIsKept() async {
         weak var weakSet: ObserverSet<Int>?
         var sequence: NotificationSequence<String>?
@@ -172,7 +172,7 @@ struct SequenceEndTests {
         #expect(await iterator.next() == nil)
     }
 
-    @Test("A source that refuses or forgets its observer has sequences that end at once")
+    @Test("A source that does not register its observer has sequences that end at once")
     func refused() async {
         let sequence = Deaf().values()
         var iterator = sequence.makeAsyncIterator()
@@ -180,7 +180,7 @@ struct SequenceEndTests {
         #expect(await Deaf().first() == nil)
     }
 
-    @Test("A source that calls and forgets its observer before `register` returns leaves no registration")
+    @Test("A source that calls and removes its observer before `register` returns leaves no registration")
     func endedWhileRegistering() async {
         let set = ObserverSet<Int>()
         let source = Hasty(set: set)
@@ -248,7 +248,7 @@ struct SequenceEndTests {
     }
 
     @Test(
-        "A cancelled iterator stays at its end, and while it is kept, keeps nothing of what was buffered")
+        "A cancelled iterator stays at its end, and keeps no buffered elements alive")
     func cancelledForGood() async {
         let set = ObserverSet<Tracked>()
         let lifetimes = Lifetimes.current
@@ -353,7 +353,7 @@ struct SequenceEndTests {
     }
 
     @Test(
-        "An iterator may be dropped inside a notification, by another observer or by itself")
+        "A sequence may be dropped inside a notification, by another observer")
     func droppedInsideANotification() async {
         let set = ObserverSet<Int>()
         let sequences = Shared<[NotificationSequence<Int>]>([])
@@ -366,7 +366,7 @@ struct SequenceEndTests {
         #expect(set.isEmpty)
     }
 
-    @Test("A removed sequence that a notification in flight has reached does no harm")
+    @Test("A sequence that is dropped while a notification in progress reaches it does no harm")
     func droppedWhileReached() async {
         let set = ObserverSet<Tracked>()
         let lifetimes = Lifetimes.current
@@ -446,7 +446,7 @@ struct SequenceEndTests {
     }
 
     @Test(
-        "What an adapting source captured is released when the iterator is dropped, and may use the set")
+        "A capture of an adapting source is released when the iterator is dropped, and may use the set in its `deinit`")
     func captureOfASource() async {
         let set = ObserverSet<Int>()
         let ends = Log<Int>()

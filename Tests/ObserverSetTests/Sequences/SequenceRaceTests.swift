@@ -11,7 +11,7 @@ struct SequenceRaceTests {
     ///
     /// Source: BLESwift#25, supabase-swift#1154, AsyncExtensions#52, swift#87082, swift#87084 (hangs after 53,212 and 291,212 rounds
     /// where the continuation was resumed under a lock that the cancellation takes too).
-    @Test("However often an element meets a cancellation, nobody hangs and nothing stays")
+    @Test("A race of an element with a cancellation never hangs the waiting task, nor leaves a registration")
     func sendAgainstCancel() async {
         let rounds = many(20_000, long: 500_000)
         let set = ObserverSet<Int>()
@@ -45,7 +45,7 @@ struct SequenceRaceTests {
     /// Scenario 42 for `first()`, which registers in the very moment.
     ///
     /// Source: as before.
-    @Test("However often `first()` meets a notification and a cancellation, it returns")
+    @Test("`first()` returns when a notification and a cancellation come at the same time")
     func firstAgainstCancel() async {
         let rounds = many(5_000, long: 100_000)
         let set = ObserverSet<Int>()
@@ -70,7 +70,7 @@ struct SequenceRaceTests {
     ///
     /// Source: tokio loom_broadcast.rs (drop_rx, broadcast_wrap: received + lagged == sent).
     @Test(
-        "What was delivered and what was dropped add up to what was sent, whoever is faster",
+        "The delivered and the dropped elements add up to the elements sent, whichever side is faster",
         arguments: [.unbounded, .newest(1), .newest(3), .oldest(1), .oldest(3)] as [Buffering]
     )
     func everyElementIsAccountedFor(buffering: Buffering) async {
@@ -124,7 +124,7 @@ struct SequenceRaceTests {
     ///
     /// Source: as before.
     @Test(
-        "The count is right for a consumer that leaves or is cancelled at any time",
+        "The count of dropped elements is right for a consumer that leaves or is cancelled at any time",
         arguments: [.unbounded, .newest(1), .newest(3), .oldest(1), .oldest(3)]
             as [Buffering],
         [true, false])
@@ -162,7 +162,7 @@ struct SequenceRaceTests {
         }
     }
 
-    @Test("The count never falls, and never exceeds what was sent")
+    @Test("The count of dropped elements never falls, and never exceeds the number of elements sent")
     func countRises() async {
         let set = ObserverSet<Int>()
         let sent = Counter()
@@ -225,7 +225,7 @@ struct SequenceRaceTests {
         #expect(set.isEmpty)
     }
 
-    @Test("A set may die, and a task be cancelled, at once with a notification")
+    @Test("A set may die, and a task be cancelled, at the same time as a notification")
     func threeAtOnce() async {
         let rounds = many(8_000)
         for round in 0..<rounds {
@@ -247,8 +247,7 @@ struct SequenceRaceTests {
     }
 
     @Test(
-        "Many tasks may make iterators of one sequence at once; one of them gets the live one"
-    )
+        "Many tasks may make iterators of one sequence at once, and one of them gets the live registration")
     func oneGetsTheLiveOne() async {
         for _ in 0..<many(800) {
             let set = ObserverSet<Int>()
@@ -300,7 +299,8 @@ struct SequenceRaceTests {
     }
 
     // The buffer is the standard library's, which keeps the room as long as it lives.
-    @Test("The room that a burst took goes with the iterator that has read it, at the latest", .measuringMemory)
+    @Test(
+        "Memory for a burst of elements is freed with the iterator that has read them, at the latest", .measuringMemory)
     func burst() async {
         await #expect(processExitsWith: .success) {
             let set = ObserverSet<Int>()

@@ -10,7 +10,7 @@ struct SequenceTests {
     /// Scenario 43: the first element.
     ///
     /// Source: swift-concurrency-extras#19, relay#1268, swift-foundation makeAsyncIteratorStartsObservation.
-    @Test("A sequence is live from its creation: what is notified before it is iterated over arrives")
+    @Test("A sequence receives values from its creation on, even before it is iterated over")
     func liveFromCreation() async {
         let set = ObserverSet<Int>()
         set.notify(0)
@@ -41,7 +41,7 @@ struct SequenceTests {
         #expect(log.entries == Array(0..<1_000))
     }
 
-    @Test("Of several notifying threads, each one's elements arrive in its order")
+    @Test("Elements from each of several threads arrive in that thread's order")
     func inOrderOfEachThread() async {
         let count = 1_000
         var set: ObserverSet<(thread: Int, number: Int)>? = ObserverSet()
@@ -70,7 +70,7 @@ struct SequenceTests {
     ///
     /// Source: swift-async-algorithms#383, NotificationCenterMessageTests asyncMessageSequenceBuffer.
     @Test(
-        "A full buffer keeps what its policy says, and counts what it drops",
+        "A full buffer keeps the elements that its policy says, and counts the dropped ones",
         arguments: [
             (.unbounded, [1, 2, 3, 4, 5], 0),
             (.newest(2), [4, 5], 3), (.newest(1), [5], 4), (.newest(5), [1, 2, 3, 4, 5], 0),
@@ -196,7 +196,7 @@ struct SequenceTests {
         #expect(await iterator.next() == 3)
     }
 
-    @Test("What iterators drop is counted for each, and for their sequence in total")
+    @Test("Dropped elements are counted for each iterator, and in total for the sequence")
     func dropsOfEach() async {
         let set = ObserverSet<Int>()
         let sequence = set.values(buffering: .newest(1))
@@ -242,7 +242,7 @@ struct SequenceTests {
 
     // MARK: Sources
 
-    @Test("A source of one's own has sequences too, which end with what is behind it")
+    @Test("A custom source has sequences too, which end with the underlying set")
     func ownSource() async {
         var lines: ObserverSet<String>? = ObserverSet()
         var iterator = LineLengths(lines: lines!).values().makeAsyncIterator()
@@ -315,7 +315,7 @@ struct SequenceTests {
         #expect(received == [1, 2])
     }
 
-    @Test("An iterator kept by an actor is used there")
+    @Test("An actor may keep an iterator, and use it in its own isolation")
     func keptByAnActor() async {
         let set = ObserverSet<Int>()
         let reader = Reader(set.values())
@@ -343,7 +343,7 @@ struct SequenceTests {
 
     // MARK: One element
 
-    @Test("`first()` returns the next notification, and has then ended")
+    @Test("`first()` returns the next notification, and ends its registration")
     func first() async {
         let set = ObserverSet<Int>()
         set.notify(0)
@@ -383,7 +383,7 @@ struct SequenceTests {
         #expect(set.isEmpty)
     }
 
-    @Test("`first()` returns nil when the set dies, which waiting does not prevent")
+    @Test("`first()` returns nil when the set dies, and does not keep the set alive while it waits")
     func firstOfTheDead() async {
         var set: ObserverSet<Int>? = ObserverSet()
         let task = Task { [weak set] in await set?.first() }
@@ -406,7 +406,7 @@ struct SequenceTests {
         #expect(await task.value == nil)
     }
 
-    @Test("`first(where:)` returns the first notification of which it holds, and is not asked again")
+    @Test("`first(where:)` returns the first notification for which the condition is true")
     func firstWhere() async {
         let set = ObserverSet<Int>()
         let asked = Log<Int>()
@@ -425,7 +425,7 @@ struct SequenceTests {
         #expect(set.isEmpty)
     }
 
-    @Test("`first(where:)` returns nil when its task is cancelled, or the set dies, which waiting does not prevent")
+    @Test("`first(where:)` returns nil when its task is cancelled or the set dies, and does not keep the set alive")
     func firstWhereOfTheDead() async {
         var set: ObserverSet<Int>? = ObserverSet()
         let cancelled = Task { [weak set] in await set?.first { $0 > 0 } }

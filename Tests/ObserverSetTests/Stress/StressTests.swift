@@ -14,7 +14,7 @@ struct StressTests {
 
     // MARK: Synchronous observers
 
-    @Test("Threads add, remove, notify, ask and let owners die, all at once", arguments: [1, 2, 4, 8, 16])
+    @Test("Threads add, remove, notify, query and let owners die, all at once", arguments: [1, 2, 4, 8, 16])
     func everythingAtOnce(threads: Int) async {
         let seed = UInt64.random(in: 0...UInt64.max)
 
@@ -23,14 +23,16 @@ struct StressTests {
         #expect(mistakes.list == [], "with seed \(seed)")
     }
 
-    @Test("Whatever is removed while others notify is released, though nobody uses the set again", arguments: [2, 4])
+    @Test(
+        "Observers that are removed while others notify are released, even if nobody uses the set again",
+        arguments: [2, 4])
     func meetings(threads: Int) async {
         await Meetings(threads: threads, rounds: Self.deliveries / 50 / threads, mistakes).run()
 
         #expect(mistakes.list == [])
     }
 
-    @Test("An observer that is to be called once is either called or removed", arguments: [2, 4, 16])
+    @Test("A one-time observer is either called or removed, never both", arguments: [2, 4, 16])
     func onceOrRemoved(threads: Int) async {
         let storm = Storm(threads: threads, deliveries: 0, seed: 0, mistakes)
         let gate = Gate(threads)
@@ -56,7 +58,7 @@ struct StressTests {
         #expect(storm.lifetimes.count == 0)
     }
 
-    @Test("An observer that is to be called once, and is removed when its call has been decided on, is not called")
+    @Test("A one-time observer that is removed after its call has been decided on is not called")
     func onceButRemovedLate() {
         let source = LateRemoval()
         let calls = Counter()
@@ -68,7 +70,7 @@ struct StressTests {
         #expect(calls.value == 0)
     }
 
-    @Test("A thread that only notifies sees whole what another adds")
+    @Test("A thread that only notifies sees the observers that another thread adds fully initialised")
     func publication() async {
         let lifetimes = Lifetimes.current
         let rounds = (0..<Self.deliveries / 800).map { _ in ObserverSet<Int>() }
@@ -98,7 +100,7 @@ struct StressTests {
     // MARK: Observers elsewhere
 
     @Test(
-        "Observers elsewhere are told everything, in the order of each thread, while others come and go",
+        "Observers on other actors and queues receive all values, in each thread's order, while others come and go",
         arguments: [1, 2, 4, 8])
     func hops(threads: Int) async {
         await Hops(threads: threads, deliveries: Self.deliveries, mistakes).run()
@@ -107,7 +109,7 @@ struct StressTests {
     }
 
     @Test(
-        "An observer that awaits is called one at a time, loses nothing uncounted and leaves nothing, whatever ends it and when",
+        "An observer that awaits is called one at a time, loses no value uncounted, and leaves nothing behind",
         arguments: [2, 3, 8])
     func awaits(threads: Int) async {
         let seed = UInt64.random(in: 0...UInt64.max)
@@ -117,7 +119,8 @@ struct StressTests {
         #expect(mistakes.list == [], "with seed \(seed)")
     }
 
-    @Test("An observer that is removed where it runs is not called again, whatever is enqueued", arguments: [1, 4])
+    @Test(
+        "An observer that is removed in its own isolation is not called again, whatever is enqueued", arguments: [1, 4])
     func removedWhereItRuns(threads: Int) async {
         for _ in 0..<Self.deliveries / 1_000 {
             let set = ObserverSet<Int>()
