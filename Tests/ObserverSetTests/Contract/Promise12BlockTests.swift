@@ -264,6 +264,25 @@ struct Promise12BlockTests {
         #expect(registry.waiting == (0, 0))
     }
 
+    @Test("A thread that removes observers in its own notifications does not spread the counts of traversals")
+    func removalsInPlaceSpreadNothing() {
+        // A thread is known by its stack, in steps of half a mebibyte. A step lies in one of these two places at most.
+        let results = Log<Bool>()
+        let nested = ObserverSet<Int>()
+        nested.add { [weak nested] depth in
+            if depth > 0 { return nested!.notify(depth - 1) }
+            let set = ObserverSet<Int>()
+            set.addOnce { _ in }
+            set.notify(0)
+            results.append(areSpread(set.registry!))
+        }
+
+        nested.notify(0)
+        nested.notify(200)
+
+        #expect(results.entries.contains(false))
+    }
+
     private func areSpread(_ registry: Registry) -> Bool {
         let ticket = registry.reclamation.enter()
         defer { _ = registry.reclamation.leave(ticket) }

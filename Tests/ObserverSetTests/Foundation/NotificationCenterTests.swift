@@ -367,6 +367,25 @@ struct NotificationCenterTests {
         #expect(log.entries == ["theme true", "out"])
     }
 
+    @Test("A center keeps no memory for a name when its last observer has been removed", .measuringMemory)
+    func registrationsLeaveNoMemory() async {
+        await #expect(processExitsWith: .success) {
+            let center = NotificationCenter()
+            let churn: (Int) -> Void = { count in
+                for _ in 0..<count { center.observers(of: ThemeChanged.self).add { _ in }.remove() }
+            }
+
+            let growth = await AllocatedMemory.growth {
+                churn(100)
+            } _: {
+                churn(2_000)
+            }
+
+            // A registration that stays takes some 170 bytes.
+            #expect(growth < 128 << 10, "\(growth) bytes")
+        }
+    }
+
     @Test("Sixteen threads that are the first to observe, at once, all receive the next post")
     func firstObserversAtOnce() async {
         for _ in 0..<50 {
