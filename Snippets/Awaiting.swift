@@ -82,7 +82,7 @@ actor Connection {
     var summary: String { "\(name): \(log.joined(separator: " "))" }
 }
 
-/// Shows a figure on a page that is slow to draw: of what waits, only the latest is of interest.
+/// Shows a figure on a page that is slow to draw; of the waiting values, only the latest is of interest.
 actor Dashboard {
     private var drawn: [Int] = []
 
@@ -123,7 +123,7 @@ for load in 1...50 {
 }
 print(room.said.debugDescription)
 
-// What the dashboard was too slow for is counted.
+// The values for which the dashboard was too slow are counted.
 await room.loadChanged.settled()
 print("dashboard: \(await dashboard.summary); \(drawing.droppedCount) were dropped")
 

@@ -15,7 +15,7 @@ import ObserverSet
         do {
             try delegates.notify { try $0.downloadWillFinish() }
         } catch {
-            print("refused: \(error)")  // the others have been told all the same
+            print("refused: \(error)")  // the other delegates have still been called
         }
     }
 }

@@ -1,4 +1,4 @@
-// Events that are observed by their type, whoever publishes them.
+// Events that are observed by their type, whichever code publishes them.
 //
 //     swift run Events
 
@@ -13,7 +13,7 @@ struct OrderShipped: Event {
     let number: Int
 }
 
-/// Publishes, and knows nobody who observes.
+/// Publishes events, and knows none of their observers.
 struct Shop: Sendable {
     var events = EventPublisher.default
 
@@ -21,7 +21,7 @@ struct Shop: Sendable {
     func ship(_ number: Int) { events.publish(OrderShipped(number: number)) }
 }
 
-/// Lives on the main actor, and hears there, wherever the event came from.
+/// Belongs to the main actor, and receives events there, wherever they come from.
 @MainActor final class Badge {
     private var open: Set<Int> = []
 
@@ -36,7 +36,7 @@ struct Shop: Sendable {
     }
 }
 
-/// An actor hears on itself, in the order of the events.
+/// An actor receives events on itself, in their order.
 actor Ledger {
     private(set) var total = 0.0
 
@@ -60,7 +60,7 @@ await Task.detached {
 await EventPublisher.default.settled()
 print("ledger: \(await ledger.total)")
 
-// A test passes a publisher of its own, and hears nothing of the rest of the program.
+// A test passes its own publisher, and receives no events of the rest of the program.
 let events = EventPublisher()
 events.observers(of: OrderPlaced.self).addOnce { order in print("test: \(order.number)") }
 Shop(events: events).place(3, total: 1)

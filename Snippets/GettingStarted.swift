@@ -1,4 +1,4 @@
-// Reads a text file line by line, and lets everyone who is interested follow.
+// Reads a text file line by line, while a counter, an actor and a view observe.
 //
 //     swift run GettingStarted [FILE]
 //
@@ -10,9 +10,9 @@ import Synchronization
 
 // MARK: A model that can be observed
 
-/// A text that is read in the background, and tells what it finds.
+/// A text that is read in the background, and notifies its observers of what it finds.
 ///
-/// What it can tell is declared like any other property.
+/// Its notifications are declared like any other property.
 final class Document: Sendable {
     let opened = ObserverSet<String>()
     let lineRead = ObserverSet<(number: Int, text: String)>()
@@ -68,9 +68,9 @@ actor WordIndex {
     }
 }
 
-/// On the main actor: called there, though the reading happens elsewhere.
+/// On the main actor: called there, although the reading happens elsewhere.
 ///
-/// Its methods are observers as they stand.
+/// Its methods are added as observers without a closure.
 @MainActor final class ProgressView {
     private var shown = 0
 
@@ -92,9 +92,9 @@ actor WordIndex {
     private func end() { print("Done") }
 }
 
-/// Leaves when half of the text is read.
+/// Is released when half of the text has been read.
 ///
-/// Nobody removes its registration.
+/// No code removes its registration.
 final class Guest: Sendable {
     let heard = Atomic<Int>(0)
     deinit { print("  the guest leaves, having heard \(heard.load(ordering: .relaxed)) lines") }
@@ -127,7 +127,7 @@ if let guest = guest.withLock(\.self) {
 }
 document.progressed.addNonisolated { done, total in
     guard 2 * done >= total else { return }
-    // Released outside the lock, where its `deinit` may do what it likes.
+    // Released outside the lock, where its `deinit` may do anything.
     let leaving = guest.withLock { guest in guest.take() }
     _ = consume leaving
 }
@@ -140,7 +140,7 @@ do {
     exit(1)
 }
 
-// What was told to the index and the view may still be on its way to their actors.
+// Values for the index and the view may still be on their way to their actors.
 await document.lineRead.settled()
 await document.closed.settled()
 

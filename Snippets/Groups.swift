@@ -16,7 +16,7 @@ import ObserverSet
     var worded: some NotificationSource<String> { titleChanged.merge(with: ingredientAdded.map(\.name)) }
 }
 
-/// Belongs to another actor: what it has been told is saved there, in order, while the cook goes on.
+/// An actor: the changes reach it in order, while the cook goes on.
 actor Store {
     private var changes = 0
 
@@ -34,7 +34,7 @@ await store.observe(recipe.changed)
 // One call in all, whichever notification comes first.
 recipe.changed.addOnce { print("the recipe is edited") }
 
-// What the members tell is passed on where it is the same.
+// If all members have the same parameters, observers receive these.
 recipe.worded.filter { $0.count > 8 }.add { word in print("new: \(word)") }
 
 // One token ends all three registrations.

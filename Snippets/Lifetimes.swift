@@ -34,7 +34,7 @@ var recorder: Recorder? = Recorder(radio)
 // 3. After one call.
 radio.tuned.addOnce { _ in print("  the first tune of the day") }
 
-// 4. When its token says so.
+// 4. When its token is removed.
 let token = radio.tuned.add { megahertz in if megahertz > 100 { print("  high up the band") } }
 
 func tune(to megahertz: Double) {

@@ -2,12 +2,12 @@
 //
 //     swift run Notifications
 
-// The package trait NotificationCenter, on by default, may have left this out.
+// Without the package trait NotificationCenter, which is on by default, this code is left out.
 #if NotificationCenter
 import Foundation
 import ObserverSet
 
-// MARK: Code that has been there for years
+// MARK: Code that uses names and `userInfo`
 
 extension Notification.Name {
     static let batteryDidChange = Notification.Name("BatteryDidChange")
@@ -33,7 +33,7 @@ struct BatteryChanged: BridgedEvent {
     }
 }
 
-/// An event that nobody knew before needs no line of code.
+/// A new event needs no additional code.
 struct ChargerConnected: BridgedEvent {
     let watts: Double
 }
@@ -54,9 +54,9 @@ let old = center.addObserver(forName: .batteryDidChange, object: nil, queue: nil
     print("old observer:", notification.userInfo?["percent"] ?? "?")
 }
 
-postAsEver(80, to: center)  // the status bar hears it
-center.post(BatteryChanged(percent: 79))  // the old observer hears it
-center.post(name: .batteryDidChange, object: nil, userInfo: ["percent": "?"])  // of no shape that the bar knows
+postAsEver(80, to: center)  // the status bar receives it
+center.post(BatteryChanged(percent: 79))  // the old observer receives it
+center.post(name: .batteryDidChange, object: nil, userInfo: ["percent": "?"])  // the status bar skips this payload
 center.post(ChargerConnected(watts: 65))
 
 bar = nil  // nothing to remove

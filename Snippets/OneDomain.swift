@@ -1,4 +1,5 @@
-// Plain classes that tell and observe, as in the article "Let's Build Swift Notifications": in Swift 6, without an annotation.
+// Plain classes that notify and observe, as in the article "Let's Build Swift Notifications": in Swift 6, without an
+// annotation.
 //
 //     swift run OneDomain
 
@@ -25,14 +26,14 @@ final class Library {
     func close() { closed.notify() }
 }
 
-/// What is told may be any object, and be changed by those who hear of it.
+/// A parameter may be any object, and observers may change it.
 final class Book {
     let title: String
     var shelf: String?
     init(_ title: String) { self.title = title }
 }
 
-/// Observes with its methods and with closures; nobody removes anything when it goes.
+/// Observes with its methods and with closures; nothing has to be removed when it is released.
 final class Librarian {
     private var shelved = 0
 

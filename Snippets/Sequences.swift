@@ -15,7 +15,7 @@ final class Download: Sendable {
     }
 }
 
-/// Sees everything.
+/// Receives every value.
 ///
 /// The loop ends when the download is gone, since a sequence does not keep its set alive.
 func report(_ percents: NotificationSequence<Int>) async {
@@ -24,7 +24,7 @@ func report(_ percents: NotificationSequence<Int>) async {
     print("report: \(count) values, \(percents.droppedCount) dropped")
 }
 
-/// Too slow to see everything: the latest has to do, and it knows what it has missed.
+/// Too slow to receive every value: it uses the latest one, and knows how many it has missed.
 func show(_ percents: NotificationSequence<Int>) async {
     var count = 0
     for await percent in percents {
@@ -35,7 +35,7 @@ func show(_ percents: NotificationSequence<Int>) async {
     print("view: 100 %; \(count) values and \(percents.droppedCount) dropped make \(count + percents.droppedCount)")
 }
 
-/// Begins a download that two tasks follow, and that nobody but its own thread keeps.
+/// Begins a download that two tasks follow, and that only its own thread keeps alive.
 func begin() -> [Task<Void, Never>] {
     let download = Download()
     // Live from here on: nothing is missed, however late the tasks begin.

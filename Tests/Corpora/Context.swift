@@ -1,4 +1,4 @@
-// What the closures that must compile talk about, and the mistakes.
+// The declarations that the closures that must compile use, and the mistakes.
 
 import Foundation
 import ObserverSet
@@ -47,7 +47,7 @@ nonisolated final class Model: Sendable {
     var center: NotificationCenter { .default }
 }
 
-/// Sets that stay where they are.
+/// Sets that stay in their isolation domain.
 nonisolated final class LocalModel {
     let cleared = LocalObserverSet<Void>()
     let renamed = LocalObserverSet<String>()
@@ -89,7 +89,7 @@ nonisolated final class Log: @unchecked Sendable {
     func change(_ theme: ThemeChanged) {}
 }
 
-/// An actor of its own.
+/// An actor with the same methods.
 actor History {
     var isOpen = true
     var count = 0
@@ -106,9 +106,10 @@ actor History {
     func change(_ theme: ThemeChanged) {}
 }
 
-/// What the README's known limits warn of: the compiler lets the actor's method lose its isolation without a word.
+/// What the README's known limits warn of: the compiler lets the actor's method lose its isolation without a
+/// diagnostic.
 ///
-/// Were it to refuse that, the limits would have to be written anew.
+/// If it refused that, the limits would have to be rewritten.
 extension History {
     #if swift(>=6)
     func losesItsIsolation(_ model: Model) {

@@ -1,21 +1,22 @@
 import Synchronization
 
-/// What an observer adds to: its captures are this one object.
+/// The sum to which an observer adds, and the only object that it captures.
 ///
-/// One thread at a time writes to it.
+/// Only one thread at a time writes to it.
 final class Counter: @unchecked Sendable {
     var value = 0
 
-    /// Reads what observers share, for those that must not write: else threads would quarrel about its cache line.
+    /// Only reads what observers share, for rows in which they must not write: threads would contend for its cache
+    /// line.
     @inline(__always)
     func check(_ number: Int) {
         if number < value { fatalError("no number is negative") }
     }
 }
 
-/// An owner with something to call.
+/// An owner with methods to call.
 ///
-/// One thread at a time calls it.
+/// Only one thread at a time calls it.
 final class Owner: @unchecked Sendable {
     var value = 0
 
@@ -50,7 +51,7 @@ final class ClosureLoop: @unchecked Sendable {
         self.capacity = capacity
     }
 
-    /// Adds a closure as it is.
+    /// Adds a closure unchanged.
     func addNonisolated(_ call: @escaping @Sendable (Int) -> Void) {
         precondition(count < capacity)
         (lines + count).initialize(to: Line(call: call))
@@ -84,7 +85,8 @@ struct Isolated {
     static func removed(
         @_inheritActorContext _ function: @escaping @isolated(any) @Sendable (Int) -> Void
     ) -> @Sendable (Int) -> Void {
-        // As a part of a struct: cast by itself, a function is wrapped into another one, twice.
+        // The function is cast as a part of a struct. If it were cast by itself, it would be wrapped in another
+        // function, twice.
         unsafeBitCast(Isolated(function: function), to: Nonisolated.self).function
     }
 }
@@ -145,7 +147,7 @@ final class WeakLoop: @unchecked Sendable {
     }
 }
 
-/// What one writes without a library, for one thread.
+/// What a program would use without a library, on one thread.
 final class ClosureArray: @unchecked Sendable {
     private var observers: [(Int) -> Void] = []
 
@@ -159,9 +161,9 @@ final class ClosureArray: @unchecked Sendable {
     }
 }
 
-/// The least that tells a writer that somebody reads: one atomic to come in, one to leave.
+/// The least that lets a writer see a reader: one atomic operation to enter, and one to leave.
 ///
-/// Neither is left out, nor are the two made into one: the compiler keeps every operation on an atomic.
+/// The compiler keeps every operation on an atomic: it neither removes one of the two nor merges them.
 final class TwoAtomics: Sendable {
     private let readers = Atomic<Int>(0)
 

@@ -1,9 +1,9 @@
 import Foundation
 
-/// A picture of a report: what a set takes that has few observers, what a notification costs against their number, and what more
-/// threads bring.
+/// A picture of a report: the memory of sets with few observers, the cost of a notification against the number of
+/// observers, and the throughput of several threads.
 ///
-/// It paints its own ground, light or dark as the reader's system is.
+/// It has its own background, light or dark like the reader's system.
 struct Chart {
     private let conditions: Conditions
     private let sizes: Section.Result?
@@ -17,9 +17,10 @@ struct Chart {
         throughputs = report.tables.first { $0.name == Scaling.contention.name }
     }
 
-    /// The systems that are shown, with the class that gives each its colour: fewer than are measured, so that one sees.
+    /// The systems that are shown, with the style class of each; fewer than are measured, so that the chart is
+    /// readable.
     ///
-    /// In the order in which they are drawn: thick lines first, since those that follow lie nearly upon them.
+    /// In the order in which they are drawn: thick lines first, since the following ones lie almost on top of them.
     private static let shown: [(system: System, style: String)] = [
         (.loop, "loop"), (.ours, "ours plain"), (.nonisolated, "ours nonisolated"), (.local, "ours local"),
         (.array, "array"), (.center, "center"), (.queue, "queue"),
@@ -47,7 +48,7 @@ struct Chart {
         """
     }
 
-    // Colours that keep apart for those who see few, too.
+    // Colours that colour-blind readers can distinguish, too.
     private static let style = """
         text { font: 14px system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-serif; fill: #1f2328 }
         .heading { font-size: 18px; font-weight: 600 } .small { font-size: 12px } .bold { font-weight: 600 }
@@ -137,7 +138,7 @@ struct Chart {
                 figure.map { (column: column, x: x(column), y: y($0.median)) }
             }
             guard let last = points.last else { continue }
-            // Nobody stands apart: zero has no place on a logarithmic axis.
+            // The point for no observers stays apart, since zero has no place on a logarithmic axis.
             let path = points.filter { $0.column > 0 }.map { "\(round($0.x)),\(round($0.y))" }
             parts.append("<polyline class=\"\(style)\" points=\"\(path.joined(separator: " "))\"/>")
             parts += points.map { point in
@@ -155,7 +156,7 @@ struct Chart {
         for index in places.indices.dropFirst() {
             places[index] = max(places[index], places[index - 1] + Plot.labelHeight)
         }
-        // Half of the way back, so that those who had to move are as far above as below.
+        // All labels go back by half of the largest shift, so that they are as far above their lines as below.
         let moved = zip(places, sorted).map { $0 - $1.y }.max() ?? 0
         return zip(sorted, places).flatMap { end, place in
             let y = place - moved / 2
@@ -225,7 +226,7 @@ struct Chart {
         "<line class=\"\(style)\" x1=\"\(round(x1))\" y1=\"\(round(y1))\" x2=\"\(round(x2))\" y2=\"\(round(y2))\"/>"
     }
 
-    /// A tenth of a pixel is as much as one sees.
+    /// Rounds to a tenth of a pixel, since less is not visible.
     private func round(_ value: Double) -> Double {
         (value * 10).rounded() / 10
     }

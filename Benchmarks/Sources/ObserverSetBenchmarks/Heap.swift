@@ -10,7 +10,7 @@ enum Heap {
     struct Change {
         /// How many blocks were allocated, or allocated anew in another size.
         let allocations: Int
-        /// How many bytes more are in use than before, the allocator's own eight for each block included.
+        /// How many bytes more are in use than before, including the allocator's own eight for each block.
         let bytes: Int
     }
 
@@ -25,7 +25,7 @@ enum Heap {
             allocations: allocations.load(ordering: .relaxed), bytes: bytes.load(ordering: .relaxed))
     }
 
-    /// Stops the program if it was linked so that its functions are not asked.
+    /// Stops the program if it was linked in such a way that its functions are not called.
     static func checkThatItCounts() {
         var kept: Counter?
         let change = change { kept = makeCounter() }
@@ -34,13 +34,13 @@ enum Heap {
         }
     }
 
-    /// Not inlined: where the compiler sees both ends of an object's life it may do without the heap.
+    /// Not inlined: if the compiler sees both ends of an object's life, it may do without the heap.
     @inline(never)
     private static func makeCounter() -> Counter { Counter() }
 }
 
-// All constants, so that the optimizer lays them out in the program. Without it they are made at their first use, which
-// allocates: a debug build must not touch them while it does.
+// All of these are constants, which the optimizer initializes statically. Without the optimizer they are initialized at
+// their first use, which allocates, so a debug build must not touch them during an allocation.
 private let isCounting = Atomic<Bool>(false)
 private let allocations = Atomic<Int>(0)
 private let bytes = Atomic<Int>(0)
@@ -65,7 +65,7 @@ private func freeing(_ block: UnsafeMutableRawPointer?) {
     #endif
 }
 
-// MARK: The program's own, public so that the dynamic linker sees them
+// MARK: The program's own functions, public so that the dynamic linker sees them
 
 /// The program's `malloc`.
 @_cdecl("counted_malloc")
@@ -118,9 +118,9 @@ public func countedFree(_ block: UnsafeMutableRawPointer?) {
 /// `ENOMEM`.
 private let outOfMemory: Int32 = 12
 
-// MARK: The C library's, by the names that it has for those who put theirs before it
+// MARK: The C library's functions, by the names that it has for programs that replace them
 
-// Swift and C call functions of nothing but integers and pointers in the same way.
+// Swift and C have the same calling convention for functions that take and return only integers and pointers.
 
 @_silgen_name("__libc_malloc")
 private func libraryAllocate(_ size: Int) -> UnsafeMutableRawPointer?

@@ -8,7 +8,7 @@ func now() -> UInt64 {
     DispatchTime.now().uptimeNanoseconds
 }
 
-/// Samples a loop, which is passed how often to repeat the operation.
+/// Samples a loop, which receives the number of repetitions.
 func loop(_ plan: Plan, _ body: @escaping (Int) -> Void) -> Sampler {
     let repetitions = repetitions(filling: plan.sampleTime, body)
     return {
@@ -18,7 +18,7 @@ func loop(_ plan: Plan, _ body: @escaping (Int) -> Void) -> Sampler {
     }
 }
 
-/// Finds out how many repetitions fill some time, and warms up.
+/// Determines how many repetitions fill the given time, and warms up.
 func repetitions(filling time: UInt64, _ body: (Int) -> Void) -> Int {
     var repetitions = 1
     while true {
@@ -29,11 +29,11 @@ func repetitions(filling time: UInt64, _ body: (Int) -> Void) -> Int {
     }
 }
 
-/// Takes samples of all in turn, A B A B and so on: whatever slows the machine down for a while slows down all.
+/// Takes samples of all in turn, A B A B and so on, so that whatever slows the machine down for a while affects all.
 ///
-/// - Returns: The samples of each, as many of one as of another.
+/// - Returns: The samples of each, the same number of all.
 func interleaved(_ samplers: [Sampler], for time: UInt64) -> [[Double]] {
-    // Thrown away: they warm up.
+    // These samples are discarded; they warm up.
     for sampler in samplers { _ = sampler() }
     var samples = [[Double]](repeating: [], count: samplers.count)
     let start = now()
@@ -45,7 +45,7 @@ func interleaved(_ samplers: [Sampler], for time: UInt64) -> [[Double]] {
     return samples
 }
 
-/// What lies in the middle, and how far a quarter of the samples lies from it on either side.
+/// The median, and the quartiles below and above it.
 struct Quartiles: Encodable {
     let low: Double
     let median: Double

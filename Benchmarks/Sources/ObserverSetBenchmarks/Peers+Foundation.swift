@@ -3,7 +3,7 @@ import ObserverSet
 
 /// Blocks that observe a name; the number travels in `userInfo`.
 ///
-/// Unchecked, since a center is safe to share and does not say so on every platform.
+/// Unchecked, since a center is safe to share, but not declared to be so on every platform.
 final class CenterPeer: Peer, @unchecked Sendable {
     private let center = NotificationCenter()
     private let name = Notification.Name("Benchmark")
@@ -85,7 +85,7 @@ final class MessagePeer: Peer, @unchecked Sendable {
     private let center = NotificationCenter()
     private let counter = Counter()
     private let sender = Sender()
-    /// An observer ends with its token.
+    /// An observer ends with its token, so the tokens are kept.
     private var tokens: [NotificationCenter.ObservationToken] = []
 
     func add(_ count: Int) {

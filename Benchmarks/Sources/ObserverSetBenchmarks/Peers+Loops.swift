@@ -1,6 +1,6 @@
-// Without synchronisation, for one thread.
+// Peers without synchronisation, for one thread.
 
-/// Of at most so many observers as are first added.
+/// Has room for as many observers as are added at first.
 final class LoopPeer: Peer, @unchecked Sendable {
     private var line = ClosureLoop(capacity: 0)
     private let counter = Counter()
@@ -11,7 +11,7 @@ final class LoopPeer: Peer, @unchecked Sendable {
     }
 
     func notify(_ repetitions: Int) {
-        // Out of the loop, since reading a variable property checks for overlapping access.
+        // Read outside of the loop, since reading a variable property checks for overlapping access.
         let line = line
         for value in 0..<repetitions { line.notify(value) }
     }

@@ -1,6 +1,6 @@
 import Observation
 
-/// Observers of a property, which track it anew after every change: tracking ends with the first.
+/// Observers of a property, which track it again after every change, since tracking ends with the first one.
 final class TrackingPeer: Peer, @unchecked Sendable {
     @Observable
     final class Model: @unchecked Sendable {
@@ -18,7 +18,7 @@ final class TrackingPeer: Peer, @unchecked Sendable {
         let value = withObservationTracking {
             model.value
         } onChange: { [weak model] in
-            // Weakly, since the model holds this.
+            // Held weakly, since the model holds this closure.
             if let model { track(model, counter) }
         }
         counter.value &+= value

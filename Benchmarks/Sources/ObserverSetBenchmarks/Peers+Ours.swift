@@ -1,7 +1,8 @@
 import ObserverSet
 
-// In this file and in the next, no two closures that are called and compared do the same to their counter, though all
-// cost the same: identical functions of one file are merged, and all but one of them are then reached through a jump.
+// In this file and in the next, no two closures that are called and compared do the same to their counter, although all
+// cost the same. Identical functions of one file are merged, and all except one of them are then reached through a
+// jump.
 
 final class SetPeer: Peer {
     private let set = ObserverSet<Int>()
@@ -53,7 +54,7 @@ final class NonisolatedPeer: Peer {
 
 /// With an owner for each observer.
 ///
-/// Unchecked: it is filled by one thread, before others come.
+/// Unchecked, since one thread fills it before others use it.
 final class OwnerPeer: Peer, @unchecked Sendable {
     private let set = ObserverSet<Int>()
     private var owners: [Owner] = []
@@ -87,7 +88,7 @@ final class OwnerPeer: Peer, @unchecked Sendable {
     }
 }
 
-/// Unchecked: it stays on the thread of the rows.
+/// Unchecked, since it stays on the thread that measures the rows.
 final class LocalPeer: Peer, @unchecked Sendable {
     private let set = LocalObserverSet<Int>()
     private let counter = Counter()

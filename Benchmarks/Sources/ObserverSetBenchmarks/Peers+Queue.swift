@@ -1,7 +1,9 @@
 import Dispatch
 
-/// The design of the article "Let's Build Swift Notifications", written anew: a serial queue guards an array of entries
-/// with weak owners; a pass takes the living out of it on the queue, drops the dead, and then calls.
+/// The design of the article "Let's Build Swift Notifications", rewritten.
+///
+/// A serial queue guards an array of entries with weak owners. A notification collects the living owners on the queue,
+/// removes the dead ones, and then makes the calls.
 final class QueueSet<Parameters>: @unchecked Sendable {
     final class Entry {
         fileprivate weak let owner: AnyObject?
@@ -39,7 +41,7 @@ final class QueueSet<Parameters>: @unchecked Sendable {
     }
 }
 
-/// Unchecked: it is filled by one thread, before others come.
+/// Unchecked, since one thread fills it before others use it.
 final class QueuePeer: Peer, @unchecked Sendable {
     private let set = QueueSet<Int>()
     private var owners: [Owner] = []

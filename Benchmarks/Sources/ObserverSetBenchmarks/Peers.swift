@@ -1,14 +1,14 @@
-/// Something that notifies, so that many can be put to the same test.
+/// A system that notifies, so that many can be measured in the same way.
 ///
-/// Each loops by itself, and forms its closures as literals at the call that adds them, as one would who uses it.
+/// Each has its own loops, and forms its closures as literals at the call that adds them, as its users would.
 protocol Peer: AnyObject, Sendable {
     init()
-    /// Adds observers that add up what they are told.
+    /// Adds observers that add up the values that they receive.
     func add(_ count: Int)
-    /// Adds observers that read what they share and never write it, for threads that notify at once.
+    /// Adds observers that only read what they share, for threads that notify at once.
     func addReading(_ count: Int)
     func notify(_ repetitions: Int)
-    /// Adds an observer and removes it, time and again.
+    /// Adds an observer and removes it, repeatedly.
     func change(_ repetitions: Int)
 }
 
@@ -36,7 +36,7 @@ struct System: Sendable {
     static let bridge = System(name: "NotificationCenter, our bridge", peer: BridgePeer.self)
     /// With fewer observers than others, since each takes most of a kilobyte.
     static let tracking = System(name: "withObservationTracking", peer: TrackingPeer.self, limit: 100_000)
-    /// One, or none where the system has no such thing.
+    /// One system, or none where the platform does not have these messages.
     static var messages: [System] {
         guard #available(macOS 26, *) else { return [] }
         return [System(name: "NotificationCenter, messages", peer: MessagePeer.self)]

@@ -1,16 +1,16 @@
 import Foundation
 
-/// A row and what was measured, ready to be told.
+/// A row and what was measured for it, ready to be reported.
 struct Line: Encodable {
     let name: String
     let baseline: String?
-    /// Nanoseconds of one operation, or the figure that stands alone.
+    /// Nanoseconds of one operation, or a figure without a baseline.
     let measured: Double
     let unit: String
     let baselineMeasured: Double?
     /// The median of the ratios of samples that were taken in turn.
     ///
-    /// Of times or of throughputs, as the reach says.
+    /// The ratios are of times or of throughputs, as the reach says.
     let ratio: Double?
     let lowerQuartile: Double?
     let upperQuartile: Double?
@@ -18,7 +18,7 @@ struct Line: Encodable {
     let reach: String?
     /// Whether the reach was reached; nil if there is none.
     let isReached: Bool?
-    /// How often the row was measured; this is the best of them.
+    /// How often the row was measured; the figures are those of the best measurement.
     private(set) var measurements = 1
 
     init(_ row: Row, _ outcome: Outcome) {
@@ -46,12 +46,12 @@ struct Line: Encodable {
         }
     }
 
-    /// Measures a row, and up to so many times in all if it misses its reach.
+    /// Measures a row, and measures it again, up to `times` times in all, while it misses its reach.
     ///
-    /// Whatever else runs on a machine only makes things slower, and not both sides of a ratio alike: a cache that others
-    /// empty, a core that they take. A row near its reach would fail for that now and then, and one that is far from it
-    /// fails every time. It may be the baseline that is slowed down, so what passes only on a busy machine says little. A
-    /// count or a size has no such excuse, and is the same every time.
+    /// Other programs on the machine can only make a row slower, and may slow down one side of a ratio more than the
+    /// other: they empty a cache, or take a core. So a row near its reach sometimes fails by chance, while a row that
+    /// is far from it fails every time. The baseline may be slowed down as well, so a row that passes only on a busy
+    /// machine means little. A count or a size is the same every time.
     static func measuring(_ row: Row, _ plan: Plan, atMost times: Int) -> Line {
         func excess(_ line: Line) -> Double { line.ratio.flatMap(row.reach.excess) ?? 0 }
         var best = Line(row, row.measure(plan))
@@ -89,7 +89,7 @@ extension Reach {
         case .time(let limit): value / limit
         case .throughput(let limit): limit / value
         case .within(let limit): max(value, 1 / value) / limit
-        // Not a quotient, since the limit of some is zero.
+        // Not a quotient, since some limits are zero.
         case .figure(let limit, _): value - limit + 1
         case .told, .toldThroughput: nil
         }
@@ -106,13 +106,13 @@ extension Reach {
     }
 }
 
-/// Everything that a run tells.
+/// Everything that a run reports.
 struct Report: Encodable {
     let conditions = Conditions()
     var rows: [Line] = []
     var tables: [Section.Result] = []
 
-    /// For tools.
+    /// The report for tools.
     var json: String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
@@ -123,7 +123,7 @@ struct Report: Encodable {
 /// When and on what the figures were measured.
 struct Conditions: Encodable, CustomStringConvertible {
     let date = String(Date.now.formatted(.iso8601).prefix(10))
-    /// Without the patch, which the library does not know of itself.
+    /// Without the patch version, which the standard library does not know.
     let swift = "\(_SwiftStdlibVersion.current)".split(separator: ".").prefix(2).joined(separator: ".")
     let processor = Self.processor
     let cores = ProcessInfo.processInfo.activeProcessorCount
@@ -132,7 +132,7 @@ struct Conditions: Encodable, CustomStringConvertible {
         "Measured on \(date) with Swift \(swift) on \(cores) cores, \(Self.system), \(processor)."
     }
 
-    /// The processor's own name, where the system tells it, else what kind it is.
+    /// The processor's name where the system provides it, otherwise its architecture.
     private static var processor: String {
         let lines = (try? String(contentsOfFile: "/proc/cpuinfo", encoding: .utf8))?.split(separator: "\n") ?? []
         let name = lines.first { $0.hasPrefix("model name") }?.split(separator: ":").last

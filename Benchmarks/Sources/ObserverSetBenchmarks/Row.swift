@@ -1,4 +1,4 @@
-/// One line of the report: what is measured, against what, and what is to be reached.
+/// One line of the report: what is measured, against what, and which target is to be reached.
 struct Row: Sendable {
     let name: String
     /// What it is measured against, in the words of the report.
@@ -7,34 +7,36 @@ struct Row: Sendable {
     let measure: @Sendable (Plan) -> Outcome
 }
 
-/// What a row is to reach.
+/// The target of a row.
 enum Reach {
     /// The time, as a multiple of the baseline's.
     case time(atMost: Double)
     /// The throughput, as a multiple of the baseline's.
     case throughput(atLeast: Double)
-    /// Neither more than that many times as slow as the other, nor as fast.
+    /// At most that many times as slow as the other, and at most that many times as fast.
     case within(Double)
-    /// A figure that stands alone.
+    /// A figure without a baseline.
     case figure(atMost: Double, unit: String)
-    /// A throughput that is told and not judged.
+    /// A throughput that is reported and not judged.
     case toldThroughput
-    /// A figure that is told and not judged.
+    /// A figure that is reported and not judged.
     case told(unit: String)
 }
 
 /// How much time a row may take.
 struct Plan {
-    /// How often everything is built anew: where objects happen to lie in memory is a part of what one measures.
+    /// In how many rounds everything is built anew, since the addresses of objects influence the figures.
     ///
-    /// Many, since there are such places in which the shortest of loops takes half as long again as in others.
+    /// There are many rounds, since at some addresses the shortest loops take one and a half times as long as at
+    /// others.
     let rounds: Int
     /// How long to repeat in each round, in nanoseconds.
     let roundTime: UInt64
-    /// How long one sample of a loop takes, in nanoseconds: long against the clock's own cost, short against a time slice.
+    /// How long one sample of a loop takes, in nanoseconds: long compared with the clock's own cost, short compared
+    /// with a time slice.
     let sampleTime: UInt64
 
-    /// Up to how many observers to follow the cost.
+    /// The largest number of observers for which the cost is measured.
     let observers: Int
     /// How many mixed operations to look for spikes in.
     let operations: Int
@@ -77,7 +79,7 @@ extension Row {
         }
     }
 
-    /// A row that tells one figure, which is the same whenever it is measured.
+    /// A row that reports one figure, which is the same whenever it is measured.
     static func figure(_ name: String, reach: Reach, _ figure: @escaping @Sendable (Plan) -> Double) -> Row {
         Row(name: name, baseline: "", reach: reach) { plan in .figure(figure(plan)) }
     }

@@ -30,7 +30,7 @@ enum ChangeRows {
 
     // MARK: Owners beside very many
 
-    /// Looking for dead owners walks everything that is there: it must be as rare as that is much.
+    /// A sweep for dead owners checks every observer, so the more observers there are, the rarer sweeps must be.
     private static var owners: [Row] {
         [
             .comparing(
@@ -66,7 +66,7 @@ enum ChangeRows {
         }
     }
 
-    /// Time for each of them, on all threads together.
+    /// The time for each of `count` additions, which all threads make together.
     private static func addingOwned(_ count: Int, threads: Int) -> Sampler {
         {
             let set = ObserverSet<Int>()
@@ -94,9 +94,9 @@ enum ChangeRows {
         }
     }
 
-    /// Many more than fit into the nearest cache cost what memory costs.
+    /// Removals of many more observers than fit into the nearest cache cost what memory costs.
     ///
-    /// What that is, the limit shows: the same closures in an array, which are dropped in the same orders.
+    /// The limit shows how much that is: the same closures in an array, dropped in the same orders.
     private static var orders: [Row] {
         let pairs: [(Order, Order)] = [(.lastIn, .firstIn), (.random, .firstIn), (.random, .lastIn)]
         let removals = [1000, 10_000].flatMap { count in
@@ -132,7 +132,7 @@ enum ChangeRows {
         }
     }
 
-    /// Empties places of an array of closures like those that `removing` adds, in some order.
+    /// Drops closures of an array, which are like those that `removing` adds, in the given order.
     static func dropping(_ count: Int, _ order: Order) -> Sampler {
         {
             let counter = Counter()

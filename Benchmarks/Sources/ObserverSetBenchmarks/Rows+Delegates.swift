@@ -43,7 +43,7 @@ enum DelegateRows {
     }
 }
 
-/// What delegates implement.
+/// The protocol of the delegates.
 private protocol Listener: AnyObject {
     func hear(_ value: Int)
 }
@@ -56,7 +56,7 @@ private final class CountingListener: Listener {
     }
 }
 
-/// What one writes without a library, for one thread.
+/// What a program would use without a library, on one thread.
 private final class WeakBoxes {
     private final class Box {
         weak var delegate: (any Listener)?

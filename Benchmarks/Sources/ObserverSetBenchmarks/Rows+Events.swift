@@ -12,7 +12,7 @@ enum EventRows {
         let value: Int
     }
 
-    /// More than fits into an existential's own memory.
+    /// An event that does not fit into an existential's own memory.
     private struct Large: Event {
         let values: (Int, Int, Int, Int)
     }
@@ -95,7 +95,7 @@ enum EventRows {
         for value in 0..<repetitions { publisher.publish(Observed(value: value)) }
     }
 
-    /// Observes so many types, each of which wraps the one before.
+    /// Observes that many types, each of which wraps the previous one.
     private static func observeTypes<Wrapped: Event>(_ count: Int, of publisher: EventPublisher, _ type: Wrapped.Type) {
         guard count > 0 else { return }
         publisher.observers(of: Wrapper<Wrapped>.self).addNonisolated { _ in }
@@ -150,7 +150,7 @@ enum EventRows {
                 let publisher = EventPublisher()
                 observeTypes(500, of: publisher, Observed.self)
                 let other = EventPublisher()
-                // The types' metadata is there by now.
+                // The types' metadata exists by now.
                 let change = Heap.change { observeTypes(500, of: other, Observed.self) }
                 return withExtendedLifetime(publisher) { Double(change.bytes) / 500 }
             },
@@ -158,7 +158,7 @@ enum EventRows {
     }
 
     private static func allocated(by body: () -> Void) -> Double {
-        // The very first one does not count: in it the runtime may make metadata.
+        // The first call is not counted, since the runtime may create metadata in it.
         body()
         return Double(
             Heap.change {

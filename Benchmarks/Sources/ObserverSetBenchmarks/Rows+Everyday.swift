@@ -5,7 +5,10 @@ import ObserverSet
 enum EverydayRows {
     static var all: [Row] { sizes + allocations + lives + notifying }
 
-    /// How an observer is added to a set; all of them to one that lives, so that its first weak reference is not counted.
+    /// How an observer is added to a set.
+    ///
+    /// All owners are one object that has been referenced weakly before, so that its first weak reference is not
+    /// counted.
     enum Form: String, CaseIterable, Sendable {
         case closure = "ObserverSet, a closure"
         case nonisolated = "ObserverSet, an owner, nonisolated"
@@ -25,7 +28,7 @@ enum EverydayRows {
             }
         }
 
-        /// A set, or what is one elsewhere, with so many observers.
+        /// A set, or its counterpart in another system, with that many observers.
         @MainActor
         func make(_ count: Int, _ owner: Owner, _ counter: Counter) -> AnyObject {
             switch self {
@@ -124,7 +127,7 @@ enum EverydayRows {
             let sets = 1_000
             var kept: [AnyObject] = []
             kept.reserveCapacity(sets)
-            // In the very first the runtime may make metadata.
+            // The first set is not counted, since the runtime may create metadata with it.
             kept.append(make(owner, counter))
             let change = Heap.change {
                 for _ in 1..<sets { kept.append(make(owner, counter)) }
@@ -185,7 +188,7 @@ enum EverydayRows {
         return owner
     }
 
-    // MARK: Lives
+    // MARK: Whole lives of sets
 
     private static var lives: [Row] {
         let article = "serial queue, the same"

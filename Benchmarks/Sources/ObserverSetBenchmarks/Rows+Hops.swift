@@ -2,15 +2,17 @@ import Dispatch
 import Foundation
 import ObserverSet
 
-/// Notifying an observer that belongs to another actor, from one thread; from the first notification to the last delivery, or
-/// to the end of the last call if that is awaited.
+/// Notifying an observer that belongs to another actor, from one thread.
+///
+/// The time is that from the first notification to the last delivery, or to the end of the last call if calls are
+/// awaited.
 enum HopRows {
     static var all: [Row] {
         [
             .comparing(
                 "notify to another actor, 1 producer", to: "a Task { } for each value", reach: .time(atMost: 0.15)
             ) { plan in
-                // Long against the time that a busy machine takes to wake the receiver.
+                // Long compared with the time that a busy machine takes to wake the receiver.
                 let count = Int(plan.sampleTime / 10)
                 return (posting(count), launching(count))
             },
@@ -117,7 +119,7 @@ enum HopRows {
 
     // MARK: On the main actor, whose jobs the main thread runs while it waits
 
-    /// What receives there.
+    /// The receiver on the main actor.
     @MainActor private final class MainSink {
         private let expected: Int
         private var received = 0

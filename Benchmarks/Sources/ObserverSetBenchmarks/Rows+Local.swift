@@ -19,7 +19,7 @@ enum LocalRows {
         }
     }
 
-    // Closures as in `NotifyRows`: each once in the program, and none like another.
+    // As in `NotifyRows`, each closure is in the program only once, and no two are alike.
 
     @inline(never)
     private static func localSet(_ count: Int) -> LocalObserverSet<Int> {

@@ -1,7 +1,7 @@
 import Dispatch
 import ObserverSet
 
-/// What is allocated: by notifying, for each observer, for each set.
+/// What is allocated by notifying, for each observer, and for each set.
 enum MemoryRows {
     #if canImport(Glibc)
     static var all: [Row] { allocations + sizes + afterwards }
@@ -42,7 +42,7 @@ extension MemoryRows {
         }
     }
 
-    // The very first notification does not count: in it the runtime may make metadata.
+    // The first notification is not counted, since the runtime may create metadata in it.
 
     private static func allocated(by set: ObserverSet<Int>) -> Int {
         set.notify(0)
@@ -68,7 +68,7 @@ extension MemoryRows {
         }.allocations
     }
 
-    /// Owners that live as long as the program, so that they need not be carried along with their set.
+    /// Owners that live as long as the program, so that nothing else has to keep them alive.
     private static func owners(_ count: Int) -> [Owner] {
         let owners = (0..<count).map { _ in Owner() }
         for owner in owners { _ = Unmanaged.passRetained(owner) }
@@ -110,7 +110,7 @@ extension MemoryRows {
         ]
     }
 
-    // MARK: What stays when much has gone
+    // MARK: Memory that is left when observers or values are gone
 
     private static var afterwards: [Row] {
         [
@@ -140,7 +140,7 @@ extension MemoryRows {
                     for value in (0..<count).reversed() { set.notify(value) }
                     queue.resume()
                     isLast.wait()
-                    // The delivery has ended.
+                    // Waits until the delivery has ended.
                     queue.sync {}
                 }
                 send(10)
@@ -155,7 +155,7 @@ extension MemoryRows {
                 let mayGoOn = DispatchSemaphore(value: 0)
                 let isLast = DispatchSemaphore(value: 0)
                 set.addAsync { value in
-                    // The first holds up all others.
+                    // The first value holds up all others.
                     if value == 1 { hold(until: mayGoOn) }
                     if value == 0 { isLast.signal() }
                 }
@@ -164,7 +164,7 @@ extension MemoryRows {
                     for value in (0..<count).reversed() where value != 1 { set.notify(value) }
                     mayGoOn.signal()
                     isLast.wait()
-                    // What the burst took has been released before this is delivered.
+                    // The memory for the burst has been released before this value is delivered.
                     set.notify(0)
                     isLast.wait()
                 }
@@ -174,7 +174,7 @@ extension MemoryRows {
         ]
     }
 
-    /// Blocks, which a function that may suspend must not do itself.
+    /// Blocks the thread, which an asynchronous function must not do directly.
     private static func hold(until semaphore: DispatchSemaphore) { semaphore.wait() }
 
     private static func perObserver(_ make: () -> ObserverSet<Int>) -> Double {
@@ -189,7 +189,7 @@ extension MemoryRows {
         let count = 10_000
         var sets: [Set] = []
         sets.reserveCapacity(2 * count)
-        // The first ones take the pieces that earlier rows have left, some of which are larger than what is asked for.
+        // The first sets use up memory that earlier rows have freed, in pieces that may be larger than requested.
         for _ in 0..<count { sets.append(make()) }
         let change = Heap.change {
             for _ in 0..<count { sets.append(make()) }
@@ -200,7 +200,7 @@ extension MemoryRows {
     /// Owners that have been referenced weakly before.
     ///
     /// The first weak reference to an object makes the runtime allocate a side table, which stays as long as the object
-    /// does; whoever makes it pays.
+    /// does. That cost would otherwise be included.
     private static func knownOwners() -> [Owner] {
         (0..<observers).map { _ in
             let owner = Owner()

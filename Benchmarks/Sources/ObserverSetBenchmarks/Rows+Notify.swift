@@ -8,7 +8,7 @@ enum NotifyRows {
     private static let closureLoop = "loop without retains, same literals"
     private static let closureArray = "[(Int) -> Void] in a class"
 
-    // MARK: Nobody and one: what a pass costs beyond its calls
+    // MARK: No observers or one: what a notification costs in addition to its calls
 
     private static var empty: [Row] {
         [
@@ -34,7 +34,7 @@ enum NotifyRows {
         ]
     }
 
-    // MARK: More: what a call costs
+    // MARK: More observers: what a call costs
 
     private static var few: [Row] {
         [
@@ -76,9 +76,9 @@ enum NotifyRows {
 
     // MARK: What is notified
 
-    // Each closure is a literal at the call of `add`, in a function that belongs to no actor. No two do the same to their
-    // counter, though all cost the same, and no function is inlined, which would copy its literal: identical functions of
-    // one file are merged, and all but one of them are then reached through a jump.
+    // Each closure is a literal at the call of `add`, in a function that belongs to no actor. No two closures do the
+    // same to their counter, although all cost the same, and no function is inlined, which would copy its literal.
+    // Identical functions of one file are merged, and all except one of them are then reached through a jump.
 
     @inline(never)
     static func plainSet(_ count: Int) -> ObserverSet<Int> {

@@ -1,6 +1,6 @@
 import ObserverSet
 
-/// This package beside others: told, and not judged.
+/// This package compared with others; the figures are reported, and not judged.
 enum PeerRows {
     static var all: [Row] { notifying + bridge + changing + memory }
 
@@ -15,7 +15,7 @@ enum PeerRows {
         return closures + [1, 10, 100].map { count in notifying(.owners, .queue, count) }
     }
 
-    /// A typed post and its observers, with what they cost above the center that carries them.
+    /// A typed post and its observers, compared with the center that carries them.
     private static var bridge: [Row] {
         [1, 10].map { count in notifying(.bridge, .center, count) }
     }
@@ -52,7 +52,7 @@ enum PeerRows {
         .figure("allocations per notify, N = 10, \(system.name)", reach: .told(unit: "blocks")) { _ in
             Heap.checkThatItCounts()
             let peer = system.make(10)
-            // In the first the runtime may make metadata.
+            // The first notification is not counted, since the runtime may create metadata in it.
             peer.notify(1)
             return Double(Heap.change { peer.notify(1000) }.allocations) / 1000
         }

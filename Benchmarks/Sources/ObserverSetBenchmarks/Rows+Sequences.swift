@@ -1,7 +1,7 @@
 import Dispatch
 import ObserverSet
 
-/// Sending to one consumer that waits in a `for await`; from the first element to the last delivery.
+/// Sending to one consumer that waits in a `for await`; the time is that from the first element to the last delivery.
 enum SequenceRows {
     static var all: [Row] {
         [
@@ -9,14 +9,14 @@ enum SequenceRows {
                 "`values()`: notify to one waiting consumer, per element", to: "`AsyncStream` yield",
                 reach: .time(atMost: 1.15)
             ) { plan in
-                // Long against the time that a busy machine takes to wake the receiver.
+                // Long compared with the time that a busy machine takes to wake the receiver.
                 let count = Int(plan.sampleTime / 10)
                 return (notifying(count), yielding(count))
             }
         ]
     }
 
-    /// Counts what arrives, and signals when as much has come as is expected.
+    /// Counts the elements that arrive, and signals when all expected ones have arrived.
     private struct Arrivals {
         let expected: Int
         let done: DispatchSemaphore
@@ -67,7 +67,7 @@ enum SequenceRows {
     }
 }
 
-/// Finishes the stream when the sampler is gone, as a set's death does.
+/// Finishes the stream when the sampler is released, as a set ends its sequences when it is deallocated.
 final class EndOfStream: Sendable {
     let continuation: AsyncStream<Int>.Continuation
 

@@ -3,15 +3,17 @@ import Synchronization
 
 /// Notifying one set on two threads, and while it is changed.
 ///
-/// Each sample starts threads of its own; it is long against that.
+/// Each sample starts new threads, and is long compared with that.
 enum ThreadRows {
     static var all: [Row] { twoThreads + [beingChanged] }
 
-    /// Passes of one sample and thread: a few milliseconds.
+    /// The notifications of one thread in one sample, which take a few milliseconds.
     private static func passes(_ plan: Plan) -> Int { Int(plan.sampleTime) }
 
-    /// What is judged is what sharing costs: two processors may be two halves of a core, which have less to give than two cores,
-    /// and what they have to give, two threads show that share nothing.
+    /// The cost of sharing is judged, against two threads that share nothing.
+    ///
+    /// Two processors may be two halves of a core, which do less together than two cores. Two threads that share
+    /// nothing show how much they can do.
     private static var twoThreads: [Row] {
         let name = "notify, N = 10, on 2 threads"
         return [
@@ -60,7 +62,7 @@ enum ThreadRows {
         func raise() { value.store(true, ordering: .relaxed) }
     }
 
-    /// Its observers read what they share and never write it: else one would measure their quarrel about a cache line.
+    /// A set whose observers only read what they share; otherwise the contention for its cache line would be measured.
     ///
     /// Not inlined: copies of its literal would be merged, and then be reached through a jump.
     @inline(never)
@@ -71,7 +73,7 @@ enum ThreadRows {
         return set
     }
 
-    /// Notifies each on a thread of its own.
+    /// Notifies each set on its own thread.
     private static func notifying(_ sets: [ObserverSet<Int>], _ plan: Plan) -> Sampler {
         let passes = passes(plan)
         return {

@@ -1,8 +1,8 @@
-/// How cost grows: with observers, with others, with threads.
+/// How the cost grows with the number of observers, of other observers, and of threads.
 enum Scaling {
     static let sections = [notify, change, removals]
 
-    /// Powers of ten, and nothing before them.
+    /// Zero, and powers of ten.
     private static func counts(_ plan: Plan) -> [Int] {
         [0] + powers(plan, from: 1)
     }
@@ -32,7 +32,7 @@ enum Scaling {
                 + System.messages
         ) { peer, repetitions in peer.notify(repetitions) })
 
-    // The queue's design looks through all others for the one to remove.
+    // The queue's design searches all observers for the one to remove, so it is measured with fewer.
     private static let change: Section = .against(
         "scaling: add + remove against others", unit: "ns", counts,
         lines([.local, .nonisolated, .ours, .owners, .center, .bridge, .queue.limited(to: 10_000)]) {
@@ -72,7 +72,7 @@ enum Scaling {
     private static func throughput(_ system: System, _ threads: Int, _ plan: Plan) -> Sampler {
         let peer = system.peer.init()
         peer.addReading(observers)
-        // Long against the start of the threads.
+        // Long compared with the start of the threads.
         let passes = repetitions(filling: 20 * plan.sampleTime) { peer.notify($0) }
         return {
             let bodies = (0..<threads).map { _ -> @Sendable () -> Void in { peer.notify(passes) } }

@@ -1,9 +1,9 @@
-/// A table of figures that are told and not judged: how cost grows.
+/// A table of figures that are reported and not judged: how the cost grows.
 struct Section: Sendable {
     let name: String
-    /// What the figures are.
+    /// The unit of the figures.
     let unit: String
-    /// What the columns are.
+    /// The names of the columns.
     let columns: @Sendable (Plan) -> [String]
     let measure: @Sendable (Plan) -> [Series]
     /// Whether the chart shows it.
@@ -38,10 +38,10 @@ struct Section: Sendable {
 }
 
 extension Section {
-    /// What is measured for a series of counts, each of several systems in turn.
+    /// A line of a table against a series of counts; the lines are measured in turn.
     struct Line: Sendable {
         let name: String
-        /// Makes what takes one sample with so many, or nil if that makes no sense.
+        /// Makes the sampler for a count, or nil if there is nothing to measure for it.
         let sampler: @Sendable (Int, Plan) -> Sampler?
     }
 
@@ -65,7 +65,7 @@ extension Section {
 
     private static func column(_ lines: [Line], _ count: Int, _ plan: Plan) -> [Quartiles?] {
         var samples = [[Double]](repeating: [], count: lines.count)
-        // Fewer rounds than for what is judged, since there is much to see.
+        // Fewer rounds than for rows that are judged, since there are many figures.
         for _ in 0..<min(3, plan.rounds) {
             let samplers = lines.map { $0.sampler(count, plan) }
             let present = samplers.indices.filter { samplers[$0] != nil }
@@ -75,7 +75,7 @@ extension Section {
         return samples.map { $0.isEmpty ? nil : Quartiles($0) }
     }
 
-    /// A count as it stands above a column.
+    /// A count as shown above a column.
     private static func short(_ count: Int) -> String {
         switch count {
         case 1_000_000...: "\(count / 1_000_000)M"
@@ -84,7 +84,7 @@ extension Section {
         }
     }
 
-    /// Tells on the side how far a long run is.
+    /// Reports how far a long run has got, without making that a part of the report.
     private static func progress(_ text: String) {
         complain("    " + text)
     }

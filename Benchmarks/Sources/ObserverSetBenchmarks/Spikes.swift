@@ -18,7 +18,7 @@ enum Spikes {
 
     private enum Operation: Int, CaseIterable {
         case add, remove, notify
-        /// Nothing: what the clock costs, which is a part of the others, and what the machine does in between.
+        /// No operation: what the clock costs, which is a part of all times, and what the machine does meanwhile.
         case nothing
 
         var name: String {
@@ -51,7 +51,7 @@ enum Spikes {
 
         init(operations: Int) {
             self.operations = operations
-            // Here, so that no array grows while times are taken.
+            // Memory is reserved here, so that no array grows while times are taken.
             tokens.reserveCapacity(Self.most)
             for index in times.indices { times[index].reserveCapacity(operations) }
         }
@@ -83,7 +83,7 @@ enum Spikes {
             tokens.append(set.add { [counter] in counter.value &+= $0 })
         }
 
-        /// Removes one of all.
+        /// Removes one of the observers, at random.
         private mutating func remove() {
             guard !tokens.isEmpty else { return }
             tokens.swapAt(random.next(below: tokens.count), tokens.count - 1)

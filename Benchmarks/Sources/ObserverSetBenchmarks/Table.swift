@@ -25,7 +25,7 @@ enum Table {
         return (first, second)
     }
 
-    /// Two or three digits that say something.
+    /// A number with two or three significant digits.
     static func number(_ value: Double) -> String {
         let digits = value == value.rounded() || value >= 100 ? 0 : value >= 10 ? 1 : value >= 0.1 ? 2 : 4
         return String(format: "%.\(digits)f", value)
@@ -52,7 +52,7 @@ enum Table {
         return "± \(Int((most * 100).rounded(.up))) %"
     }
 
-    /// A number that may be large, its thousands set apart.
+    /// A number that may be large, with its thousands separated.
     private static func grouped(_ value: Double) -> String {
         guard value >= 1000 else { return number(value) }
         let digits = Array(String(Int(value.rounded())))

@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// Lets threads go all at once, so that they really meet.
+/// Lets several threads continue at the same moment, so that what they do next really overlaps.
 private final class Gate: Sendable {
     private let missing: Atomic<Int>
 
@@ -29,7 +29,7 @@ private final class Span: Sendable {
     }
 }
 
-/// Runs each on a thread of its own, all let go at once, and returns when all have ended.
+/// Runs each closure on its own thread, lets all begin at once, and returns when all have ended.
 ///
 /// - Returns: The time in nanoseconds from when the first of `timed` began until when the last of them had ended.
 func together(_ timed: [@Sendable () -> Void], beside others: [@Sendable () -> Void] = []) -> UInt64 {

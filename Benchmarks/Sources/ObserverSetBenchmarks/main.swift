@@ -1,6 +1,6 @@
 import Foundation
 
-// Everything is measured in functions that belong to no actor: a closure literal that stands here would belong to the
+// Everything is measured in functions that belong to no actor: a closure literal at the top level would belong to the
 // main actor.
 exit(run(CommandLine.arguments.dropFirst()))
 
@@ -19,7 +19,7 @@ nonisolated func run(_ arguments: some Sequence<String>) -> Int32 {
 }
 
 nonisolated func report(_ options: Options) -> Int32 {
-    // What is only told cannot fail a check.
+    // Rows that are only reported cannot fail a check.
     let rows = allRows.filter { options.includes($0) && (!options.check || $0.reach.isJudged) }
     let sections = Section.all.filter { options.includes($0) && (!options.check || $0.isCharted && options.svg != nil) }
     let count = rows.count + sections.count
@@ -28,7 +28,7 @@ nonisolated func report(_ options: Options) -> Int32 {
         return 2
     }
     let plan = options.quick ? Plan.quick : Plan.full
-    // For a reader; a tool is told everything at the end.
+    // For a human reader; for a tool, everything is printed at the end.
     func told(_ text: String) { if !options.json { tell(text) } }
     var report = Report()
     told("\(report.conditions)\n")
@@ -70,7 +70,7 @@ nonisolated func tell(_ text: String) {
     FileHandle.standardOutput.write(Data((text + "\n").utf8))
 }
 
-/// Writes what is not the report.
+/// Writes what is not a part of the report.
 nonisolated func complain(_ text: String) {
     FileHandle.standardError.write(Data((text + "\n").utf8))
 }

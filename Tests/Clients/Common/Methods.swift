@@ -1,6 +1,6 @@
 import ObserverSet
 
-/// Methods of one class that differ in nothing but their isolation.
+/// Methods of one class that differ only in their isolation.
 @MainActor final class Sign {
     let shown = ObserverSet<String>()
 
@@ -33,7 +33,7 @@ func useMethods() async {
     var signs = sign.shown.values().makeAsyncIterator()
     var seen: [String] = []
 
-    // Where no actor is, the nonisolated ones are called at once, and the others later.
+    // Notified outside of any actor: the nonisolated methods are called at once, and the others later.
     await Task.detached {
         floors.notify(1)
         moves.notify((2, 3))

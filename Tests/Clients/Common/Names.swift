@@ -1,6 +1,6 @@
 import ObserverSet
 
-/// Names that a client has of its own, too.
+/// Names of the library that a client also uses for its own types.
 enum Taken {
     protocol Event {}
     struct Observer {}
@@ -9,7 +9,7 @@ enum Taken {
         let floor: Int
     }
 
-    /// Tells the length of what another source tells.
+    /// A source that delivers the length of each text of another source.
     struct Lengths: NotificationSource {
         let texts: ObserverSet<String>
 

@@ -2,7 +2,7 @@ import Foundation
 
 // A program that knows only names and `userInfo`: the other half, in `TypedNotifications.swift`, knows only types.
 
-/// Posts and observes as one did before there were types.
+/// Posts and observes by name, as all code did before there were typed notifications.
 final class OldThermostat: @unchecked Sendable {
     private let center: NotificationCenter
     private var token: (any NSObjectProtocol)?

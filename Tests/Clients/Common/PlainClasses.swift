@@ -1,4 +1,5 @@
-// Plain classes that observe one another, without an annotation whatever the language mode and the default isolation.
+// Plain classes that observe one another without an annotation, in every language mode and with every default
+// isolation.
 
 import ObserverSet
 
@@ -10,7 +11,7 @@ final class Shelf {
     let bookAdded = LocalObserverSet<(book: Book, index: Int)>()
 }
 
-/// Not `Sendable` either, and told to observers.
+/// Not `Sendable` either, and passed to observers.
 final class Book {
     var title: String
     init(_ title: String) { self.title = title }

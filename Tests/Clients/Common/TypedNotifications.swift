@@ -28,7 +28,7 @@ struct TargetChanged: BridgedEvent {
     }
 }
 
-/// Needs no line of code.
+/// An event that needs no additional code.
 struct AlarmRaised: BridgedEvent {
     let text: String
 }

@@ -55,7 +55,7 @@ actor Index {
     let view = PlaylistView()
     view.observe(playlist)
     playlist.cleared.notify()
-    // From code that no type says to be on the main actor.
+    // Notified from code that is not declared to be on the main actor.
     playlist.title = "Kind of Blue"
     playlist.moved.notify(2, 5)
     playlist.itemAdded.notify((name: "So What", index: 0))

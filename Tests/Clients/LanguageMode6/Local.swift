@@ -25,7 +25,7 @@ actor Register {
     }
 }
 
-/// A set that nothing here refers to any more may move on, observers and all.
+/// A set to which nothing here refers any more may be sent elsewhere, together with its observers.
 func handOver() async {
     let book = Book("Krabat")
     let set = LocalObserverSet<String>()

@@ -1,9 +1,9 @@
-// A client in language mode 6, where nothing is isolated unless it says so.
+// A client in language mode 6, where nothing is isolated unless it is declared to be.
 
 import Dispatch
 import ObserverSet
 
-/// A model on the main actor, with a notification of each shape.
+/// A model on the main actor, with a notification for each kind of parameters.
 @MainActor final class Playlist {
     let cleared = ObserverSet<Void>()
     let renamed = ObserverSet<String>()

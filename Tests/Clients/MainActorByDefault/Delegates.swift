@@ -2,7 +2,7 @@
 
 import ObserverSet
 
-/// Belongs to where it is used.
+/// A protocol without an annotation.
 protocol TrackDelegate: AnyObject {
     func play(_ title: String) throws
 }
@@ -29,7 +29,7 @@ final class TrackView: TrackDelegate {
     }
 }
 
-/// Belongs to nobody.
+/// Belongs to no actor.
 nonisolated protocol PowerMeterDelegate: AnyObject, Sendable {
     func measure(_ level: Int)
 }

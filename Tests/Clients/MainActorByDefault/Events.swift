@@ -1,5 +1,5 @@
-// Typed events in a module that lives on the main actor unless it says otherwise: an event needs no annotation, only the
-// subclass of one does.
+// Typed events in a module that is isolated to the main actor by default. An event needs no annotation, but a subclass
+// of an event's class does.
 
 import ObserverSet
 
@@ -49,7 +49,7 @@ func runEvents() async {
         for event in all { events.publish(event) }
     }.value
     await events.settled()
-    // Each observer hears in order; of two, either may come first.
+    // Each observer receives its events in order; of two observers, either may come first.
     precondition(
         inbox.log.count == 5 && Set(inbox.log.suffix(3)) == ["b", "inserted(1)", "Warning"], "\(inbox.log)")
     let names = await audit.names

@@ -1,6 +1,6 @@
 import ObserverSet
 
-/// Of no actor: whoever makes it keeps it.
+/// Belongs to no actor, and stays in the isolation domain in which it is made.
 nonisolated final class Meter {
     let measured = LocalObserverSet<Double>()
     private var sum = 0.0

@@ -1,4 +1,4 @@
-// A client in language mode 6 whose code lives on the main actor unless it says otherwise.
+// A client in language mode 6 whose code is isolated to the main actor by default.
 
 import Dispatch
 import ObserverSet
@@ -41,7 +41,7 @@ nonisolated final class Download: Sendable {
     }
 }
 
-/// On the main actor, though the download runs elsewhere: its observers come here, in order.
+/// On the main actor, although the download runs elsewhere: its observers are called here, in order.
 final class ProgressBar {
     var fractions: [Double] = []
     var hasFinished = false

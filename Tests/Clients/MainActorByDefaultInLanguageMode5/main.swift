@@ -1,4 +1,4 @@
-// A client in language mode 5 whose code lives on the main actor unless it says otherwise, with what is known as
+// A client in language mode 5 whose code is isolated to the main actor by default, with the features known as
 // approachable concurrency.
 
 import ObserverSet
@@ -13,7 +13,7 @@ nonisolated final class Download: Sendable {
     }
 }
 
-/// On the main actor by default, where its closures are called, though the download runs elsewhere.
+/// On the main actor by default, where its closures are called, although the download runs elsewhere.
 final class ProgressBar {
     private(set) var log: [String] = []
 
@@ -30,7 +30,7 @@ final class ProgressBar {
     }
 }
 
-/// A class whose methods observe says itself where it belongs: see "Limits of the compiler".
+/// A class whose methods observe must declare its isolation: see "Limits of the compiler".
 @MainActor final class Label {
     private(set) var text = ""
 

@@ -1,4 +1,4 @@
-// Typed events where nothing belongs to an actor unless it says so.
+// Typed events in a module where nothing belongs to an actor unless it is declared to.
 
 import ObserverSet
 
@@ -48,7 +48,7 @@ actor Audit {
         for event in all { events.publish(event) }
     }.value
     await events.settled()
-    // Each observer hears in order; of two, either may come first.
+    // Each observer receives its events in order; of two observers, either may come first.
     precondition(
         inbox.log.count == 5 && Set(inbox.log.suffix(3)) == ["b", "inserted(1)", "Warning"], "\(inbox.log)")
     let names = await audit.names

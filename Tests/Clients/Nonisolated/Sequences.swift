@@ -2,7 +2,7 @@
 
 import ObserverSet
 
-/// A source of one's own, which is a value.
+/// A custom source that is a value.
 struct Doubled: NotificationSource {
     let numbers: any NotificationSource<Int>
 
@@ -60,7 +60,7 @@ func count<Sequence: AsyncSequence>(_ sequence: Sequence) async -> Int where Seq
     let numbers = counted!.values()
     let latest = counted!.values(buffering: .newest(2))
     let earliest = counted!.values(buffering: .oldest(1))
-    // A sequence of a value would keep what the value keeps; its iterator does not.
+    // A sequence of a source that is a value would keep alive what the value keeps; its iterator does not.
     var iterator = Doubled(numbers: counted!).values().makeAsyncIterator()
 
     renamed?.notify("Kind of Blue")

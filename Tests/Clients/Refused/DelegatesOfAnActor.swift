@@ -1,5 +1,5 @@
 // expect: call to main actor-isolated instance method 'modelDidChange()' in a synchronous nonisolated context
-// The delegates of a protocol on the main actor are told there.
+// The delegates of a protocol on the main actor can be notified only there.
 
 import ObserverSet
 

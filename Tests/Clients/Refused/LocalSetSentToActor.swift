@@ -1,5 +1,5 @@
 // expect: sending 'changed' risks causing data races
-// Who still holds a local set cannot give it to an actor.
+// Code that still holds a local set cannot send it to an actor.
 
 import ObserverSet
 

@@ -1,5 +1,6 @@
 // expect: sending 'changed' risks causing data races
-// A closure that belongs to the main actor ties the set to it: sent away, the set would call it elsewhere.
+// A closure that belongs to the main actor ties the set to it. If the set were sent away, it would call the closure
+// elsewhere.
 
 import ObserverSet
 

@@ -1,5 +1,5 @@
 // expect: sending 'changed' risks causing data races
-// A function whose type says that it belongs to the main actor ties the set to it, as any observer does that is added there.
+// A function whose type says that it belongs to the main actor ties the set to it, as does any observer added there.
 
 import ObserverSet
 

@@ -1,5 +1,6 @@
 // expect: sending 'changed' risks causing data races
-// A method that belongs to the main actor ties the set to it, though an unapplied one loses its isolation on the way.
+// A method that belongs to the main actor ties the set to it, although an unapplied method loses its isolation on the
+// way.
 
 import ObserverSet
 

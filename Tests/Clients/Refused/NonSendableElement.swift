@@ -1,5 +1,5 @@
 // expect: type 'Draft' does not conform to the 'Sendable' protocol
-// Elements come from whoever notifies, on any thread.
+// Elements come from the notifying thread, which may be any thread.
 
 import ObserverSet
 

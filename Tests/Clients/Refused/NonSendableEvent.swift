@@ -1,5 +1,5 @@
 // expect: stored property 'text' of 'Sendable'-conforming class 'Draft' is mutable
-// An event may be told to observers on other actors.
+// An event may be delivered to observers on other actors.
 
 import ObserverSet
 

@@ -1,5 +1,5 @@
 // expect: type 'Window' does not conform to the 'Sendable' protocol
-// An owner is passed to its observer wherever that runs.
+// An owner is passed to its observer wherever the observer runs.
 
 import ObserverSet
 

@@ -1,5 +1,5 @@
 // expect: has no member 'notify'
-// A source can be observed; only who has the set can notify.
+// A source can be observed; only code that has the set can notify.
 
 import ObserverSet
 

@@ -1,5 +1,5 @@
 // expect: requires that 'Published' conform to 'Event'
-// What is published has a type that says that it is an event.
+// Only a value whose type conforms to `Event` can be published.
 
 import ObserverSet
 

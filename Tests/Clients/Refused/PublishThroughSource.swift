@@ -1,5 +1,5 @@
 // expect: has no member 'notify'
-// Observers of a type can be added to its source; only who has the publisher can publish.
+// Observers of a type can be added to its source; only code that has the publisher can publish.
 
 import ObserverSet
 

@@ -1,5 +1,5 @@
 // expect: capture of 'delegates' with non-Sendable type 'MulticastDelegate<any ModelDelegate>' in a '@Sendable' closure
-// A multicast of delegates that are not Sendable stays with them.
+// A multicast stays where its delegates are if these are not Sendable.
 
 import ObserverSet
 

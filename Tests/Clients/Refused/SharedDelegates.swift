@@ -1,5 +1,5 @@
 // expect: of 'Sendable'-conforming class 'Model' contains non-Sendable type 'any ModelDelegate'
-// Delegates that are not Sendable cannot be told on any thread.
+// Delegates that are not Sendable cannot be notified on an arbitrary thread.
 
 import ObserverSet
 

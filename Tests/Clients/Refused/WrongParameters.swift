@@ -1,5 +1,5 @@
 // expect: pack expansion requires that
-// A method must take what the notification tells.
+// A method must take the parameters of the notification.
 
 import ObserverSet
 

@@ -5,20 +5,20 @@ import Testing
 
 /// The system of the article "Harder, Better, Faster, Stronger Notification", as its reader would write it today.
 ///
-/// A notification is a value that knows its own name, and may be told another; it is posted and observed by type through
-/// Foundation's center, where those who only know names still hear it.
+/// A notification is a value that has a name by default, and may declare another one. It is posted and observed by type
+/// through Foundation's center, where observers that know only the name still receive it.
 @Suite("Harder, Better, Faster, Stronger Notification", .lifetimesChecked)
 struct HarderBetterFasterStrongerTests {
     private let center = NotificationCenter()
     private let log = Log<String>()
 
-    /// The cases of one enumeration are told apart by whoever observes it.
+    /// An enumeration, whose cases the observer distinguishes.
     enum Barista: BridgedEvent {
         case started(coffee: String)
         case finished(coffee: String, seconds: Int)
     }
 
-    /// A name that was there before, with what old code puts into it.
+    /// A notification that existed before, with its old name and `userInfo`.
     struct ShopOpened: BridgedEvent {
         let hour: Int
 

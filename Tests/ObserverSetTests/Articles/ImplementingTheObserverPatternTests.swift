@@ -135,7 +135,7 @@ extension ClockObserver {
     func clockRings(_ clock: KitchenClock) {}
 }
 
-/// What can be observed, whatever it is.
+/// Anything that can be observed.
 private protocol ClockObservable {
     var observers: MulticastDelegate<any ClockObserver> { get }
 }
@@ -163,7 +163,7 @@ private final class Bell: ClockObserver {
     func clockRings(_ clock: KitchenClock) { rings += 1 }
 }
 
-/// Cleans up after itself, though it need not.
+/// Removes itself in its `deinit`, although it need not.
 private final class TidyObserver: ClockObserver {
     var minutes: [Int] = []
     private let clock: KitchenClock
@@ -182,7 +182,7 @@ private final class TidyObserver: ClockObserver {
     }
 }
 
-/// Hears once.
+/// Removes itself when it is called for the first time.
 private final class OnceObserver: ClockObserver {
     var minutes: [Int] = []
     var token: ObserverToken?

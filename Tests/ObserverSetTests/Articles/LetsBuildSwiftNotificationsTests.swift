@@ -3,8 +3,8 @@ import Testing
 
 /// The system of Mike Ash's article "Let's Build Swift Notifications", as its reader would write it today.
 ///
-/// A class declares its notifications as properties, whatever they tell; observers are closures, or methods of an owner
-/// that is held weakly; a token removes.
+/// A class declares its notifications as properties, with any parameters. Observers are closures, or methods of an
+/// owner that is held weakly. A token removes an observer.
 @Suite("Let's Build Swift Notifications", .lifetimesChecked)
 @MainActor
 struct LetsBuildSwiftNotificationsTests {
@@ -23,7 +23,7 @@ struct LetsBuildSwiftNotificationsTests {
         }
     }
 
-    /// Who observes them, by methods.
+    /// An object that observes them with its methods.
     @MainActor final class Clerk {
         private let life = Tracked()
         private(set) var notes: [String] = []

@@ -2,9 +2,9 @@ import ObserverSet
 import Synchronization
 import Testing
 
-/// The pairs of the article "Memory and retain cycles".
+/// The pairs of examples in the article "Memory and retain cycles".
 ///
-/// What it calls wrong keeps something alive, until the test takes it apart; what it calls right does not.
+/// What the article calls wrong keeps something alive until the test breaks the cycle; what it calls right does not.
 @Suite("Memory and retain cycles", .lifetimesChecked, .againstHanging)
 struct MemoryArticleTests {
     // MARK: Models and observers
@@ -16,7 +16,7 @@ struct MemoryArticleTests {
         let title = "Kind of Blue"
     }
 
-    /// Publishes a part of its notifications; `prefix` is what its transform needs.
+    /// Publishes a part of its notifications; its transform needs `prefix`.
     private final class Shelf: Sendable {
         let changes = ObserverSet<String>()
         private let prefix = Tracked()
@@ -51,7 +51,7 @@ struct MemoryArticleTests {
 
     private struct Renamed: Event {}
 
-    /// Whether a view is gone when nobody refers to it but what `observe` has made.
+    /// Whether a view is deallocated when nothing refers to it except what `observe` has set up.
     @MainActor private func isReleased(_ observe: (View) -> Void) -> Bool {
         var view: View? = View()
         weak let reference = view
@@ -79,7 +79,7 @@ struct MemoryArticleTests {
         document.titleChanged.removeAll()
         #expect(isReleased { view in document.titleChanged.add(view) { view, title in view.show(title) } })
 
-        // If the view holds the model, too, neither is released, and nobody is left who could remove the observer.
+        // If the view holds the model, too, neither is released, and no code is left that could remove the observer.
         weak var kept: Document?
         let isViewReleased = isReleased { (view: View) in
             let document = Document()
@@ -121,7 +121,8 @@ struct MemoryArticleTests {
         }
         #expect(reference != nil)
 
-        // The closure of a dead owner is released by the next notification, and the program has nobody left to send one.
+        // The closure of a dead owner is released by the next notification, but the program has no reference left to
+        // send one.
         view = nil
         #expect(viewReference == nil)
         #expect(token?.isActive == false)
@@ -318,7 +319,7 @@ struct MemoryArticleTests {
         withExtendedLifetime(sizeRead) { #expect(token.isActive) }
     }
 
-    // MARK: What waits
+    // MARK: Waiting calls and loops
 
     @Test("A call that never returns keeps its owner alive; with a weak capture and a bag, both end")
     @MainActor func endlessCall() async {
@@ -368,7 +369,7 @@ struct MemoryArticleTests {
         weak let documentReference = document
         var wrong: View? = View()
         weak let wrongReference = wrong
-        // As a view would write it of itself.
+        // As a view would write it for itself.
         wrong!.task = Task { [view = wrong!, document = document!] in
             for await title in document.titleChanged.values() { view.show(title) }
         }
@@ -478,7 +479,7 @@ struct MemoryArticleTests {
 
     // MARK: Producers
 
-    /// Calls back when it measures.
+    /// Calls its closure with each measurement.
     private final class Sensor: Sendable {
         private let life = Tracked()
         private let callback = Mutex<(@Sendable (Double) -> Void)?>(nil)

@@ -4,14 +4,14 @@ import Testing
 
 /// The system of the article "Painless Event Delivery", as its reader would write it with this library.
 ///
-/// What it asks for: events that are values with everything an observer wants to know; a publisher that can be passed
-/// around, and more than one; subscriptions that end with whoever holds them; a queue of one's choice, and the main one
-/// where nothing else is said.
+/// The article asks for events that are values with everything that an observer needs to know; for a publisher that can
+/// be passed around, and for more than one; for subscriptions that end with the object that holds them; and for
+/// delivery on any queue, by default on the main one.
 @Suite("Painless event delivery", .lifetimesChecked, .againstHanging)
 struct PainlessEventDeliveryTests {
     // MARK: The program
 
-    /// What happens in a library that lends books.
+    /// The events of a library that lends books.
     private struct BookLent: Event, Equatable {
         let title: String
         let reader: Int
@@ -22,7 +22,7 @@ struct PainlessEventDeliveryTests {
         let fee: Double
     }
 
-    /// Publishes; knows none of those who listen.
+    /// Publishes events, and knows none of their observers.
     private struct Desk {
         var events = EventPublisher.default
 
@@ -33,7 +33,7 @@ struct PainlessEventDeliveryTests {
         }
     }
 
-    /// Lives on the main actor, and therefore hears there: nothing says so.
+    /// Belongs to the main actor, and therefore receives events there, without an annotation.
     @MainActor private final class Shelf {
         private(set) var lent: Set<String> = []
         private let life = Tracked()
@@ -46,7 +46,7 @@ struct PainlessEventDeliveryTests {
         private func putBack(_ event: BookReturned) { lent.remove(event.title) }
     }
 
-    /// Hears on a queue of its own.
+    /// Receives events on its own queue.
     private final class Cashier: Sendable {
         static let queue = DispatchQueue(label: "cashier")
         private let fees = Log<Double>()

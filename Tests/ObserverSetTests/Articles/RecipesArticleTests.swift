@@ -1,7 +1,7 @@
 import ObserverSet
 import Testing
 
-/// What the article "Recipes" says of its programs, as far as it is not printed by them.
+/// What the article "Recipes" says about its programs, except for what these print.
 @Suite("Recipes", .lifetimesChecked, .againstHanging)
 struct RecipesArticleTests {
     @MainActor private final class Volume {

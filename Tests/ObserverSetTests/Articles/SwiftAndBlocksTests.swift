@@ -5,14 +5,14 @@ import Testing
 
 /// The system of the article "NSNotificationCenter, Swift and blocks", as its reader would write it today.
 ///
-/// Registrations with Foundation's center end with whoever holds them, all at once if need be; with a sender and
-/// without; several names may be observed as a group.
+/// Registrations with Foundation's center end with the object that holds them, or all at once before that. They may ask
+/// for a sender. Several names may be observed as a group.
 @Suite("NSNotificationCenter, Swift and blocks", .lifetimesChecked, .againstHanging)
 struct SwiftAndBlocksTests {
     private let center = NotificationCenter()
     private let log = Log<String>()
 
-    /// What the article builds: somebody who observes, and whose registrations end with it.
+    /// What the article builds: an object that observes, and whose registrations end with it.
     private final class Screen: Sendable {
         private let life = Tracked()
         private let bag = ObserverBag()

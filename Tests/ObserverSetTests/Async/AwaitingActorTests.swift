@@ -50,7 +50,7 @@ struct AwaitingActorTests {
         set.addAsync { _ in received += 1 }
         for value in 0..<20_000 { set.notify(value) }
 
-        // How many calls had been made when other work got onto the actor.
+        // How many calls had been made each time that other work ran on the actor.
         var turns: Set<Int> = []
         while received < 20_000 {
             turns.insert(received)

@@ -1,14 +1,14 @@
 import ObserverSet
 import Testing
 
-/// What waits for an observer that awaits, and what is lost.
+/// Which values wait for an observer that awaits, and which are dropped.
 @Suite("Buffering of observers that await", .lifetimesChecked, .againstHanging)
 struct AwaitingBufferingTests {
     private let set = ObserverSet<Int>()
     private let received = Log<Int>()
     private let door = Door()
 
-    /// What is called and what is dropped, of six values of which the first is being called when the others come.
+    /// With which of six values the observer is called, if the first one is being delivered when the others arrive.
     private static let outcomes: [(Buffering, called: [Int])] = [
         (.unbounded, called: [0, 1, 2, 3, 4, 5]),
         (.newest(1), called: [0, 5]), (.newest(2), called: [0, 4, 5]), (.newest(9), called: [0, 1, 2, 3, 4, 5]),
@@ -34,7 +34,7 @@ struct AwaitingBufferingTests {
         #expect(received.entries == outcome.called)
         #expect(registration.token.droppedCount == 6 - outcome.called.count)
         registration.token.remove()
-        #expect(registration.token.droppedCount == 0, "of a registration that has ended nothing is known")
+        #expect(registration.token.droppedCount == 0, "a registration that has ended reports no dropped values")
         registration.end()
     }
 
@@ -139,7 +139,7 @@ struct AwaitingBufferingTests {
             let set = ObserverSet<Int>()
             let door = Door()
             set.addAsync { number in if number == 0 { await door.pass() } }
-            // So many wait at once.
+            // Lets that many values wait at once, and then has them delivered.
             let send: (Int) async -> Void = { count in
                 set.notify(0)
                 await eventually { door.waiting == 1 }
@@ -156,7 +156,7 @@ struct AwaitingBufferingTests {
                     if let more { await send(more) }
                 }
 
-                // The room of fifty thousand values is half a mebibyte.
+                // The memory for fifty thousand values is half a mebibyte.
                 #expect(growth < 128 << 10, "\(growth) bytes, after \(more ?? 0) more")
             }
         }

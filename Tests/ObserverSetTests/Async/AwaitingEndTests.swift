@@ -2,7 +2,7 @@ import Testing
 
 @testable import ObserverSet
 
-/// What becomes of calls and values when an observer is removed, or its owner or its set dies.
+/// What happens to calls and values when an observer is removed, or when its owner or its set is deallocated.
 @Suite("The end of observers that await", .lifetimesChecked, .againstHanging)
 struct AwaitingEndTests {
     private let set = ObserverSet<Int>()
@@ -69,7 +69,7 @@ struct AwaitingEndTests {
         let registration = form.add(to: set) { @MainActor _ in calls.increment() }
 
         set.notify(1)
-        // The call begins on the main actor.
+        // The call has not begun yet: it needs the main actor, which this test occupies.
         registration.token.remove()
         await set.settled()
         for _ in 0..<100 { await Task.yield() }
@@ -89,7 +89,7 @@ struct AwaitingEndTests {
 
         registration.token.remove()
 
-        #expect(lifetimes.count == before + 1, "what is being called")
+        #expect(lifetimes.count == before + 1, "only the value of the current call is left")
         door.open()
         await eventually { lifetimes.count == before }
         #expect(lifetimes.count == before)
@@ -149,7 +149,7 @@ struct AwaitingEndTests {
         if isDead { entry.noteDeadOwner() } else { entry.end() }
         mailbox.end(entry)
 
-        // By a notification that had decided on it before.
+        // As by a notification that reached the entry before its removal.
         mailbox.post(Tracked(), to: entry)
 
         #expect(lifetimes.count == 1)
@@ -167,7 +167,7 @@ struct AwaitingEndTests {
         let token = set.addAsync(owner!) { @MainActor _, value in listeners.append("\(value)") }
 
         for value in 1...3 { set.notify(value) }
-        // The call begins on the main actor.
+        // No call has begun yet: it needs the main actor, which this test occupies.
         owner = nil
 
         #expect(reference == nil)
@@ -194,7 +194,7 @@ struct AwaitingEndTests {
         await eventually { door.waiting == 1 }
 
         registration = nil
-        #expect(token.isActive, "its owner is held by its call")
+        #expect(token.isActive, "the current call holds the owner")
         door.open()
         await eventually { lifetimes.count == 0 }
 
@@ -253,7 +253,7 @@ struct AwaitingEndTests {
         await eventually { lifetimes.count <= 2 }
     }
 
-    // MARK: User code under no lock
+    // MARK: User code and locks
 
     @Test(
         "A dropped value may use the set in its `deinit`",
@@ -345,7 +345,7 @@ struct AwaitingEndTests {
     }
 }
 
-/// One observer, registered in two sets; so that it has one mailbox.
+/// Registers one observer in two sets, so that both registrations share one mailbox.
 func addInBoth<Parameters>(
     _ first: ObserverSet<Parameters>, _ second: ObserverSet<Parameters>, buffering: Buffering = .unbounded,
     _ call: @escaping @Sendable (Parameters) async -> Void

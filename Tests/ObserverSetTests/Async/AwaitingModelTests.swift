@@ -1,8 +1,10 @@
 import ObserverSet
 import Testing
 
-/// Random operations on an observer that awaits, which is registered in two sets, against a model that is too simple to be
-/// wrong: each call waits to be let on, so that after each operation it is known what must have happened.
+/// Random operations on an observer that awaits, compared with a model that is too simple to be wrong.
+///
+/// The observer is registered in two sets. Each call waits until it is let through, so that after each operation it is
+/// known what must have happened.
 @Suite("A model of an observer that awaits", .lifetimesChecked, .againstHanging)
 struct AwaitingModelTests {
     @Test(
@@ -45,15 +47,15 @@ struct AwaitingModelTests {
     }
 }
 
-/// What can be seen of an observer.
+/// What a test can see of the observer.
 private struct Outcome: Equatable {
     /// What it has been called with so far, and whether the call is under way.
     var called: [Int] = []
     var isInside = false
-    /// How many values live, and how many of each source have been dropped.
+    /// How many values are alive, and how many of each source have been dropped.
     var living = 0
     var dropped = [0, 0]
-    /// How many of those who wait wait no longer.
+    /// How many waits for `settled()` have ended.
     var settled = 0
 }
 
@@ -77,8 +79,9 @@ private final class Tested: Sendable {
 
     func notify(_ source: Int) { sets[source].notify(Tracked(number.increment(), in: lifetimes)) }
 
-    /// Waits for a source that has the observer, if there is one; stands in line when this returns, as far as such a task runs at
-    /// once.
+    /// Waits for a source that has the observer, if there is one.
+    ///
+    /// The task is already waiting when this returns, since it begins at once, on this thread.
     @available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *)
     func wait() {
         let set = zip(sets, tokens).first { $0.1.isActive }?.0
@@ -147,7 +150,7 @@ private struct Model {
         goOn()
     }
 
-    /// Whether there was a call that could return.
+    /// Lets the current call return; returns whether there was one.
     mutating func letOn() -> Bool {
         guard current != nil else { return false }
         current = nil

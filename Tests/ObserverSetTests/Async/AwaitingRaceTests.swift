@@ -1,7 +1,7 @@
 import ObserverSet
 import Testing
 
-/// What observers that await do when threads meet; the storms have more of it.
+/// Races of observers that await, between several threads; the stress tests contain more of them.
 @Suite("Races of observers that await", .lifetimesChecked, .againstHanging, .serialized)
 struct AwaitingRaceTests {
     @Test(

@@ -1,14 +1,14 @@
 import ObserverSet
 import Testing
 
-/// `settled()` waits for calls that are awaited, but not for its own.
+/// `settled()` waits for awaited calls, except for the call inside which it is called.
 @Suite("`settled()` with observers that await", .lifetimesChecked, .againstHanging)
 struct AwaitingSettledTests {
     private let set = ObserverSet<Int>()
     private let log = Log<String>()
     private let door = Door()
 
-    /// A task that waits, and notes when it has.
+    /// A task that waits until the set is settled, and then logs `text`.
     private func waiting(for set: ObserverSet<Int>, _ text: String = "settled") async -> Task<Void, Never> {
         await taskThatWaits(for: set) { [log] in log.append(text) }
     }
@@ -70,7 +70,7 @@ struct AwaitingSettledTests {
         "`settled()` inside an observer's own call waits for all other observers, but not for that call",
         arguments: AwaitingForm.allCases)
     func insideItsOwnCall(_ form: AwaitingForm) async {
-        // It is called before the second value is notified, and waits after that.
+        // The call waits here until both values have been notified, and only then for `settled()`.
         let start = Door()
         let own = form.add(to: set) { [set, log] value in
             guard value == 1 else { return }
@@ -95,7 +95,7 @@ struct AwaitingSettledTests {
         #expect(log.entries == ["other 1", "other 2", "settled"])
         own.end()
         other.end()
-        // One of them has captured it.
+        // One of the observers has captured the set; this breaks the cycle.
         set.removeAll()
     }
 
@@ -106,7 +106,7 @@ struct AwaitingSettledTests {
         progress.add(keeper) { [set, log, door] _, _ in
             Task {
                 log.append("waits")
-                // It has begun to wait before the call may return.
+                // The child task has begun to wait before the call may return.
                 async let settled: Void = set.settled()
                 await Task.yield()
                 door.open()
@@ -145,7 +145,7 @@ struct AwaitingSettledTests {
 
         #expect(log.entries == ["settled", "settled"])
         registration.end()
-        // It has captured the set.
+        // The observer has captured the set; this breaks the cycle.
         set.removeAll()
     }
 

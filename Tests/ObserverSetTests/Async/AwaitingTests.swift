@@ -1,7 +1,7 @@
 import ObserverSet
 import Testing
 
-/// `addAsync`: the next call begins when the one before has returned.
+/// `addAsync`: the next call begins when the previous one has returned.
 @Suite("Observers that await", .lifetimesChecked, .againstHanging)
 struct AwaitingTests {
     private let set = ObserverSet<Int>()
@@ -36,7 +36,7 @@ struct AwaitingTests {
         for value in 1...3 { set.notify(value) }
         for value in 1...3 {
             await eventually { door.waiting == 1 }
-            // Others would have come by now, very likely.
+            // If calls overlapped, others would very likely have begun by now.
             for _ in 0..<50 { await Task.yield() }
             #expect(log.count == 2 * value - 1)
             door.letOnOne()
@@ -138,7 +138,7 @@ struct AwaitingTests {
 
         #expect(log.entries == (1...4).flatMap { ["in \($0)", "out \($0)"] })
         registration.end()
-        // It has captured the set.
+        // The observer has captured the set; this breaks the cycle.
         set.removeAll()
     }
 
@@ -148,7 +148,7 @@ struct AwaitingTests {
         set.addAsync { @MainActor _ in calls.increment() }
         for value in 0..<20_000 { set.notify(value) }
 
-        // It comes to its turn before all have been called.
+        // This test, which is other work on the actor, continues before all values have been delivered.
         await eventually { calls.value > 0 }
         #expect(calls.value < 20_000)
         await set.settled()
@@ -205,7 +205,7 @@ struct AwaitingTests {
 
         for priority in priorities {
             let isDone = Signal()
-            // Nobody awaits the task, which would have the awaiting one's priority then.
+            // The task is not awaited, since its priority would then become that of the awaiting task.
             Task.detached(priority: priority) { [set] in
                 set.notify(1)
                 isDone.set()
@@ -240,7 +240,7 @@ struct AwaitingTests {
         #expect(received.entries == Array(0..<200))
     }
 
-    // On an actor, so that the delivery has ended when whoever waited for it gets there.
+    // On an actor, so that the delivery has ended by the time that this test continues after `settled()`.
     @Test("A call has the task-local values of the notification that started the delivery")
     @MainActor func taskLocalValues() async {
         let door = Door()
@@ -260,7 +260,7 @@ struct AwaitingTests {
         #expect(log.entries == ["1 glad", "2 glad", "3 sad"])
     }
 
-    // MARK: Parameters, and what stands in closures
+    // MARK: Parameters and closures
 
     @Test("On a source of `Void`, a closure with an owner receives only the owner")
     func void() async {
@@ -418,7 +418,7 @@ private actor Desk {
 
     func note(_ text: String) { log.append(text) }
 
-    /// An observer that takes the isolation of where it is written.
+    /// Adds an observer that takes over this actor's isolation.
     func observe(_ set: ObserverSet<Int>) {
         set.addAsync { _ in
             self.assertIsolated()

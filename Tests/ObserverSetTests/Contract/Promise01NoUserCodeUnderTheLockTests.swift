@@ -5,9 +5,9 @@ import Testing
 /// Promise 1: no user code runs under the lock: no observer, no `deinit` of an owner, closure, capture or parameter, no
 /// continuation.
 ///
-/// Each test lets user code use the set, on its own thread and on another one for which it waits: under the lock the first
-/// would stop the program, and the second would never end. Beyond that, checked builds assert before each call-out that no lock is
-/// held.
+/// In each test, user code uses the set on its own thread, and on another thread for which it waits. Under the lock,
+/// the former would stop the program, and the latter would never return. In addition, checked builds assert before each
+/// call of user code that no lock is held.
 @Suite("Promise 1: no user code under the lock", .lifetimesChecked, .againstHanging)
 struct Promise01NoUserCodeUnderTheLockTests {
     private let set = ObserverSet<Int>()
@@ -29,7 +29,7 @@ struct Promise01NoUserCodeUnderTheLockTests {
 
         set.notify(1)
         await set.settled()
-        // For what the first call has notified.
+        // For the values that the first call has notified.
         await set.settled()
 
         #expect(ended.value == 1)
@@ -60,11 +60,12 @@ struct Promise01NoUserCodeUnderTheLockTests {
 
         set.notify(1)
         await set.settled()
-        // Nobody waits for the end of a call that its removal has cancelled.
+        // `settled()` does not wait for the end of a call that was cancelled by its removal.
         await eventually { ended.value == 1 }
 
         #expect(ended.value == 1)
-        // One that is called elsewhere may empty the set before the notification comes to the next observer, or after.
+        // An observer that is called elsewhere may empty the set before the notification reaches the next observer, or
+        // after that.
         if kind.isInPlace { #expect(behind.value == (withAllOthers ? 0 : 1)) }
         #expect(set.count == (withAllOthers ? 0 : 1))
         if ObserverKind.held.contains(kind) {
@@ -118,7 +119,7 @@ struct Promise01NoUserCodeUnderTheLockTests {
         #expect(ended.value == 3)
     }
 
-    /// Scenario 28 for many at once: each `deinit` removes the next one.
+    /// Scenario 28 for many captures at once: each `deinit` removes the next one.
     ///
     /// Source: as before.
     @Test("Captures whose `deinit` removes the next observer are all released")
@@ -158,7 +159,7 @@ struct Promise01NoUserCodeUnderTheLockTests {
         registration.end()
     }
 
-    /// Scenario 7: the entry that is being called is removed, and with it what its closure holds.
+    /// Scenario 7: the entry that is being called is removed, together with what its closure holds.
     ///
     /// Source: nano-signal-slot#7, pbhogan/Signals#4, godot#34752 (a list node used after it was freed).
     @Test(
@@ -246,7 +247,7 @@ struct Promise01NoUserCodeUnderTheLockTests {
         let owner = Shared<Tracked?>(meddler())
         set.add(owner.value!) { [ended] _, _ in
             owner.value = nil
-            // Held for its own call.
+            // The owner is held for its own call.
             #expect(ended.value == 0)
         }
 
@@ -292,7 +293,7 @@ struct Promise01NoUserCodeUnderTheLockTests {
         registration.end()
     }
 
-    /// Scenario 29: the values that were dropped.
+    /// Scenario 29: values that are dropped from a mailbox.
     @Test(
         "A parameter may use the set in its `deinit` when it is dropped from a mailbox",
         arguments: ObserverKind.hopping, [false, true])
@@ -357,7 +358,7 @@ struct Promise01NoUserCodeUnderTheLockTests {
 
     // MARK: -
 
-    /// Does all that can be done with the set when it dies, and counts that it came to the end of that.
+    /// An object that uses the set in every way in its `deinit`, and then increments `ended`.
     private func meddler() -> Tracked {
         Tracked { [set, ended] in
             useEverywhere(set)
@@ -365,7 +366,7 @@ struct Promise01NoUserCodeUnderTheLockTests {
         }
     }
 
-    /// Adds an observer that is the last to hold a meddler.
+    /// Adds an observer that holds the only reference to a meddler.
     private func addMeddler(_ kind: ObserverKind) -> KeptRegistration {
         addCapture(to: set, kind, meddler())
     }

@@ -80,7 +80,7 @@ struct Promise02RegistrationOrderTests {
         for _ in 0..<100 {
             set.notify(1)
             await set.settled()
-            // Not only delivered: the deliveries have ended, so that none of them takes the next value early.
+            // Waits for the end of the deliveries, too, so that none of them delivers the next round's value early.
             queue.sync {}
 
             #expect(log.entries == Array(0..<20))

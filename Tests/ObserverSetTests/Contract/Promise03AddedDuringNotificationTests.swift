@@ -26,7 +26,7 @@ struct Promise03AddedDuringNotificationTests {
         #expect(log.entries == ["added 2"])
     }
 
-    /// Scenario 5: so many are added that the set must grow under the pass.
+    /// Scenario 5: so many observers are added that the set must grow during the traversal.
     @Test("However many observers are added during a notification, all are first called by the next one")
     func addsThousands() {
         let log = Log<Int>()
@@ -43,7 +43,7 @@ struct Promise03AddedDuringNotificationTests {
         #expect(log.entries == [-1] + Array(0..<5_000))
     }
 
-    /// Scenario 5: each notification adds one.
+    /// Scenario 5: each notification adds one observer.
     ///
     /// Source: argent#870 (called in the same emission), boost regression_test.cpp slot_connect_test (a slot that connects a slot).
     @Test(
@@ -85,7 +85,7 @@ struct Promise03AddedDuringNotificationTests {
         adder.value = nil
     }
 
-    /// Scenario 6: one removes itself and comes again.
+    /// Scenario 6: an observer removes itself and is added again.
     @Test(
         "An observer that removes and adds itself again is called once, and comes last from the next notification on",
         arguments: ObserverKind.lastingInPlace)
@@ -221,7 +221,7 @@ struct Promise03AddedDuringNotificationTests {
         }
     }
 
-    /// What a thread learns of an observer through the set itself, it can rely on.
+    /// A thread can rely on what it has learned of an observer through the set itself.
     @Test(
         "A thread that has seen through `count` or `isEmpty` that there is an observer reaches it",
         arguments: [false, true])

@@ -4,9 +4,10 @@ import ObserverSet
 import Synchronization
 import Testing
 
-/// Promise 4: after `remove` has returned, no pass that reaches that observer later calls it, on any thread.
+/// Promise 4: after `remove` has returned, no traversal that reaches the observer later calls it, on any thread.
 ///
-/// Removed in the observer's own isolation it is never called again, queued values included.
+/// An observer that is removed in its own isolation is never called again, not even with values that are already
+/// enqueued.
 @Suite("Promise 4: removed is removed", .lifetimesChecked, .againstHanging)
 struct Promise04RemovedIsRemovedTests {
     private let set = ObserverSet<Int>()
@@ -41,17 +42,18 @@ struct Promise04RemovedIsRemovedTests {
         registration.end()
     }
 
-    /// Scenario 1: one removes itself.
+    /// Scenario 1: an observer removes itself.
     ///
     /// Source: boost signals2 test/deletion_test.cpp (test_remove_self); thor#95, minivents#29, tiny-emitter#1, cytoscape.js#1953
     /// (the neighbour was skipped).
     ///
-    /// Scenario 2: one removes a later one, its neighbour or another.
+    /// Scenario 2: an observer removes a later one, its neighbour or another.
     ///
-    /// Source: boost signals2 test/deletion_test.cpp (test_remove_after); node#1182, eventemitter3#262 (the removed one was still
-    /// called), tseep#28 (a crash: the live array indexed by its old length), Foundation's NotificationCenter.
+    /// Source: boost signals2 test/deletion_test.cpp (test_remove_after); node#1182, eventemitter3#262 (the removed
+    /// observer was still called), tseep#28 (a crash: the live array indexed by its old length), Foundation's
+    /// NotificationCenter.
     ///
-    /// Scenario 3: one removes an earlier one.
+    /// Scenario 3: an observer removes an earlier one.
     ///
     /// Source: boost signals2 test/deletion_test.cpp (test_remove_prior).
     @Test(
@@ -75,7 +77,7 @@ struct Promise04RemovedIsRemovedTests {
         }
     }
 
-    /// Scenario 1: all remove themselves.
+    /// Scenario 1: all observers remove themselves.
     ///
     /// Source: boost signals2 test/deletion_test.cpp ("Mass suicide").
     @Test(
@@ -93,7 +95,7 @@ struct Promise04RemovedIsRemovedTests {
         #expect(row.set.isEmpty)
     }
 
-    /// Scenario 4: one removes all.
+    /// Scenario 4: an observer removes all.
     @Test(
         "When an observer empties the set, the ones after it are not called, and the set is empty at once",
         arguments: ObserverKind.lastingInPlace, 0..<5)
@@ -151,7 +153,8 @@ struct Promise04RemovedIsRemovedTests {
         let calls = Counter()
         let tokens = Shared<[ObserverToken]>([])
         set.addOnce { _ in
-            // Several compactions; the last removals only meet a replaced snapshot.
+            // This compacts the set several times; during the last removals the notification walks a snapshot that has
+            // been replaced.
             for token in tokens.value { #expect(token.remove()) }
         }
         tokens.value = (0..<1_000).map { _ in set.add { _ in calls.increment() } }
@@ -176,7 +179,7 @@ struct Promise04RemovedIsRemovedTests {
         #expect(calls.value == 0)
     }
 
-    /// Scenario 7 for many, which remove and replace one another while they are being walked.
+    /// Scenario 7 for many observers, which remove and replace one another while they are being walked.
     ///
     /// Source: as in promise 1; this one is for the address sanitizer.
     @Test("Observers that remove and replace one another at random are never called on released captures")
@@ -216,7 +219,7 @@ struct Promise04RemovedIsRemovedTests {
         .serialized, arguments: ObserverKind.inPlace)
     func noLaterPass(_ kind: ObserverKind) async {
         let notifiers = 2
-        // Says what came first: the notifiers and the remover draw numbers from it.
+        // Determines what came first: each notification and each removal draws a number from it.
         let clock = Counter()
         let rounds = Log<(round: Round, removedAt: Int)>()
         let isDone = Signal()
@@ -230,7 +233,8 @@ struct Promise04RemovedIsRemovedTests {
                 let round = Round()
                 let begun = clock.value
                 let registration = kind.add(to: set) { round.wasCalled(inPass: $0) }
-                // Some have been called when they are removed, and others may be in the first pass that meets them.
+                // Some observers are removed after they have been called. Others may be reached for the first time by a
+                // traversal that is under way.
                 if number.isMultiple(of: 2) {
                     round.called.wait()
                 } else {
@@ -288,7 +292,7 @@ struct Promise04RemovedIsRemovedTests {
     @MainActor func onTheMainActor(_ kind: ObserverKind, _ removal: Removal) async {
         let calls = Counter()
         let registration = kind.add(to: set) { _ in calls.increment() }
-        // This test occupies the main actor, so that all of it has to wait.
+        // This test occupies the main actor, so all values have to wait.
         join { [set] in for value in 0..<100 { set.notify(value) } }
 
         #expect(removal.perform(on: set, registration))
@@ -304,7 +308,7 @@ struct Promise04RemovedIsRemovedTests {
         let token = set.add { _ in calls.increment() }
         join { [set] in for value in 0..<10_000 { set.notify(value) } }
 
-        // Behind the first turn, and before the second.
+        // This runs behind the first turn of the delivery, and before the second.
         let before = await Task { @MainActor in
             token.remove()
             return calls.value
@@ -342,7 +346,7 @@ struct Promise04RemovedIsRemovedTests {
         #expect(calls.value == 0)
     }
 
-    /// Scenario 37: removed on the queue.
+    /// Scenario 37: an observer is removed on its queue.
     ///
     /// Source: RxSwift#38 (the guarantee), #1778 and #2268 (where it was broken), RxBinding#37.
     @Test(
@@ -368,7 +372,7 @@ struct Promise04RemovedIsRemovedTests {
         registration.end()
     }
 
-    /// Scenario 37: removed by its own call.
+    /// Scenario 37: an observer is removed by its own call.
     ///
     /// Source: as before.
     @Test(
@@ -392,7 +396,7 @@ struct Promise04RemovedIsRemovedTests {
         registration.value = nil
     }
 
-    /// Scenario 37: removed from elsewhere.
+    /// Scenario 37: an observer is removed elsewhere.
     ///
     /// Source: as before.
     @Test(
@@ -416,11 +420,11 @@ struct Promise04RemovedIsRemovedTests {
         }
         await set.settled()
 
-        #expect(log.entries == [0], "the call under way, and none of those that waited")
+        #expect(log.entries == [0], "only the call under way was made, with none of the waiting values")
         registration.end()
     }
 
-    /// Scenario 37 without a gate: wherever the removal falls.
+    /// Scenario 37 without synchronisation: the removal may come at any moment.
     ///
     /// Source: as before.
     @Test(
@@ -463,7 +467,7 @@ private final class Row: Sendable {
         }
     }
 
-    /// Notifies once, and returns who was called.
+    /// Notifies once, and returns the observers that were called, in order.
     func notify(_ action: @escaping Action = { _, _ in }) -> [Int] {
         log.removeAll()
         self.action.value = action
@@ -480,7 +484,7 @@ private final class Row: Sendable {
     }
 }
 
-/// What one observer was told, seen from its removal.
+/// The calls of one observer, in relation to its removal.
 private final class Round: Sendable {
     let called = Signal()
     private let isRemoved = Atomic<Bool>(false)
@@ -488,7 +492,7 @@ private final class Round: Sendable {
     private let last = Atomic<Int>(0)
 
     var lateCalls: Int { late.load(ordering: .acquiring) }
-    /// The latest pass that made a call.
+    /// The latest notification that called the observer.
     var lastPass: Int { last.load(ordering: .acquiring) }
 
     func wasCalled(inPass pass: Int) {

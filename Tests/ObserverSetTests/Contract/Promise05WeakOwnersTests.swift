@@ -73,7 +73,7 @@ struct Promise05WeakOwnersTests {
     @Test("A dead owner's registration has ended even before the next notification", arguments: ObserverKind.owned)
     func deadHasEnded(_ kind: ObserverKind) async {
         let tokens = (0..<3).map { _ in kind.add(to: set) { [calls] _ in calls.increment() }.token }
-        // Of an actor, the last reference may go on another thread.
+        // The last reference to an actor may be released on another thread.
         await eventually { set.isEmpty }
 
         #expect(!tokens[0].remove())
@@ -81,7 +81,7 @@ struct Promise05WeakOwnersTests {
         #expect(!ObserverToken(tokens).remove())
     }
 
-    /// Scenario 25: who is counted.
+    /// Scenario 25: which owners are counted.
     ///
     /// Source: jonasman/MulticastDelegate#21, openradar 14879174 (a weak table that counts the dead).
     @Test("Only living owners are counted and called")
@@ -140,7 +140,7 @@ struct Promise05WeakOwnersTests {
         #expect(!token.isActive)
     }
 
-    /// Scenario 19: the set belongs to the owner whose closure it holds.
+    /// Scenario 19: the owner holds the set that holds its closure.
     @Test("An owner that holds the set makes no cycle, if the observer uses the owner that it is passed")
     func noCycle() {
         weak var weakModel: Model?
@@ -158,7 +158,7 @@ struct Promise05WeakOwnersTests {
         #expect(Lifetimes.current.count == 0)
     }
 
-    /// Scenario 19, what the documentation warns of.
+    /// Scenario 19: the cycle that the documentation warns of.
     @Test("A closure that captures its owner strongly keeps the owner alive until the observer is removed")
     func strongCaptureIsACycle() {
         weak var weakModel: Model?
@@ -169,7 +169,7 @@ struct Promise05WeakOwnersTests {
         }
 
         #expect(weakModel != nil)
-        #expect(Lifetimes.current.count == 1, "the helper detects the leak")
+        #expect(Lifetimes.current.count == 1, "the count of tracked objects shows the leak")
         weakModel?.changed.removeAll()
 
         #expect(weakModel == nil)
@@ -178,7 +178,7 @@ struct Promise05WeakOwnersTests {
 
     // MARK: During the call
 
-    /// Scenario 17: the last reference to the owner goes in its own call.
+    /// Scenario 17: the last reference to the owner is released in the owner's own call.
     ///
     /// Source: boost deadlock_regression_test.cpp (SelfReference); ReactiveSwift#135, #136, #137 and #267.
     @Test("An owner released in its own call lives until the call returns, and its `deinit` may use the set")
@@ -192,7 +192,7 @@ struct Promise05WeakOwnersTests {
             guard let set else { return }
             #expect(Thread.current.description == thread)
             log.append("deinit, \(set.count) others")
-            #expect(token.value.map { set.remove($0) } == false, "it has ended with its owner")
+            #expect(token.value.map { set.remove($0) } == false, "the registration has ended with its owner")
             set.add { log.append("added \($0)") }
             set.notify(2)
         }
@@ -290,7 +290,7 @@ struct Promise05WeakOwnersTests {
         do { _ = AddsItselfAtItsEnd(set: set, log: log) }
         set.notify(1)
 
-        #expect(log.entries == [-1, -10, 1, 10], "only the closures without an owner")
+        #expect(log.entries == [-1, -10, 1, 10], "only the closures without an owner are called")
         #expect(set.count == 2)
     }
 
@@ -330,7 +330,7 @@ struct Promise05WeakOwnersTests {
         for value in 0..<10 { set.notify(value) }
         owner = nil
         #expect(weakOwner == nil)
-        #expect(lifetimes.count == 1, "the capture")
+        #expect(lifetimes.count == 1, "only the capture is still alive")
         queue.resume()
         await set.settled()
         set.notify(10)
@@ -361,7 +361,7 @@ struct Promise05WeakOwnersTests {
 
     // MARK: On several threads
 
-    /// Scenario 32: the owner dies as it is called.
+    /// Scenario 32: the owner is deallocated while it is called.
     ///
     /// Source: Switch#65 (a race of a weak reference's getter), ReactiveSwift#137.
     @Test(
@@ -389,7 +389,7 @@ struct Promise05WeakOwnersTests {
                 case .ownerNonisolated: set.addNonisolated(owner, heard)
                 default: set.addOnce(owner, heard)
                 }
-                // Some are kept until they have been called, so that the passes are known to meet them.
+                // Some owners are kept until they have been called, so that notifications certainly reach some.
                 if round.isMultiple(of: 50) { while calls.value == before { Thread.yield() } }
             }
             isDone.set()

@@ -47,7 +47,7 @@ struct Promise06NestedNotificationsTests {
         registrations.forEach { $0.end() }
     }
 
-    /// Scenario 9: what those who come later see.
+    /// Scenario 9: what later observers receive.
     ///
     /// Source: Reactive-Extensions/RxJS#1171, ReactiveX/rxjs#6580, MetaMask/core#9840 (a stale value delivered last), psygnal#292 and
     /// #293. Depth first means that a later observer sees the inner value before the outer one.
@@ -103,7 +103,7 @@ struct Promise06NestedNotificationsTests {
 
     /// Scenario 8, across sets.
     ///
-    /// Source: as of one set; two models that observe each other.
+    /// Source: as for one set; two models that observe each other.
     @Test("Notifications of two sets that notify each other are depth first as well")
     func twoSets() {
         let other = ObserverSet<Int>()
@@ -170,7 +170,7 @@ struct Promise06NestedNotificationsTests {
         set.removeAll()
     }
 
-    /// A mailbox that has been delivered once is idle again, and out of the way.
+    /// After it has delivered once, a mailbox is idle again, and calls are made in place as before.
     @Test("On the main actor, nested notifications are still depth first after a delivery from another thread")
     @MainActor func onTheMainActorAfterADelivery() async {
         set.add { [set, log] value in
@@ -218,10 +218,10 @@ struct Promise06NestedNotificationsTests {
         set.removeAll()
     }
 
-    /// Scenario 10: the budget of a thread with an ordinary stack, and of a secondary one.
+    /// Scenario 10: how deep notifications nest on an ordinary stack, and on that of a secondary thread.
     ///
     /// Source: canjs#27, brs-engine#905, ResInsight#14306. An owner is loaded for its call, which takes more of the
-    /// stack in a debug build. In a process of its own, since a stack that is too small ends it.
+    /// stack in a debug build. Runs in its own process, since a stack that is too small ends the process.
     @Test(
         "Notifications nest 10,000 levels deep on 8 MiB of stack (6,000 with owners), and 500 on 512 KiB (350)",
         .disabled(if: AllocatedMemory.isSanitized, "A sanitizer enlarges frames"),
@@ -234,7 +234,7 @@ struct Promise06NestedNotificationsTests {
         }
     }
 
-    /// Scenario 8, with a change at every depth.
+    /// Scenario 8, with a removal at the greatest depth.
     @Test(
         "An observer removed in a nested notification is not called by the outer ones, and is released when they end")
     func removedInTheDepth() {
@@ -260,11 +260,11 @@ struct Promise06NestedNotificationsTests {
 enum DeepForm: String, CaseIterable, Codable, Sendable {
     case closure, nonisolated, owner
 
-    /// Notifies so deep on a thread of its own; returns how many calls there were.
+    /// Nests notifications that deep on a separate thread; returns the depth that was reached.
     func depth(_ limit: Int, stackSize: Int) async -> Int {
         let set = ObserverSet<Int>()
         let calls = Shared(0)
-        // The observers' own frames are kept small: they are not what is measured.
+        // The observers' own frames are kept small, since they are not what is measured.
         switch self {
         case .closure:
             set.add { [unowned set] depth in

@@ -2,7 +2,7 @@ import Dispatch
 import ObserverSet
 import Testing
 
-/// Promise 7: each observer sees notifications in order, per notifying thread, whatever the hop.
+/// Promise 7: each observer receives the notifications of one thread in order, wherever the observer runs.
 @Suite("Promise 7: each observer sees notifications in order", .lifetimesChecked, .againstHanging)
 struct Promise07OrderForEachObserverTests {
     private let set = ObserverSet<Int>()
@@ -143,7 +143,7 @@ struct Promise07OrderForEachObserverTests {
         #expect(onQueue.entries == Array(1...1_000))
     }
 
-    // MARK: From here and from elsewhere
+    // MARK: From the observer's own actor and from elsewhere
 
     private static let ofTheMainActor = ObserverKind.ofTheMainActor.filter { !$0.isOnce }
 
@@ -193,7 +193,7 @@ struct Promise07OrderForEachObserverTests {
         registration.end()
     }
 
-    /// Scenario 14: both at once, again and again.
+    /// Scenario 14: both at once, repeatedly.
     @Test("Values that the main actor and a thread notify at once each arrive in their own order")
     @MainActor func mainAndElsewhereAtOnce() async {
         for _ in 0..<50 {
@@ -223,7 +223,7 @@ struct Promise07OrderForEachObserverTests {
         set.add(keeper) { [log] (_: isolated Keeper, value) in log.append(value) }
 
         for round in 0..<50 {
-            // The first time, another thread is the first to notify.
+            // In the first round, another thread is the first to notify.
             let first = round == 0 ? 1 : 0
             await keeper.perform { [set, log] _ in
                 if first == 0 { set.notify(0) }
@@ -320,7 +320,7 @@ struct Promise07OrderForEachObserverTests {
         set.add { [log] in log.append($0) }
         join { [set] in for value in 0..<2_500 { set.notify(value) } }
 
-        // Behind the first turn, and before the second.
+        // This runs behind the first turn of the delivery, and before the second.
         let notifier = Task { @MainActor [set, log] in
             let before = log.count
             set.notify(2_500)

@@ -7,7 +7,7 @@ import Testing
 /// Promise 8: removing an observer releases its closure and captures before `remove` returns, or when the notifications
 /// in flight have ended.
 ///
-/// Dead owners' entries do not pile up even if nobody ever notifies.
+/// Dead owners' entries do not pile up, even if the set is never notified.
 @Suite("Promise 8: released promptly", .lifetimesChecked, .againstHanging)
 struct Promise08ReleasedPromptlyTests {
     private let set = ObserverSet<Int>()
@@ -64,7 +64,7 @@ struct Promise08ReleasedPromptlyTests {
         #expect(Lifetimes.current.count == before)
     }
 
-    /// Scenario 21: the token outlives the set, and keeps no closure.
+    /// Scenario 21: the token outlives the set, and keeps no closure alive.
     ///
     /// Source: boost deletion_test.cpp (test_signal_deletion: both connections are "not connected").
     @Test("An observer's captures are released when the set dies", arguments: ObserverKind.held)
@@ -153,7 +153,7 @@ struct Promise08ReleasedPromptlyTests {
         registration.end()
     }
 
-    /// Scenario 41, for what is removed meanwhile.
+    /// Scenario 41, for observers that are removed meanwhile.
     ///
     /// Source: RxSwift Anomalies (testSeparationBetweenOnAndSubscriptionLocks).
     @Test(
@@ -168,7 +168,7 @@ struct Promise08ReleasedPromptlyTests {
             mayGoOn.wait()
         }
         let tokens = (0..<count).map { index in
-            set.add { [capture = Tracked(index, in: lifetimes)] _ in Issue.record("\(capture.value) was removed") }
+            set.add { [capture = Tracked(index, in: lifetimes)] _ in Issue.record("called after removal") }
         }
 
         await onThreads(2) { [set] thread in
@@ -194,7 +194,8 @@ struct Promise08ReleasedPromptlyTests {
         let inside = (0..<count).map { _ in Counter() }
         let isDone = Signal()
         let set = ObserverSet<Int>()
-        // Nobody leaves before another one has come in: at no time is no notification in flight.
+        // No call returns before another thread's call has begun, so at least one notification is in flight at any
+        // time.
         set.add { thread in
             let next = inside[(thread + 1) % count]
             let before = next.value
@@ -295,7 +296,7 @@ struct Promise08ReleasedPromptlyTests {
         #expect(storedSlots <= 128)
     }
 
-    /// Scenario 18: nobody ever notifies.
+    /// Scenario 18: the set is never notified.
     ///
     /// Source: SimpleTwoWayBindingIOS#12, cmux#7799 (registrations that stay until the next change).
     @Test("Entries of dead owners among living ones do not pile up", arguments: [100, 1_000])
@@ -312,7 +313,7 @@ struct Promise08ReleasedPromptlyTests {
 
         #expect(set.count == count)
         #expect(storedObservers <= 2 * count + 64)
-        #expect(most <= 2 * count + 64, "stored: at most twice the living, and a constant")
+        #expect(most <= 2 * count + 64, "at most twice as many as the living ones, and a constant, were stored")
         withExtendedLifetime(living) {}
     }
 
@@ -352,7 +353,7 @@ struct Promise08ReleasedPromptlyTests {
     @Test("A mailbox frees the memory that a burst of values needed", .measuringMemory)
     func burst() async {
         await #expect(processExitsWith: .success) {
-            // While the last ones are being delivered, one more comes, or another burst.
+            // One more value, or another burst, arrives while the last values are being delivered.
             for more in [1, many(1_000_000)] {
                 let set = ObserverSet<Int>()
                 let queue = DispatchQueue(label: "suspended")
@@ -369,7 +370,7 @@ struct Promise08ReleasedPromptlyTests {
                     await send(many(2_000_000), in: set, to: queue)
                 }
 
-                // The room of a hundred thousand values is five mebibytes.
+                // The memory for a hundred thousand values is five mebibytes.
                 #expect(growth < 512 << 10, "\(growth) bytes, after \(more) more")
             }
         }
@@ -382,7 +383,7 @@ struct Promise08ReleasedPromptlyTests {
             let queue = DispatchQueue(label: "suspended")
             let isOver = Signal()
             let rounds = Counter()
-            // One more value comes while the only one is being delivered.
+            // One more value arrives while the only one is being delivered, so that the mailbox is never empty.
             set.add(on: queue) { [weak set] value in
                 guard value == 1, !isOver.isSet else { return }
                 rounds.increment()
@@ -404,7 +405,7 @@ struct Promise08ReleasedPromptlyTests {
                 queue.suspend()
                 for _ in 0..<count { set.notify(0) }
                 queue.resume()
-                // Behind the burst.
+                // Waits until values behind the burst have been delivered.
                 let before = rounds.value
                 await eventually { rounds.value > before + 3_000 }
             }
@@ -419,14 +420,14 @@ struct Promise08ReleasedPromptlyTests {
         let mailboxes = set.registry!.mailboxes()
         set.notify(1)
         for token in tokens { token.remove() }
-        #expect(set.registry!.mailboxes().count == observers, "their values are waited for")
+        #expect(set.registry!.mailboxes().count == observers, "mailboxes are kept until they are empty")
         queue.resume()
         for mailbox in mailboxes { await mailbox.settled() }
         await eventually { set.registry!.mailboxes().isEmpty }
         #expect(set.registry!.mailboxes().isEmpty)
     }
 
-    /// The actor of a mailbox is kept as long as the mailbox.
+    /// A mailbox keeps its actor alive, so a mailbox that is never released would keep it for ever.
     @Test("A mailbox that another set refills just when it becomes empty is released when it is empty again")
     func sharedMailbox() async {
         let other = ObserverSet<Int>()
@@ -438,7 +439,7 @@ struct Promise08ReleasedPromptlyTests {
         set.register(observer)
         let token = other.register(observer)
         let mailbox = other.registry!.mailboxes()[0]
-        // Told before the set, which keeps the mailbox of its removed observer.
+        // The filler is informed of the empty mailbox before the set, which keeps the mailbox of its removed observer.
         let fillings = Counter()
         let filler = Filler {
             fillings.increment()
@@ -460,7 +461,7 @@ struct Promise08ReleasedPromptlyTests {
         withExtendedLifetime(filler) {}
     }
 
-    /// Does something when a mailbox is empty.
+    /// Runs a closure when a mailbox has become empty.
     private final class Filler: MailboxKeeper {
         private let fill: @Sendable () -> Void
 
@@ -476,7 +477,7 @@ struct Promise08ReleasedPromptlyTests {
         for _ in 0..<10 { _ = kind.add(to: set) { _ in } }
         #expect(storedObservers == 10)
 
-        // Those that hop find out where they run, and tell the next notification.
+        // Observers that run elsewhere notice the death only there, and report it to the next notification.
         for value in 0..<2 {
             set.notify(value)
             await set.settled()
@@ -491,7 +492,7 @@ struct Promise08ReleasedPromptlyTests {
     func deadOwnerBehindAFilter(_ kind: ObserverKind) async {
         for _ in 0..<10 { _ = kind.add(to: set.filter { $0 > 0 }) { _ in } }
         if !kind.isInPlace {
-            // Those that hop are looked at only where they run: a call has to find out.
+            // For observers that run elsewhere, the owner is checked only there, so a call has to notice the death.
             set.notify(1)
             await set.settled()
         }
@@ -594,13 +595,13 @@ struct Promise08ReleasedPromptlyTests {
 
     // MARK: -
 
-    /// For how many observers there is room behind the first.
+    /// The number of slots in the block, that is, for all observers except the first.
     private var room: Int { unsafe self.set.registry?.slots.block?.capacity ?? 0 }
 
-    /// How many observers the set holds, dead owners' included.
+    /// How many observers the set holds, including those of dead owners.
     private var storedObservers: Int { self.set.registry?.living ?? 0 }
 
-    /// How many slots are taken.
+    /// How many slots are in use.
     private var storedSlots: Int {
         Int(self.set.registry?.lock.withLock { $0.counts.taken } ?? 0)
     }
@@ -611,7 +612,7 @@ struct Promise08ReleasedPromptlyTests {
     }
 }
 
-/// A registration, and a look at what its observer captured.
+/// A registration, and a weak reference to what its observer has captured.
 private final class CapturingRegistration: Sendable {
     private let registration: KeptRegistration
     weak let capture: Tracked?
@@ -626,13 +627,13 @@ private final class CapturingRegistration: Sendable {
     func end() { registration.end() }
 }
 
-/// So many values that wait at once, and then are delivered.
+/// Lets that many values wait at once, and then has them delivered.
 private func send(_ count: Int, in set: ObserverSet<Int>, to queue: DispatchQueue) async {
     queue.suspend()
     for value in (1...count).reversed() { set.notify(value) }
     queue.resume()
     await set.settled()
     await set.settled()
-    // Behind the job that has delivered the last one.
+    // Waits until the job that has delivered the last value has ended.
     await withCheckedContinuation { continuation in queue.async { continuation.resume() } }
 }

@@ -47,7 +47,7 @@ struct Promise09IdempotentRemovalTests {
         #expect(token.hashValue == hash)
     }
 
-    /// Scenario 22: many remove the same.
+    /// Scenario 22: many threads remove the same observer.
     @Test("Of sixteen threads that remove one observer, exactly one gets true", arguments: ObserverKind.allCases)
     func sixteenThreads(_ kind: ObserverKind) async {
         let captures = Lifetimes()
@@ -137,8 +137,8 @@ struct Promise09IdempotentRemovalTests {
 
     /// Scenario 23: a stale token.
     ///
-    /// Source: ReactiveCocoa#2199, realm-object-store#580, KeyPath#141, Repeat#13, AXorcist#47; Foundation's NotificationCenter, which
-    /// used its keys again, so that a second removal took a newer observer.
+    /// Source: ReactiveCocoa#2199, realm-object-store#580, KeyPath#141, Repeat#13, AXorcist#47; Foundation's
+    /// NotificationCenter, which reused its keys, so that a second removal removed a newer observer.
     @Test("A stale token does not remove the observer that came after it", arguments: ObserverKind.lasting)
     func stale(_ kind: ObserverKind) async {
         let log = Log<Int>()
@@ -186,9 +186,9 @@ struct Promise09IdempotentRemovalTests {
         #expect(Set(stale + living).count == stale.count + living.count)
     }
 
-    /// Scenario 40: one owner twice.
+    /// Scenario 40: one owner is registered twice.
     ///
-    /// Source: boost signals2 (disconnect_equal), Qt (uniqConnection). Each `add` is a registration of its own.
+    /// Source: boost signals2 (disconnect_equal), Qt (uniqConnection). Each `add` makes a separate registration.
     @Test("A token removes only its own registration among several of one owner, even of the same method")
     func sameOwnerTwice() {
         let log = Log<String>()

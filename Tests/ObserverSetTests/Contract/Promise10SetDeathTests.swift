@@ -2,7 +2,8 @@ import Dispatch
 import ObserverSet
 import Testing
 
-/// Promise 10: the set may die any time, its own notification included: the pass finishes, tokens go inert.
+/// Promise 10: the set may be released at any time, even during its own notification: the traversal finishes, and
+/// tokens become inactive.
 @Suite("Promise 10: the set may die any time", .lifetimesChecked, .againstHanging)
 struct Promise10SetDeathTests {
     private let calls = Counter()
@@ -118,7 +119,7 @@ struct Promise10SetDeathTests {
 
     // MARK: Values in mailboxes
 
-    /// Scenario 37, what is not a removal: the set's end.
+    /// Scenario 37, for the end of the set, which is not a removal.
     @Test("What was enqueued when the set died is still delivered", arguments: ObserverKind.lastingHopping)
     func enqueued(_ kind: ObserverKind) async {
         let log = Log<Int>()
@@ -152,7 +153,7 @@ struct Promise10SetDeathTests {
         }
         #expect(!token.isActive)
 
-        // Behind what was enqueued for the main actor.
+        // This runs after everything that was enqueued for the main actor.
         await Task { @MainActor in }.value
         #expect(log.entries == [0])
         #expect(!token.remove())

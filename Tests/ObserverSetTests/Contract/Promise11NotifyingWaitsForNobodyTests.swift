@@ -5,8 +5,8 @@ import Testing
 
 /// Promise 11: notifying takes no lock, allocates nothing and never waits for an observer being added or removed.
 ///
-/// Each test has another thread hold the set's lock until the notification is over: were it waited for, neither would ever
-/// end.
+/// In each test, another thread holds the set's lock until the notification is over. If the notification waited for the
+/// lock, neither would ever end.
 @Suite("Promise 11: notifying waits for nobody", .lifetimesChecked, .againstHanging)
 struct Promise11NotifyingWaitsForNobodyTests {
     private let set = ObserverSet<Int>()
@@ -45,7 +45,7 @@ struct Promise11NotifyingWaitsForNobodyTests {
         let registrations = [ObserverKind.mainActor, .mainActorOwner, .mainActorMethod, .closure].map(add)
 
         whileLockedHere { [set] in
-            // Not isolated as far as the compiler sees, and isolated.
+            // Here the compiler sees no isolation. The second notification, below, is isolated to the main actor.
             set.notify(1)
         }
         #expect(calls.value == 4)
@@ -238,7 +238,7 @@ struct Promise11NotifyingWaitsForNobodyTests {
         kind.add(to: set) { [calls] _ in calls.increment() }
     }
 
-    /// Runs `body` on a thread of its own while another one holds the set's lock.
+    /// Runs `body` on another thread, while a third one holds the set's lock.
     private func whileLocked(_ body: @escaping @Sendable () -> Void) async {
         let held = hold()
         await onThread(body)

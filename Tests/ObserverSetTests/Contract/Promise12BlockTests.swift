@@ -3,10 +3,10 @@ import Testing
 
 @testable import ObserverSet
 
-/// Promise 12: how many blocks of slots a registry makes, how many slots in all, and how much room it keeps.
+/// Promise 12: how many blocks of slots a registry makes, how many slots these have in all, and how many it keeps.
 ///
-/// Counts, and no times. Each slot of a block is written when that is made, so that the slots of all blocks are what the
-/// changes have cost.
+/// These tests count, and measure no times. Each slot of a block is written when the block is made, so the number of
+/// slots in all blocks shows what the changes have cost.
 @Suite("Promise 12: blocks, counted", .lifetimesChecked, .againstHanging)
 struct Promise12BlockTests {
     private let registry = Registry()
@@ -31,7 +31,7 @@ struct Promise12BlockTests {
     enum Order: CaseIterable, Sendable {
         case firstIn, lastIn, fromTheMiddle, everyOther, random
 
-        /// Puts those that were added in turn into the order in which they are removed.
+        /// Puts the elements, which are in the order of their addition, into the order in which they are removed.
         func callAsFunction<Element>(_ added: [Element]) -> [Element] {
             let middle = added.count / 2
             return switch self {
@@ -78,7 +78,7 @@ struct Promise12BlockTests {
         #expect(registry.room < 32)
     }
 
-    // MARK: By turns
+    // MARK: Adding and removing in turn
 
     enum Turn: CaseIterable, Sendable { case oldest, latest, secondLatest, middle, several }
 
@@ -242,8 +242,8 @@ struct Promise12BlockTests {
         let registry = try #require(set.registry)
         set.notify(0)
         #expect(!areSpread(registry))
-        #expect(!areSpread(registry), "one thread needs no others, however often it comes")
-        // As if of two threads that overlap.
+        #expect(!areSpread(registry), "one thread does not spread the counts, however often it notifies")
+        // As two threads do whose traversals overlap.
         let (first, second) = (registry.reclamation.enter(), registry.reclamation.enter())
         _ = registry.reclamation.leave(first)
         _ = registry.reclamation.leave(second)
@@ -258,7 +258,7 @@ struct Promise12BlockTests {
             }
         }
 
-        // Eight stripes of two cache lines each, of which another thread may have another.
+        // There are eight stripes of two cache lines each, and this may be another thread, with another stripe.
         let after = try #require(place(registry))
         #expect(max(before, after) - min(before, after) < 8 * 128)
         #expect(registry.waiting == (0, 0))
@@ -266,7 +266,8 @@ struct Promise12BlockTests {
 
     @Test("A thread that removes observers in its own notifications does not spread the counts of traversals")
     func removalsInPlaceSpreadNothing() {
-        // A thread is known by its stack, in steps of half a mebibyte. A step lies in one of these two places at most.
+        // A thread is identified by the address of its stack, in steps of half a mebibyte. At most one of the two
+        // notifications below runs where a step ends.
         let results = Log<Bool>()
         let nested = ObserverSet<Int>()
         nested.add { [weak nested] depth in
@@ -289,7 +290,7 @@ struct Promise12BlockTests {
         return Mirror(reflecting: ticket).descendant("before") as? UInt32 == nil
     }
 
-    /// Where this thread counts itself in and out.
+    /// The address of the count at which this thread counts itself in and out.
     private func place(_ registry: Registry) -> UInt? {
         let ticket = registry.reclamation.enter()
         defer { _ = registry.reclamation.leave(ticket) }
@@ -350,13 +351,14 @@ struct Promise12BlockTests {
         var blockers: [Tracked] = []
         for _ in 0..<10_000 {
             do { add(Tracked()) }
-            // Takes the dead one's address, so that the next one stands elsewhere.
+            // Takes the dead object's address, so that the next one gets another.
             blockers.append(Tracked())
             if registry.living < last { sweeps += 1 }
             last = registry.living
         }
 
-        // A sweep is due when there are as many new ones as there are old ones, which count for the first.
+        // A sweep is due when there are as many new objects as old ones. For the first sweep, the old ones count as
+        // new.
         #expect(sweeps <= 10_000 / 1_000 + 1)
         #expect(sweeps >= 10_000 / 1_000 - 1)
         withExtendedLifetime((living, blockers)) {}
@@ -370,7 +372,7 @@ struct Promise12BlockTests {
         return taken <= max(31, 2 * living) && room <= max(31, 4 * taken)
     }
 
-    /// Adds observers until there are so many, then adds and removes by turns; counts what the turns have made.
+    /// Adds observers until there are `size`, then adds and removes in turn; counts the blocks that this has made.
     private func churn(_ registry: Registry, size: Int, changes: Int, _ turn: Turn) -> BlockCount {
         var ids = (0..<size).map { _ in registry.appendClosure() }
         var made = BlockCount(of: registry)
@@ -380,7 +382,7 @@ struct Promise12BlockTests {
         }
         for round in 0..<changes / 2 {
             change { ids.append(registry.appendClosure()) }
-            // Seven at a time, and the rest at the end.
+            // With `several`, removes seven at a time, and the rest at the end.
             if turn == .several, round % 7 != 6, round != changes / 2 - 1 { continue }
             for _ in 0..<ids.count - size {
                 let index =
@@ -398,7 +400,7 @@ struct Promise12BlockTests {
 
     private func add(_ object: AnyObject) { _ = unsafe registry.add(object, site: Site()) { nil } }
 
-    /// For how many addresses there is room.
+    /// For how many addresses the table has room.
     private var addressRoom: Int { registry.lock.withLock { $0.backlog?.ids.capacity ?? 0 } }
 
     /// The number of digits in base two.

@@ -3,8 +3,8 @@ import Testing
 
 /// Promise 12: `add` and `remove` take amortised constant time plus at most a logarithmic search; `notify` is linear.
 ///
-/// That what is large works, and grows step by step. Slots, blocks and looks are counted in the suites beside this one;
-/// the benchmark shows the times.
+/// These tests show that large sets work, and grow step by step. The other suites of promise 12 count slots, blocks and
+/// checks of entries; the benchmark shows the times.
 @Suite("Promise 12: complexity", .lifetimesChecked, .againstHanging, .serialized)
 struct Promise12ComplexityTests {
     private let set = ObserverSet<Int>()
@@ -90,7 +90,8 @@ struct Promise12ComplexityTests {
         set.addNonisolated { [calls] _ in calls.increment() }
         for token in tokens { token.remove() }
 
-        // Linear in the one that is left; walking the others as well would take ten thousand million steps.
+        // Each notification walks only the observer that is left. To walk the others as well would take ten thousand
+        // million steps.
         for value in 0..<many(100_000) { set.notify(value) }
 
         #expect(calls.value == many(100_000))
@@ -104,10 +105,10 @@ struct Promise12ComplexityTests {
         let owner = Tracked()
 
         for _ in 0..<1_000 { #expect(set.add(owner) { _, _ in }.remove()) }
-        #expect(captures.count == 1, "nobody has looked for dead owners")
+        #expect(captures.count == 1, "there has been no sweep for dead owners")
 
         for _ in 0..<10_000 { set.add(owner) { _, _ in }.remove() }
-        #expect(captures.count == 0, "in proportion, somebody has")
+        #expect(captures.count == 0, "after as many additions as there are observers, there has been a sweep")
     }
 
     @Test("Many threads that add owners at once sweep for dead owners as rarely as a single thread")
@@ -156,7 +157,7 @@ struct Promise12ComplexityTests {
                 let blocks = unsafe contents.backlog.map { unsafe $0.older.blocks + $0.newer.blocks } ?? []
                 return unsafe blocks.map { unsafe $0.markAllRemoved() }
             }
-            // But for the last, which was replaced after the others had been marked.
+            // Only the last block has yet to be marked, since it was replaced after the others had been marked.
             #expect(isToBeMarked == [false, false, true])
         }
 

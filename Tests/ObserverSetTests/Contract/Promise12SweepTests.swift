@@ -2,9 +2,10 @@ import Testing
 
 @testable import ObserverSet
 
-/// Promise 12: looking for dead owners costs each owner that is added a few looks, whatever a client does.
+/// Promise 12: sweeps for dead owners check few entries for each owner that is added, whatever a client does.
 ///
-/// Counts, and no times. A *sweep* looks at every observer; it is due when as many owners were added as make up for that.
+/// These tests count, and measure no times. A *sweep* checks every observer. It is due when enough owners have been
+/// added since the last one to make up for that.
 @Suite("Promise 12: sweeps, counted", .lifetimesChecked, .againstHanging)
 struct Promise12SweepTests {
     private let looks = Counter()
@@ -15,12 +16,12 @@ struct Promise12SweepTests {
     /// Which of the owners that were added die, and when.
     enum Deaths: CaseIterable, Sendable {
         case none
-        /// Each as soon as it was added.
+        /// Each owner dies as soon as it was added.
         case atOnce
         case everyOther
-        /// So that the last ten live.
+        /// The oldest owner dies each time, so that the last ten live.
         case firstIn
-        /// Of each hundred, the ninety that came last.
+        /// Of each hundred owners, the ninety that were added last die.
         case lastIn
     }
 
@@ -34,7 +35,7 @@ struct Promise12SweepTests {
         addOwners(count, deaths)
 
         #expect(looks.value <= 3 * count)
-        #expect(looks.value >= count / 2, "somebody looks, in proportion")
+        #expect(looks.value >= count / 2, "there are sweeps, in proportion to the owners")
     }
 
     @Test("A hundred thousand closures are not checked for dead owners before as many owners have been added")
@@ -64,7 +65,7 @@ struct Promise12SweepTests {
         for _ in 0..<5_000 where registry.end(registry.append(owner)) { removed += 1 }
 
         #expect(removed == 5_000)
-        // One look is the removal's own: whether it ends the registration of a living owner.
+        // The removal itself makes one of the checks: whether it ends the registration of a living owner.
         #expect(looks.value - removed <= 3 * removed)
     }
 
@@ -112,14 +113,14 @@ struct Promise12SweepTests {
 
         let together = await sweeps(threads: threads, owners: owners)
 
-        // Which addition is the one that sweeps depends on the numbers alone.
+        // Which additions sweep depends only on the numbers of observers.
         #expect(together == alone)
-        #expect(alone < 20, "\(alone): by each, the number grows by half")
+        #expect(alone < 20, "\(alone) sweeps: between two of them, the number of owners grows by half")
     }
 
     private func sweeps(threads: Int, owners: Int) async -> Int {
         let (registry, sweeps) = (Registry(), Counter())
-        // Each sweep looks once at what cannot die.
+        // Each sweep checks this entry, which cannot die, once.
         registry.append(WatchedEntry(sweeps, hasOwner: false))
         let owner = WatchedEntry(looks)
         await onThreads(threads) { _ in
@@ -143,7 +144,8 @@ struct Promise12SweepTests {
             }
         }
 
-        // One that sweeps late may find what others have added meanwhile; twenty times is what a client is promised.
+        // A thread that sweeps late may also check what others have added meanwhile; a client is promised no more than
+        // twenty times.
         #expect(looks.value <= 20 * 3 * owners)
         #expect(looks.value >= owners / 2)
     }
@@ -199,7 +201,7 @@ struct Promise12SweepTests {
 
         set.notify(1)
 
-        // The innermost has removed them when the others look.
+        // The innermost notification has removed the entries before the others check them.
         #expect(looks.value == owners.count)
         #expect(set.registry?.living == 1)
     }
@@ -238,7 +240,7 @@ struct Promise12SweepTests {
         let owner = WatchedEntry(looks)
         let tokens = (0..<1_000).map { _ in set.register(Observer(entry: owner, site: Site())) }
         for token in tokens { #expect(token.remove()) }
-        // Those that were added, and one for each that was ended.
+        // Includes the checks during the additions, and one for each removal.
         let before = looks.value
 
         for _ in 0..<3 {
@@ -269,7 +271,7 @@ struct Promise12SweepTests {
     func localOwnersBesideClosures() {
         let registry = LocalRegistry()
         let (closures, owners) = (5_000, 10_000)
-        // Each sweep looks once at what lives.
+        // Each sweep checks this entry, whose owner lives, once.
         _ = registry.append(Callee(retaining: WatchedEntry(looks)), site: Site(), isOnce: false)
         for _ in 0..<closures {
             _ = registry.append(Callee(retaining: { (_: Int) in }), site: Site(), isOnce: false)
@@ -312,7 +314,7 @@ struct Promise12SweepTests {
         }
     }
 
-    /// So many owners, each with those that die when it has been added.
+    /// Returns that many owners, each with those that die after it has been added.
     private func owners(_ count: Int, _ deaths: Deaths) -> [(owner: WatchedEntry, dying: [WatchedEntry])] {
         let owners = (0..<count).map { _ in WatchedEntry(looks) }
         return owners.indices.map { index in

@@ -2,7 +2,7 @@ import Dispatch
 import ObserverSet
 import Testing
 
-/// Observers that are called at most once, whatever the threads do.
+/// Observers that are called at most once, whatever the notifying and removing threads do.
 @Suite("Observers that are called once", .lifetimesChecked, .againstHanging)
 struct AddOnceTests {
     private let set = ObserverSet<Int>()
@@ -192,18 +192,18 @@ struct AddOnceTests {
         #expect(rounds.allSatisfy { $0.calls.value <= 1 })
         #expect(rounds.allSatisfy { $0.isActive == ($0.calls.value == 0) })
         #expect(rounds.allSatisfy { $0.set.count == 1 - $0.calls.value })
-        // Those that were missed are called by the next notification, the others are not.
+        // Observers that the first notification has missed are called by the next one, the others are not.
         for round in rounds { round.set.notify(2) }
         #expect(rounds.allSatisfy { $0.calls.value == 1 && $0.set.isEmpty })
     }
 }
 
-/// A set with one observer that is called once, and what became of it.
+/// A set with one observer that is called once, and the numbers of its calls and removals.
 private final class OnceRound: Sendable {
     let set = ObserverSet<Int>()
     let calls = Shared(0)
     let removals = Shared(0)
-    /// Where the observer is registered too.
+    /// A second set with which the observer is registered.
     let other: ObserverSet<Int>?
     private let kind: ObserverKind
     private let registration = Shared<KeptRegistration?>(nil)
@@ -239,7 +239,7 @@ private struct Everywhere: NotificationSource {
     }
 }
 
-/// An actor that adds an observer of its own.
+/// An actor that adds an observer for itself.
 private actor Listener {
     var values: [Int] = []
 
@@ -249,7 +249,7 @@ private actor Listener {
 }
 
 private actor IsolatedListener {
-    /// Has a set die while a value for this actor waits.
+    /// Releases a set while a value waits for this actor.
     func outliveASet(_ log: Log<String>) {
         let token: ObserverToken
         do {

@@ -2,12 +2,13 @@ import Dispatch
 import ObserverSet
 import Testing
 
-/// What an actor's instance adds for itself runs on it, whatever the closure captures and whatever Swift knows of it.
+/// An observer that an actor's instance adds for itself runs on that instance.
 ///
-/// An applied method of an actor (`set.add(hear)`) loses its isolation when it is converted, and no signature refuses that.
+/// That holds whatever the closure captures, and however little of its isolation the compiler sees. An applied method
+/// of an actor (`set.add(hear)`) loses its isolation when it is converted, and no signature of `add` can refuse that.
 @Suite("Observers added on an actor's instance", .lifetimesChecked, .againstHanging)
 struct AddedOnAnActorTests {
-    /// The forms that an actor may use, of which the compiler passes the isolation on for none but the first.
+    /// The forms that an actor may use; the compiler passes the isolation on only for the first.
     enum Form: CaseIterable, Sendable {
         case capturing, appliedMethod, weak, capturingNothing, ownerAppliedMethod, ownerCapturingNothing
 
@@ -64,7 +65,7 @@ struct AddedOnAnActorTests {
             }
         }
 
-        /// Each call has another thread notify the next number.
+        /// Adds an observer that has another thread notify the next number in each call.
         func observeAndNotify(_ set: ObserverSet<Int>, upTo total: Int) {
             set.add { [calls, weak set] value in
                 calls.append(value)
@@ -72,13 +73,14 @@ struct AddedOnAnActorTests {
             }
         }
 
-        /// Returns what was heard when the notification had returned.
+        /// Notifies, and returns the values that were received by the time that the notification returned.
         func notify(_ set: ObserverSet<Int>, _ value: Int) -> [Int] {
             set.notify(value)
             return calls.entries
         }
 
-        /// Has another thread notify while this actor is busy; returns what was heard when the notification had returned.
+        /// Has another thread notify while this actor is busy; returns the values that were received by the end of the
+        /// notification.
         func letNotify(_ set: ObserverSet<Int>, _ value: Int) -> [Int] {
             join { set.notify(value) }
             return calls.entries
@@ -98,7 +100,7 @@ struct AddedOnAnActorTests {
 
         #expect(await hearer.notify(set, 1) == [1])
 
-        #expect(await hearer.letNotify(set, 2) == [1], "the actor was busy")
+        #expect(await hearer.letNotify(set, 2) == [1], "value 2 waits, since the actor is busy")
         await set.settled()
         #expect(calls.entries == [1, 2])
         set.removeAll()
@@ -266,7 +268,7 @@ struct AddedOnAnActorTests {
     }
 }
 
-/// A global actor with methods of its own.
+/// A global actor with methods that observe.
 @globalActor private actor Archive {
     enum Form: CaseIterable, Sendable {
         case method, once, awaitedMethod, owner, awaitedOwner

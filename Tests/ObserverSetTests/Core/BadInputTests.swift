@@ -2,7 +2,7 @@ import Dispatch
 import ObserverSet
 import Testing
 
-/// What no program should do, and some do: none of it crashes, hangs or corrupts.
+/// Uses that no program should contain, although some do: none of them crashes, hangs or corrupts anything.
 @Suite("Bad input", .lifetimesChecked, .againstHanging)
 struct BadInputTests {
     // MARK: Owners

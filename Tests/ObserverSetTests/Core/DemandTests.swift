@@ -88,7 +88,7 @@ struct DemandTests {
             #expect(log.entries == [true, false])
             #expect(!token.remove())
         } else {
-            // Nothing but the set keeps the registry.
+            // Only the set keeps the registry alive from here on.
             _ = consume token
             set = nil
             #expect(log.entries == [true, false])
@@ -133,7 +133,7 @@ struct DemandTests {
         }
 
         token.value = set.value?.add { _ in }
-        // The token was not there yet in the first call.
+        // The token had not been returned yet during the function's first call.
         token.value?.remove()
 
         #expect(log.entries == [true, false, true])
@@ -221,7 +221,7 @@ struct DemandTests {
     }
 }
 
-/// Notices calls that overlap, and calls that say nothing new.
+/// Counts calls that overlap, and calls that repeat the previous value.
 private final class Probe: Sendable {
     private let last = Atomic<Bool>(false)
     let overlaps = Counter()

@@ -2,7 +2,7 @@ import Dispatch
 import ObserverSet
 import Testing
 
-/// What a set shows of itself: who observes it, where each runs, and who registered it.
+/// What a set's description shows: its observers, where each of them runs, and where it was registered.
 @Suite("Descriptions", .lifetimesChecked, .againstHanging)
 struct DescriptionTests {
     private let set = ObserverSet<Int>()

@@ -2,12 +2,12 @@ import Testing
 
 @testable import ObserverSet
 
-/// Registrations that their own observer may end, one step of each thread after another's.
+/// Registrations that their own observer may end; the steps of two threads are made one after another, on one thread.
 @Suite("Registrations that end themselves", .lifetimesChecked)
 struct EndingRegistrationTests {
     private let set = ObserverSet<Int>()
 
-    /// As two threads would: the second begins and ends while the first is about to remove the observer.
+    /// As with two threads: the second removal begins and ends while the first one is about to remove the observer.
     @Test(
         "A second removal, also through the set, returns only when the observer has been removed",
         arguments: [true, false])
@@ -28,7 +28,7 @@ struct EndingRegistrationTests {
         #expect(calls.value == 0)
     }
 
-    /// As a notification does on another thread, before `addOnce` has returned.
+    /// As if a notification on another thread called the observer before `addOnce` has returned.
     @Test("A registration ended by a call before its token is known removes the observer as soon as the token is known")
     func endedBeforeItBegan() {
         let registration = EndingRegistration()
@@ -68,7 +68,7 @@ struct EndingRegistrationTests {
     }
 }
 
-/// Issues a token as slowly as a thread that is interrupted: there is time for something else before the first removal.
+/// Issues a token whose first removal is slow, as on a thread that is interrupted: it runs `meanwhile` first.
 private final class SlowIssuer: TokenIssuer, @unchecked Sendable {
     let meanwhile = Shared<(@Sendable () -> Void)?>(nil)
     private let issued: ObserverToken

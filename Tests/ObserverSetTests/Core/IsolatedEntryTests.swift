@@ -2,7 +2,7 @@ import Testing
 
 @testable import ObserverSet
 
-/// What an observer that belongs to an actor or a queue takes, and what it does without.
+/// When an observer of an actor or a queue has a mailbox, and when it needs none.
 @Suite("Isolated observers", .lifetimesChecked, .againstHanging)
 struct IsolatedEntryTests {
     private let set = ObserverSet<Int>()

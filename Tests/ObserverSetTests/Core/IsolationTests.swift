@@ -266,7 +266,7 @@ struct IsolationTests {
             log.append("\(value)")
         }
 
-        // In place it would run here, and the precondition fail.
+        // Called in place, the observer would run on this actor, and its precondition would fail.
         await Keeper().perform { [set] _ in set.notify(1) }
         await set.settled()
 
@@ -351,7 +351,8 @@ struct IsolationTests {
         }
         await set.settled()
 
-        // The job that delivers holds the actor; an actor that was gone before has nothing to be told.
+        // The job that delivers a value holds the actor, so each actor receives at least one value. An actor that was
+        // already deallocated receives no later one.
         #expect(calls.value >= 100)
         await eventually { set.isEmpty }
         #expect(set.isEmpty)

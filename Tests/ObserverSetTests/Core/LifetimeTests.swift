@@ -5,7 +5,8 @@ import Testing
 
 @testable import ObserverSet
 
-/// What has broken others: who is kept alive, for how long, and what a `deinit` may do (promises 5, 8 and 10).
+/// Lifetimes that other libraries got wrong: what is kept alive, how long, and what a `deinit` may do (promises 5, 8
+/// and 10).
 @Suite("Lifetimes", .lifetimesChecked, .againstHanging)
 struct LifetimeTests {
     // MARK: Owners
@@ -34,7 +35,7 @@ struct LifetimeTests {
         #expect(token?.remove() == false)
     }
 
-    /// Scenario 18, measured as the system sees it.
+    /// Scenario 18, measured as allocated memory.
     ///
     /// Source: SimpleTwoWayBindingIOS#12, cmux#7799 (registrations that stay until the next change).
     @Test("A million owners that come and go without a notification leave no memory behind", .measuringMemory)
@@ -108,7 +109,7 @@ struct LifetimeTests {
         }
     }
 
-    /// Scenario 24: an address that is used again.
+    /// Scenario 24: an address that is reused.
     ///
     /// Source: Foundation's NotificationCenter, which filtered by the address of an object it did not hold.
     @Test("A new object at a dead owner's address is not mistaken for that owner")

@@ -3,14 +3,14 @@ import Foundation
 import ObserverSet
 import Testing
 
-/// Sources that tell something else, or less, of what another source tells.
+/// Sources that transform or filter the values of another source.
 @Suite("Mapped sources", .lifetimesChecked, .againstHanging)
 struct MapTests {
     private let set = ObserverSet<Int>()
     private let words = ObserverSet<(word: String, line: Int)>()
     private let log = Log<String>()
 
-    // MARK: What is told
+    // MARK: Values
 
     @Test("`map` delivers the transform's result for each notification")
     func map() {
@@ -175,7 +175,7 @@ struct MapTests {
 
         let notifier = await onThread { [set] in
             set.notify(1)
-            #expect(threads.count == 3, "all are made already")
+            #expect(threads.count == 3, "all three transforms have already run")
             return ObjectIdentifier(Thread.current)
         }
         await set.settled()
@@ -359,7 +359,7 @@ struct MapTests {
     }
 }
 
-/// A model that publishes less than its set tells.
+/// A model that publishes only a part of what its set delivers.
 private final class Model: Sendable {
     private let observers = ObserverSet<(title: String, length: Int)>()
     var titleChanged: some NotificationSource<String> { observers.map(\.title) }

@@ -3,7 +3,7 @@ import Foundation
 import ObserverSet
 import Testing
 
-/// What an observer is on its way into a source, and what a source of one's own may do with it.
+/// How an observer is passed to a source, and what a custom source may do with it.
 @Suite("Observers and custom sources", .lifetimesChecked, .againstHanging)
 struct ObserverTests {
     private let set = ObserverSet<Int>()
@@ -126,7 +126,7 @@ struct ObserverTests {
 
         let notifier = await onThread {
             set.notify(1)
-            #expect(threads.count == 1, "already done")
+            #expect(threads.count == 1, "the transform has already run")
             return ObjectIdentifier(Thread.current)
         }
         await set.settled()
@@ -355,7 +355,7 @@ struct ObserverTests {
 
     /// Scenario 40 for an observer that was made once and registered twice.
     ///
-    /// Source: boost signals2 (disconnect_equal), Qt (uniqConnection). Each `add` is a registration of its own.
+    /// Source: boost signals2 (disconnect_equal), Qt (uniqConnection). Each `add` makes a separate registration.
     @Test("The same observer registered twice is called twice, and removing one registration leaves the other")
     func sameObserverTwice() async {
         let kept = KeptObserver<Int>()
@@ -375,7 +375,7 @@ struct ObserverTests {
     }
 }
 
-/// Passes observers on as they are.
+/// A source that passes observers on unchanged.
 private struct Forwarding<Parameters: Sendable>: NotificationSource {
     let source: any NotificationSource<Parameters>
 
@@ -386,7 +386,7 @@ private struct Forwarding<Parameters: Sendable>: NotificationSource {
     func settled() async { await source.settled() }
 }
 
-/// Tells what either of two sets tells.
+/// A source that delivers the values of two sets.
 private struct Either: NotificationSource {
     let left: ObserverSet<Int>
     let right: ObserverSet<String>
@@ -404,7 +404,7 @@ private struct Either: NotificationSource {
     }
 }
 
-/// A model that keeps `notify` to itself.
+/// A model that can be observed from outside, but not notified.
 private final class Model: Sendable {
     private let observers = ObserverSet<Int>()
     var changed: some NotificationSource<Int> { observers }

@@ -2,7 +2,7 @@ import ObserverSet
 import Synchronization
 import Testing
 
-/// What a token is: a name for a registration, and nothing that keeps anything alive.
+/// A token identifies a registration, and keeps nothing alive.
 @Suite("Tokens", .lifetimesChecked, .againstHanging)
 struct ObserverTokenTests {
     private let set = ObserverSet<Int>()

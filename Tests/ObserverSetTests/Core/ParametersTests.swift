@@ -2,7 +2,7 @@ import Dispatch
 import ObserverSet
 import Testing
 
-/// Everything that a notification may tell, in the spellings that fit it.
+/// All kinds of parameters of a notification, in every spelling that they allow.
 @Suite("Parameters", .lifetimesChecked, .againstHanging)
 struct ParametersTests {
     private let log = Log<String>()
@@ -266,7 +266,7 @@ struct ParametersTests {
         #expect(log.entries.last == "called")
     }
 
-    /// A value goes through a queue's mailbox, in code that does not know its type.
+    /// Sends a value through a queue's mailbox, in code that is generic over the value's type.
     private func enqueued<Value: Sendable>(_ value: Value, _ description: String) async {
         let set = ObserverSet<Value>()
         set.add(on: DispatchQueue(label: "elsewhere")) { log.append(String(reflecting: $0)) }

@@ -28,7 +28,7 @@ struct QueueTests {
         #expect(log.entries == [1, 1])
     }
 
-    /// Scenario 36: notified on the observer's own queue.
+    /// Scenario 36: a notification on the observer's own queue.
     ///
     /// Source: swift-corelibs-foundation#128, ETBinding#14, wire-ios-transport#168 (a deadlock in `main.sync`).
     @Test(
@@ -183,7 +183,7 @@ struct QueueTests {
         let amid = Shared("")
 
         queue.suspend()
-        // A thousand are delivered before other work on the queue gets its turn.
+        // A thousand values are delivered before other work on the queue gets its turn.
         for value in 0..<1_003 { set.notify(value) }
         queue.async { amid.value = token.description }
         queue.resume()

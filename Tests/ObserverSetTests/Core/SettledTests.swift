@@ -108,8 +108,8 @@ struct SettledTests {
         }
         set.notify(1)
         let waiting = Task { [set] in await set.settled() }
-        // The task may come late: then there is nothing left to wait for but the second value, which it must not
-        // have to. So the second value goes in only when the first is still being delivered or after the task ended.
+        // The task may begin late, and would then have to wait for any value that had been notified by that time. So
+        // the second value is notified only after the task has ended.
         isCalled.set()
         await waiting.value
 
@@ -172,7 +172,7 @@ struct SettledTests {
         await notifying.value
         await withCheckedContinuation { continuation in queue.async { continuation.resume() } }
 
-        #expect(settled.isEmpty || settled == [2], "its value is dropped")
+        #expect(settled.isEmpty || settled == [2], "the removed observer's value was dropped")
         #expect(log.entries == [2])
     }
 
@@ -183,7 +183,7 @@ struct SettledTests {
             let isInside = Signal()
             let mayEnd = Signal()
             let hasEnded = Signal()
-            // They make the look take its time.
+            // They make `settled()` take its time to collect the observers.
             for _ in 0..<2_000 { set.add { _ in } }
             let token = set.add(on: DispatchQueue(label: "serial")) { _ in
                 isInside.set()
@@ -276,7 +276,7 @@ struct SettledTests {
 
         #expect(hasSettled.isSet)
         if kind.isAwaited {
-            // A task that was begun inside the call does not wait for that while it is under way.
+            // A task that was started inside the call does not wait for that call.
             #expect(Set(log.entries) == [2, 10])
         } else {
             #expect(log.entries == (kind.isOnce ? [10] : [2, 10]))

@@ -12,7 +12,8 @@ struct WeakEntryTests {
         let object = Tracked()
         var first: ObserverToken?
 
-        // What is kept with an object is made after it was looked for, and before the lock is taken.
+        // The closure makes what is stored with the object. It runs after the search for the object, and before the
+        // lock is taken.
         let second = unsafe registry.add(object, site: Site()) {
             first = unsafe registry.add(object, site: Site()) { nil }
             return nil

@@ -1,13 +1,13 @@
 import ObserverSet
 import Testing
 
-/// What delegates may do while they are told: add, remove, die, notify, throw.
+/// What delegates may do while they are called: add, remove, be deallocated, notify, throw.
 @Suite("Notifying delegates", .lifetimesChecked)
 struct DelegateNotificationTests {
     private let multicast = Listeners()
     private let log = Log<Int>()
 
-    /// Adds delegates that write their number down, and then do what `action` says for them.
+    /// Adds delegates that log their number, and then run `action` with it.
     private func add(_ count: Int, _ action: @escaping (Int) -> Void) -> [ListeningRecorder] {
         let delegates = (0..<count).map { index in
             ListeningRecorder { [log] _ in
@@ -19,7 +19,7 @@ struct DelegateNotificationTests {
         return delegates
     }
 
-    /// What is written down by one notification.
+    /// Notifies once, and returns the numbers that were logged.
     private func told(_ value: Int = 0) -> [Int] {
         log.removeAll()
         multicast.notify { $0.hear(value) }
@@ -134,7 +134,7 @@ struct DelegateNotificationTests {
 
     // MARK: Dying
 
-    /// Scenario 55: a delegate dies while another is told.
+    /// Scenario 55: a delegate is deallocated while another one is called.
     @Test("A delegate that dies during a notification is not called, but the others are")
     func diesDuringNotification() {
         let all = Box<[ListeningRecorder?]>([])
@@ -148,7 +148,7 @@ struct DelegateNotificationTests {
         all.value = []
     }
 
-    /// Scenario 55: a delegate dies in its own method.
+    /// Scenario 55: a delegate is deallocated in its own method.
     @Test("A delegate may release its last reference in its own method, and lives until the method returns")
     func diesInItsOwnMethod() {
         let last = Box<ListeningRecorder?>(nil)
@@ -243,7 +243,7 @@ struct DelegateNotificationTests {
 
     // MARK: Throwing
 
-    /// Scenario 55: a delegate throws, all are told, and the first error is thrown.
+    /// Scenario 55: a delegate throws, all delegates are called, and the first error is thrown.
     @Test("An error of one delegate does not stop the others, and the first error is thrown after the last call")
     func throwing() {
         let delegates = add(5) { _ in }
@@ -258,7 +258,7 @@ struct DelegateNotificationTests {
 
         #expect(error == Refusal(number: 2))
         #expect(log.entries == [0, 1, 2, 3, 4])
-        #expect(told() == [0, 1, 2, 3, 4], "and again")
+        #expect(told() == [0, 1, 2, 3, 4], "the next notification calls all delegates again")
         withExtendedLifetime(delegates) {}
     }
 
@@ -318,7 +318,7 @@ struct DelegateNotificationTests {
 
         #expect(throws: Heavy.self) { try multicast.notify { _ in throw Heavy(tracked: Tracked()) } }
 
-        #expect(Lifetimes.current.count == 3, "the delegates alone")
+        #expect(Lifetimes.current.count == 3, "only the delegates are still alive")
         withExtendedLifetime(delegates) {}
     }
 

@@ -1,7 +1,7 @@
 import ObserverSet
 import Testing
 
-/// Delegates that may be sent, from many threads at once.
+/// Delegates that are `Sendable`, used by many threads at once; and tokens of those that are not.
 @Suite("Delegates on threads", .lifetimesChecked, .againstHanging)
 struct DelegateThreadTests {
     private let multicast = MulticastDelegate<any SharedListening>()
@@ -99,7 +99,7 @@ struct DelegateThreadTests {
                     multicast.add(listener)
                     if round.isMultiple(of: 2) { token.remove() } else { multicast.remove(listener) }
                 case 2:
-                    // It dies as it is told, at times.
+                    // It is sometimes deallocated while it is being called.
                     multicast.add(SharedListener(in: lifetimes))
                 default:
                     for delegate in multicast.delegates where !delegate.isIntact { broken.increment() }
@@ -139,7 +139,7 @@ struct DelegateThreadTests {
             return delegates.map(\.calls) == before
         }
 
-        #expect(heard, "none is told after its token was removed")
+        #expect(heard, "no delegate is called after its token was removed")
     }
 
     @Test("A token that is queried on another thread never causes a delegate to be deallocated there")
@@ -164,7 +164,7 @@ struct DelegateThreadTests {
             }
             isOver.set()
             end.wait()
-            // Each died here, where nobody else counts.
+            // Each one was deallocated on this thread, the only one that may touch the count.
             #expect(own.ended == many(8_000))
             #expect(multicast.isEmpty)
         }
@@ -173,7 +173,7 @@ struct DelegateThreadTests {
 
 private protocol SharedListening: AnyObject, Sendable {
     var isIntact: Bool { get }
-    /// Whether it is alive and whole.
+    /// Returns whether the delegate is alive and intact.
     @discardableResult
     func hear(_ value: Int) -> Bool
 }
@@ -194,12 +194,12 @@ private final class SharedListener: SharedListening {
     }
 }
 
-/// What only one thread may touch.
+/// An object that only one thread may touch.
 private final class Here {
     var ended = 0
 }
 
-/// A delegate of one thread.
+/// A delegate that only one thread may use.
 private final class OneThreadListener {
     var calls = 0
     private let tracked: Tracked

@@ -1,6 +1,6 @@
 import ObserverSet
 
-/// What delegates of these tests implement; not `Sendable`.
+/// The protocol of the delegates in these tests, which is not `Sendable`.
 protocol Listening: AnyObject {
     func hear(_ value: Int)
 }
@@ -20,7 +20,8 @@ class ListeningBase {
     func hear(_ value: Int) {}
 }
 
-/// Writes down what it hears, and may do something more; its lifetime is counted.
+/// Records what it receives, and may run closures when it is called and when it is deallocated; its lifetime is
+/// counted.
 final class ListeningRecorder: ListeningBase, Listening, OpenListening, ListeningTo {
     var heard: [Int] = []
     var atCall: (Int) -> Void

@@ -1,7 +1,7 @@
 import ObserverSet
 import Testing
 
-/// Who is a delegate, for how long, and what a multicast shows of it.
+/// What can be a delegate, for how long, and how a multicast describes its delegates.
 @Suite("Multicast delegates", .lifetimesChecked, .againstHanging)
 struct MulticastDelegateTests {
     private let multicast = Listeners()
@@ -52,7 +52,7 @@ struct MulticastDelegateTests {
         #expect(recorder.heard == [1])
         #expect(multicast.count == 1)
         #expect(multicast.delegates.first as? ListeningRecorder === recorder)
-        #expect(!multicast.remove(ListeningValue()), "a value cannot be in it")
+        #expect(!multicast.remove(ListeningValue()), "a value cannot be a delegate")
         #expect(multicast.remove(recorder))
     }
 
@@ -144,7 +144,7 @@ struct MulticastDelegateTests {
         #expect(recorder == nil)
     }
 
-    // MARK: What is no delegate
+    // MARK: What cannot be a delegate
 
     @Test("Adding a value traps, and says why")
     func valueTraps() async throws {
@@ -342,7 +342,7 @@ struct MulticastDelegateTests {
             #expect(multicast.remove(recorder))
             #expect(multicast.isEmpty)
         }
-        // A sanitizer keeps addresses back.
+        // A sanitizer holds freed memory back, so that addresses are not reused.
         #expect(reused > 0 || AllocatedMemory.isSanitized, "no address was used again, so this shows nothing")
     }
 
@@ -375,7 +375,7 @@ struct MulticastDelegateTests {
             func add(_ count: Int) {
                 for _ in 0..<count {
                     do { multicast.add(Small()) }
-                    // Takes the dead one's place, and stays.
+                    // Takes the dead delegate's address, and stays alive.
                     blockers.append(Small())
                 }
             }
@@ -385,7 +385,7 @@ struct MulticastDelegateTests {
             } _: {
                 add(count)
             }
-            // A blocker takes 40 bytes; what belongs to a dead delegate would take five times that.
+            // A blocker takes 40 bytes; the entry of a dead delegate would take five times as much.
             precondition(growth < 100 * count + 1 << 19, "\(growth) bytes more")
         }
     }

@@ -1,7 +1,7 @@
 import ObserverSet
 import Testing
 
-/// What a publisher shows of itself: which events are observed, by whom, and who registered it.
+/// What a publisher's description shows: the observed events, their observers, and where each of these was registered.
 @Suite("Descriptions of publishers", .lifetimesChecked)
 struct EventDescriptionTests {
     private let publisher = EventPublisher()

@@ -22,7 +22,8 @@ struct EventLifetimeTests {
         .measuringMemory)
     func memoryOfTypes() async {
         await #expect(processExitsWith: .success) {
-            // What the runtime makes of a type, it makes when it is first asked for it.
+            // The runtime creates a type's data on first use, so every type is created and observed once before the
+            // measurement.
             let types = distinctTypes(twoTo: 9)
             let publishers = [EventPublisher(), EventPublisher()]
 
@@ -32,7 +33,8 @@ struct EventLifetimeTests {
                 for type in types { observe(type, with: publishers[1]) }
             }
 
-            // The set, what finds it, and the smaller tables that this has replaced: together smaller than itself.
+            // What each type costs: the set, its entry in the table, and its share of the smaller tables that were
+            // replaced, which together are smaller than the current one.
             #expect(growth < types.count * 400)
             #expect(publishers[1].channels.withLock { $0.inOrder.count } == types.count)
         }
@@ -200,7 +202,7 @@ struct EventLifetimeTests {
         source.add { [life = Tracked()] _ in _ = life }
     }
 
-    /// Promise 10: the pass finishes.
+    /// Promise 10: the traversal finishes.
     @Test("A publisher may die during its own event, which is then still delivered to all observers")
     func diesDuringItsEvent() {
         let publisher = Shared<EventPublisher?>(EventPublisher())
@@ -276,7 +278,7 @@ private struct Leaf: Event {}
 private struct Zero<Rest: Event>: Event {}
 private struct One<Rest: Event>: Event {}
 
-/// So many types of events as there are numbers of that many digits in base two.
+/// Two to the power of `digits` different types of events.
 private func distinctTypes(twoTo digits: Int) -> [any Event.Type] {
     func wrapped<Rest: Event>(_ rest: Rest.Type) -> [any Event.Type] { [Zero<Rest>.self, One<Rest>.self] }
     return (0..<digits).reduce([Leaf.self]) { types, _ in types.flatMap { wrapped($0) } }

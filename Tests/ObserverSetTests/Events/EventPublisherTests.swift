@@ -2,7 +2,7 @@ import Dispatch
 import ObserverSet
 import Testing
 
-/// Events are told to those who observe their type, whoever publishes them.
+/// Events are delivered to the observers of their type, whichever code publishes them.
 @Suite("Publishing events", .lifetimesChecked, .againstHanging)
 struct EventPublisherTests {
     private struct Opened: Event, Equatable {
@@ -14,7 +14,7 @@ struct EventPublisherTests {
     private let publisher = EventPublisher()
     private let log = Log<String>()
 
-    // MARK: Who is told
+    // MARK: Which observers are called
 
     @Test("An event is delivered to the observers of its type, and to no others")
     func byType() {
@@ -84,7 +84,7 @@ struct EventPublisherTests {
         #expect(numbers.entries == Array((1...100).reversed()) + Array((1...100).reversed()))
     }
 
-    /// Observes so many types, each of which wraps the one before, and publishes one event to all who observe by now.
+    /// Observes that many types, each of which wraps the previous one.
     private func observe<E: Event>(_ count: Int, _ type: E.Type, _ numbers: Log<Int>) {
         guard count > 0 else { return }
         publisher.observers(of: Wrapper<E>.self).add { _ in numbers.append(count) }
@@ -184,7 +184,7 @@ struct EventPublisherTests {
             ])
     }
 
-    /// Promise 3, also where the event's way leads over the new observer later.
+    /// Promise 3, also if the traversal comes to the new observer only later.
     @Test("An observer added during an event first receives the next event, whatever it observes")
     func addedDuringAnEvent() {
         let isFirst = Shared(true)

@@ -66,7 +66,7 @@ struct EventThreadTests {
         let heard = calls.value
         publisher.observers(of: Changed<Value>.self).addNonisolated { _ in calls.increment() }
         publisher.publish(Changed<Value>())
-        #expect(calls.value > heard, "who adds an observer finds it")
+        #expect(calls.value > heard, "an observer receives what its own thread publishes next")
         observe(count - 1, [Value].self, publisher, calls)
     }
 
@@ -76,8 +76,10 @@ struct EventThreadTests {
         publish(count - 1, [Value].self, publisher)
     }
 
-    /// For the thread sanitizer: the table is there already, and the set has nobody yet, so that nothing but the type's own
-    /// entry in the one orders the other.
+    /// For the thread sanitizer.
+    ///
+    /// The publisher's table exists already, and the new set has no observers yet. So the type's entry in the table is
+    /// all that orders the creation of the set before its use.
     @Test(
         "A type that is first observed while its events are published is never found incomplete",
         arguments: [false, true])

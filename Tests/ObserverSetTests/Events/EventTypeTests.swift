@@ -1,7 +1,7 @@
 import ObserverSet
 import Testing
 
-/// What counts as one type of events: scenarios 51 to 54, and the bad input about event types.
+/// Which types of events are distinguished: scenarios 51 to 54, and bad input with regard to event types.
 @Suite("Types of events", .lifetimesChecked)
 struct EventTypeTests {
     private let publisher = EventPublisher()
@@ -12,7 +12,7 @@ struct EventTypeTests {
         publisher.observers(of: type).add { [log] _ in log.append(name) }
     }
 
-    /// What was heard of the event alone.
+    /// Publishes the event, and returns which observers have received it.
     private func heard(_ event: some Event) -> [String] {
         log.removeAll()
         publisher.publish(event)
@@ -50,7 +50,7 @@ struct EventTypeTests {
         #expect(heard(second) == ["second"])
     }
 
-    /// Scenario 51: a name that another file has too.
+    /// Scenario 51: a type with the same name in another file.
     @Test("A private type is distinguished from a type of the same name in another file")
     func privateTypes() {
         observe(PrivateSaved.self, as: "this file's")
@@ -205,7 +205,7 @@ struct EventTypeTests {
         #expect(heard(asEvent) == ["leaf", "base Leaf", "all Leaf"])
     }
 
-    /// A value of `Base.Type` may be a subclass, and `type(of:)` makes such values.
+    /// A value of `Base.Type` may denote a subclass, and `type(of:)` returns such values.
     @Test("The static type decides when a type is observed, and not the dynamic metatype")
     func metatype() {
         let type: Base.Type = Leaf.self
@@ -248,7 +248,7 @@ struct EventTypeTests {
         #expect(Lifetimes.current.count == 0)
     }
 
-    /// Promise 3: the superclass's turn comes later.
+    /// Promise 3: the traversal comes to the superclass's observers later.
     @Test("An observer of a superclass added by an observer of the subclass first receives the next event")
     func addedDuringAnEvent() {
         publisher.observers(of: Leaf.self).addOnce { [weak publisher, log] _ in
@@ -332,7 +332,7 @@ private func secondLocalEvent() -> any Event {
 }
 
 extension EventTypeTests {
-    /// Observes the type of an event whose name cannot be written here.
+    /// Observes the type of `event`, which cannot be named here.
     private func observeDynamically<E: Event>(_ event: E, as name: String) {
         observe(E.self, as: name)
     }

@@ -1,6 +1,6 @@
 import ObserverSet
 
-/// Has the name of a private type in `EventTypeTests.swift`.
+/// Has the same name as a private type in `EventTypeTests.swift`.
 private struct PrivateSaved: Event {}
 
 func privateSavedOfAnotherFile() -> some Event { PrivateSaved() }

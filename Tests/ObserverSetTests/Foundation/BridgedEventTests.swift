@@ -3,13 +3,13 @@ import Foundation
 import ObserverSet
 import Testing
 
-/// The names that events go by, and what they carry.
+/// The names under which events are posted, and what the notifications contain.
 @Suite("Bridged events", .lifetimesChecked, .againstHanging)
 struct BridgedEventTests {
     private let center = NotificationCenter()
     private let log = Log<String>()
 
-    // MARK: Without a line of code
+    // MARK: Without additional code
 
     @Test("A plain structure is posted and observed without additional code")
     func plainStructure() {
@@ -103,7 +103,7 @@ struct BridgedEventTests {
         #expect(log.entries == ["warning", "alarm", "alarm"])
     }
 
-    /// Scenario 54: an existential goes by its dynamic type.
+    /// Scenario 54: an existential is posted under the name of its dynamic type.
     @Test("An event whose static type is unknown is posted under the name of its dynamic type")
     func existential() {
         center.observers(of: TrackStarted.self).add { [log] in log.append($0.title) }

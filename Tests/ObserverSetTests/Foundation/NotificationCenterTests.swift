@@ -46,9 +46,9 @@ struct NotificationCenterTests {
         #expect(log.entries == [])
     }
 
-    // MARK: Old and new
+    // MARK: Typed and untyped code
 
-    /// Scenario 56: an observer who knows only the name, and what stands in `userInfo`.
+    /// Scenario 56: an observer that knows only the name and the contents of `userInfo`.
     @Test("An observer that knows only names and `userInfo` receives typed posts")
     func oldObserver() {
         let token = center.addObserver(forName: .themeDidChange, object: nil, queue: nil) { [log] notification in
@@ -62,7 +62,7 @@ struct NotificationCenterTests {
         center.removeObserver(token)
     }
 
-    /// Scenario 56: a poster who knows only the name, and what has to stand in `userInfo`.
+    /// Scenario 56: code that posts, and knows only the name and the contents of `userInfo`.
     @Test("Typed observers receive the posts of code that knows only names and `userInfo`")
     func oldPoster() {
         center.observers(of: ThemeChanged.self).add(logged("typed"))
@@ -72,7 +72,7 @@ struct NotificationCenterTests {
         #expect(log.entries == ["typed true"])
     }
 
-    /// Scenario 56: no loop, and nothing told twice.
+    /// Scenario 56: no loop, and nothing is delivered twice.
     @Test("Every observer receives each post once, whether the observer and the post are typed or not")
     func noEcho() {
         let old = Counter()
@@ -89,7 +89,7 @@ struct NotificationCenterTests {
         center.removeObserver(token)
     }
 
-    /// Scenario 56: the payload is of another shape.
+    /// Scenario 56: a payload of the wrong shape.
     @Test(
         "A payload of the wrong shape is skipped, and disturbs nobody",
         arguments: [nil, [:], ["dark": "yes"], ["event": 1], [1: true]] as [Payload])
@@ -194,7 +194,7 @@ struct NotificationCenterTests {
         #expect(token.remove())
     }
 
-    /// A sender need not be `Sendable`: it may be deallocated only where it is used.
+    /// A sender need not be `Sendable`, so it must not be deallocated on a thread other than the one that uses it.
     @Test("An observed sender is not held by the posts of others, not even for a moment")
     func senderIsNotHeld() async {
         let name = Notification.Name("Posted by others")
@@ -227,7 +227,7 @@ struct NotificationCenterTests {
             let token = center.observers(of: ThemeChanged.self, object: sender).add(logged("dead"))
             sender = nil
 
-            // Held, so that each gets another address.
+            // The objects are kept, so that each new one gets another address.
             var others: [Tracked] = []
             for _ in 0..<64 {
                 let other = Tracked()
@@ -268,7 +268,7 @@ struct NotificationCenterTests {
         #expect(log.entries == expected)
     }
 
-    /// Scenario 2, through Foundation's center, which calls what was removed while it posts.
+    /// Scenario 2, through Foundation's center, which during a post still calls observers that were removed meanwhile.
     @Test("An observer that an earlier one removes is not called")
     func removedDuringPost() {
         let later = Shared<[ObserverToken]>([])
@@ -310,7 +310,7 @@ struct NotificationCenterTests {
         #expect(log.entries == ["first true", "first false", "second false", "second true"])
     }
 
-    /// Scenario 23: Foundation's center on Linux uses its keys again.
+    /// Scenario 23: on Linux, Foundation's center reuses its keys.
     @Test("Removing an observer twice affects no later observer, neither of this library nor of Foundation")
     func removedTwice() {
         let token = center.observers(of: ThemeChanged.self).add(logged("gone"))
@@ -328,12 +328,12 @@ struct NotificationCenterTests {
         center.removeObserver(old)
     }
 
-    // MARK: What stands behind
+    // MARK: Registrations with Foundation's center
 
     @Test("All observers of a name share one registration, which lives until the last of them is removed")
     func oneRegistration() {
         weak var channel = NotificationChannel.named(.themeDidChange, of: center)
-        #expect(channel == nil, "held by nobody")
+        #expect(channel == nil, "nothing holds the channel")
         var tokens: [ObserverToken] = []
         for number in 0..<100 {
             tokens.append(center.observers(of: ThemeChanged.self).add { _ in })
@@ -449,7 +449,7 @@ struct NotificationCenterTests {
         other?.remove()
     }
 
-    /// Scenario 28: Foundation's center crashes when what a removed closure captured posts in its `deinit`.
+    /// Scenario 28: Foundation's center crashes when a capture of a removed closure posts in its `deinit`.
     @Test("A capture may post and observe in its `deinit`, whenever it is released")
     func bombs() {
         func bomb(_ name: String) -> @Sendable (ThemeChanged) -> Void {
@@ -560,7 +560,7 @@ struct NotificationCenterTests {
     }
 }
 
-/// A notification that code without types knows, and its typed form.
+/// The typed form of a notification that untyped code uses, too.
 struct ThemeChanged: BridgedEvent {
     let isDark: Bool
 
@@ -576,7 +576,7 @@ struct ThemeChanged: BridgedEvent {
     }
 }
 
-/// An event that says what code without types receives, and not how to read it.
+/// An event that defines its `userInfo`, but not how an event is made from one.
 private struct Unreadable: BridgedEvent {
     let number: Int
 
@@ -584,7 +584,7 @@ private struct Unreadable: BridgedEvent {
     var userInfo: [AnyHashable: Any]? { ["number": number] }
 }
 
-/// An event that uses the key of events itself.
+/// An event whose own `userInfo` uses the key under which the library would store the event.
 private struct TakenKey: BridgedEvent {
     let number: Int
 

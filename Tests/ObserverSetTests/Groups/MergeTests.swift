@@ -2,7 +2,7 @@ import Dispatch
 import ObserverSet
 import Testing
 
-/// Several sources of the same parameters, which are passed on.
+/// Several sources with the same parameters, merged into one.
 @Suite("Merged sources", .lifetimesChecked, .againstHanging)
 struct MergeTests {
     private let left = ObserverSet<Int>()
@@ -83,7 +83,7 @@ struct MergeTests {
         let token = group.add { [log] in log.append("told") }
 
         notifyEach()
-        #expect(log.count == 3, "not by the first")
+        #expect(log.count == 3, "the filtered member has skipped 1")
         left.notify(2)
 
         #expect(log.count == 5)
@@ -179,10 +179,11 @@ struct MergeTests {
         left.merge(with: right.map { 10 * $0 }).add(actor) { actor, number in actor.hear(number) }
 
         await actor.whileBusy { [left, right, log] in
-            // From elsewhere, while the actor is busy: this waits in the mailbox.
+            // Notified on another thread while the actor is busy, so the value waits in the mailbox.
             join { left.notify(1) }
             #expect(log.entries == [])
-            // On the actor itself: what waits goes first, then this, before `notify` returns.
+            // Notified on the actor itself: the waiting value is delivered first, then this one, before `notify`
+            // returns.
             right.notify(2, isolation: $0)
             #expect(log.entries == ["1", "20"])
         }
@@ -251,6 +252,6 @@ private actor ActingHearer {
 
     func hear(_ number: Int) { log.append("\(number)") }
 
-    /// Runs `body` on the actor, which is busy with it.
+    /// Runs `body` on the actor, which is busy until `body` returns.
     func whileBusy(_ body: @Sendable (isolated ActingHearer) -> Void) { body(self) }
 }

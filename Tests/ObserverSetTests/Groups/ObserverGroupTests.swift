@@ -378,10 +378,10 @@ struct ObserverGroupTests {
         group.add(actor) { actor in actor.hear() }
 
         await actor.whileBusy { [numbers, ends, log] in
-            // From elsewhere, while the actor is busy: this waits in the mailbox.
+            // Notified on another thread while the actor is busy, so the call waits in the mailbox.
             join { numbers.notify(1) }
             #expect(log.entries == [])
-            // On the actor itself: what waits goes first, then this, before `notify` returns.
+            // Notified on the actor itself: the waiting call is made first, then this one, before `notify` returns.
             ends.notify(isolation: $0)
             #expect(log.entries == ["actor", "actor"])
         }
@@ -422,6 +422,6 @@ private actor ActingHearer {
 
     func hear() { log.append("actor") }
 
-    /// Runs `body` on the actor, which is busy with it.
+    /// Runs `body` on the actor, which is busy until `body` returns.
     func whileBusy(_ body: @Sendable (isolated ActingHearer) -> Void) { body(self) }
 }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import ObserverSet
 
-/// Registrations that end with whoever holds their bag.
+/// Registrations that end with their bag, and so with the object that holds it.
 @Suite("Bags", .lifetimesChecked, .againstHanging)
 struct ObserverBagTests {
     private let set = ObserverSet<Int>()
@@ -210,7 +210,7 @@ struct ObserverBagTests {
         bag.removeAll()
     }
 
-    // MARK: What does not pile up
+    // MARK: Memory of ended registrations
 
     @Test("Ended registrations do not pile up in a long-lived bag", .measuringMemory)
     func endedRegistrationsDoNotPileUp() async {
@@ -278,7 +278,7 @@ struct ObserverBagTests {
         #expect(set.isEmpty)
     }
 
-    // MARK: What it costs, in counts
+    // MARK: Costs, as counts
 
     enum Ends: CaseIterable, Sendable { case never, atOnce, everyOther, firstIn, lastIn }
 
@@ -329,7 +329,7 @@ struct ObserverBagTests {
             }
         }
 
-        // One that looks late finds what others have put in meanwhile.
+        // A thread that is late with its check also checks the tokens that others have inserted meanwhile.
         #expect(issuer.looks.value <= 20 * 2 * count)
         bag.removeAll()
         #expect(issuer.removals.value >= count / 2)
@@ -344,11 +344,11 @@ struct ObserverBagTests {
         for index in 0..<count { bag.insert(issuer.token(index)) }
         for index in 0..<count { issuer.end(index) }
 
-        // Doubled with the number that lived when it was looked at last, so that there are as many more at most.
+        // The bag is checked when its size has doubled since the last check, so at most as many insertions are needed.
         for index in 0..<count { bag.insert(issuer.token(count + index)) }
 
         bag.removeAll()
-        #expect(issuer.removals.value <= count, "no ended one")
+        #expect(issuer.removals.value <= count, "the ended registrations were forgotten")
     }
 
     // MARK: Inside a notification
@@ -476,7 +476,7 @@ struct ObserverBagTests {
     }
 }
 
-/// Issues tokens of registrations that are nowhere, and counts how often somebody asks after one, or ends it.
+/// Issues tokens without registrations, and counts how often a token is checked, and how often one is removed.
 private final class WatchedIssuer: TokenIssuer, @unchecked Sendable {
     let looks = Counter()
     let removals = Counter()

@@ -1,10 +1,10 @@
 import ObserverSet
 
-/// The forms of a local set's `add`, for what must hold for each of them.
+/// The forms of a local set's `add`, for tests of what must hold for each of them.
 enum LocalForm: CaseIterable, Sendable {
     case closure, owner, once, ownerOnce
 
-    /// Called again and again.
+    /// Called by every notification, not only once.
     static let lasting: [LocalForm] = [.closure, .owner]
 
     var hasOwner: Bool { self == .owner || self == .ownerOnce }
@@ -24,12 +24,15 @@ enum LocalForm: CaseIterable, Sendable {
     }
 }
 
-/// What observers have been told, in order: a plain object, which only a local set may share.
+/// The values that observers have received, in order.
+///
+/// It is not `Sendable`, so only the observers of a local set can share it.
 final class Notes<Element> {
     var entries: [Element] = []
 }
 
-/// A plain owner or capture whose lifetime is counted, and whose end may do something that is not `Sendable`.
+/// An owner or capture whose lifetime is counted, and which can run a closure that is not `Sendable` when it is
+/// deallocated.
 final class Plain {
     private let life = Tracked()
     private let atEnd: (() -> Void)?

@@ -1,7 +1,7 @@
 import ObserverSet
 import Testing
 
-/// Who is kept alive by a local set, for how long, and what a `deinit` may do (promises 5, 8, 9 and 10).
+/// What a local set keeps alive, for how long, and what a `deinit` may do (promises 5, 8, 9 and 10).
 @Suite("Local set: lifetimes", .lifetimesChecked, .againstHanging)
 struct LocalLifetimeTests {
     private let set = LocalObserverSet<Int>()
@@ -19,13 +19,13 @@ struct LocalLifetimeTests {
         let owner = Tracked()
 
         for _ in 0..<1_000 { set.add(owner) { _, _ in }.remove() }
-        #expect(captures.count == 1, "nobody has looked for dead owners")
+        #expect(captures.count == 1, "there has been no sweep for dead owners")
         for _ in 0..<10_000 { set.add(owner) { _, _ in }.remove() }
-        #expect(captures.count == 0, "in proportion, somebody has")
+        #expect(captures.count == 0, "after as many additions as there are observers, there has been a sweep")
 
         set.removeAll()
         for _ in 0..<1_000 { set.add(Tracked()) { [capture = Tracked(in: captures)] _, _ in _ = capture } }
-        #expect(captures.count <= 64, "a set that once was large is small again")
+        #expect(captures.count <= 64, "a set that was large sweeps as often as a small one again")
     }
 
     @Test("A one-time observer that is an owner's method is called once, whatever its parameters")
@@ -90,7 +90,7 @@ struct LocalLifetimeTests {
         #expect(Lifetimes.current.count == 0)
     }
 
-    /// Scenario 17: the last strong reference goes inside the owner's own call.
+    /// Scenario 17: the owner's last strong reference is released inside the owner's own call.
     ///
     /// Source: boost deadlock_regression_test.cpp, ReactiveSwift#135 to #137, #267.
     @Test("An owner released in its own call lives until the call ends, and its `deinit` may use the set")
@@ -120,7 +120,7 @@ struct LocalLifetimeTests {
         token = nil
     }
 
-    /// Scenario 18: dead entries, and nobody ever notifies.
+    /// Scenario 18: entries of dead owners in a set that is never notified.
     ///
     /// Source: SimpleTwoWayBindingIOS#12, cmux#7799.
     @Test("Entries of dead owners do not pile up, even if the set is never notified", arguments: [0, 100])
@@ -217,7 +217,7 @@ struct LocalLifetimeTests {
         #expect(set.isEmpty)
     }
 
-    /// Scenario 28: a capture whose `deinit` uses the set, however it is let go of.
+    /// Scenario 28: a capture whose `deinit` uses the set, however the capture is released.
     ///
     /// Source: OpenCombine#208, tokio#5429; Foundation ("Recursive call to lock Mutex").
     @Test("A capture's `deinit` may do anything to the set, however the registration ends", arguments: Ending.allCases)
@@ -278,7 +278,7 @@ struct LocalLifetimeTests {
         #expect(notes.entries == [1, 0])
     }
 
-    /// Scenario 30: released with the removal, not later.
+    /// Scenario 30: captures are released with the removal, not later.
     ///
     /// Source: Qt disconnectDoesNotLeakFunctor, contextDoesNotLeakFunctor.
     @Test(
@@ -379,7 +379,7 @@ struct LocalLifetimeTests {
             func add(_ set: LocalObserverSet<Int>) {
                 for _ in 0..<100 { set.add { _ in } }
             }
-            /// What five hundred sets take, each after `body`.
+            /// How many bytes five hundred sets allocate during a call of `body` for each.
             func bytes(_ body: (LocalObserverSet<Int>) -> Void) async -> Int {
                 let sets = (0..<500).map { _ in LocalObserverSet<Int>() }
                 let growth = await AllocatedMemory.growth {
@@ -399,7 +399,7 @@ struct LocalLifetimeTests {
                 set.removeAll()
             }
 
-            // Room for a hundred observers, and at most as much again, at forty bytes each.
+            // Slots of forty bytes for a hundred observers, and at most as many again.
             #expect(grown <= 500 * (2 * 100 * 40 + 1_024))
             #expect(grownInside <= grown * 5 / 4)
             #expect(emptied <= grown / 4)
@@ -423,7 +423,7 @@ struct LocalLifetimeTests {
 }
 
 extension Plain {
-    /// Adds an observer that only holds this.
+    /// Adds an observer that does nothing except hold this object.
     fileprivate func added(
         to set: LocalObserverSet<Int>, owner: some AnyObject
     ) -> LocalObserverSet<Int>.Token {

@@ -4,7 +4,7 @@ import Testing
 /// A local set that is changed by the observers it is calling (promises 2, 3, 4, 6 and 9).
 @Suite("Local set: mutation during a notification", .lifetimesChecked, .againstHanging)
 struct LocalMutationTests {
-    /// Scenario 1: one removes itself.
+    /// Scenario 1: an observer removes itself.
     ///
     /// Source: boost signals2 test/deletion_test.cpp (test_remove_self).
     @Test(
@@ -56,7 +56,7 @@ struct LocalMutationTests {
         #expect(row.set.count == (form.isOnce ? 100 : 103))
     }
 
-    /// Scenario 1: all remove themselves.
+    /// Scenario 1: all observers remove themselves.
     ///
     /// Source: boost signals2 test/deletion_test.cpp ("Mass suicide").
     @Test("Observers that all remove themselves are each called once, and none is left", arguments: LocalForm.lasting)
@@ -70,7 +70,7 @@ struct LocalMutationTests {
         #expect(row.set.isEmpty)
     }
 
-    /// Scenarios 2 and 3: one removes another, later or earlier.
+    /// Scenarios 2 and 3: an observer removes another one, later or earlier in the order.
     ///
     /// Source: boost signals2 test/deletion_test.cpp (test_remove_after, test_remove_prior); node#1182, eventemitter3#262, tseep#28.
     @Test(
@@ -88,7 +88,7 @@ struct LocalMutationTests {
         #expect(row.notify() == rest)
     }
 
-    /// Scenario 4: one removes all.
+    /// Scenario 4: an observer removes all.
     @Test(
         "After `removeAll` inside an observer, the later observers are not called, and the set is empty at once",
         arguments: LocalForm.lasting)
@@ -106,7 +106,8 @@ struct LocalMutationTests {
         #expect(row.notify() == [])
     }
 
-    /// Scenario 5: each notification adds one; and so many that the block of slots is outgrown under the pass.
+    /// Scenario 5: observers are added during a notification, also so many that the block of slots is replaced
+    /// meanwhile.
     ///
     /// Source: argent#870, boost regression_test.cpp slot_connect_test.
     @Test("Observers added during a notification are first called by the next one, in order", arguments: [1, 5_000])
@@ -128,7 +129,7 @@ struct LocalMutationTests {
         #expect(set.count == count + 2)
     }
 
-    /// Scenario 6: one removes itself and comes again.
+    /// Scenario 6: an observer removes itself and is added again.
     @Test("An observer that removes and adds itself again is called once, and comes last from the next notification on")
     func comesAgain() {
         let set = LocalObserverSet<Void>()
@@ -152,7 +153,7 @@ struct LocalMutationTests {
         #expect(!old.remove())
     }
 
-    /// Scenario 7: the entry that is being called is removed, and with it what its closure holds.
+    /// Scenario 7: the entry that is being called is removed, together with what its closure holds.
     ///
     /// Source: nano-signal-slot#7, pbhogan/Signals#4, godot#34752.
     @Test("A closure removed by its own call keeps its captures until the call returns", arguments: LocalForm.lasting)
@@ -163,7 +164,7 @@ struct LocalMutationTests {
         var wasIntact = false
         token = form.add(to: set, owner: owner) { [capture = Plain()] in
             token?.remove()
-            // So many that the block is outgrown too.
+            // So many that the block of slots is replaced, too.
             for _ in 0..<100 { set.add {} }
             wasIntact = capture.isIntact
         }
@@ -172,7 +173,7 @@ struct LocalMutationTests {
         set.removeAll()
 
         #expect(wasIntact)
-        #expect(Lifetimes.current.count == 1, "only the owner")
+        #expect(Lifetimes.current.count == 1, "only the owner is still alive")
     }
 
     @Test("A one-time observer is called once, even if it notifies the set in its call", arguments: LocalForm.allCases)
@@ -223,7 +224,7 @@ struct LocalMutationTests {
         var victim: LocalObserverSet<Int>.Token?
         set.add { [unowned set] depth in
             if depth < 5 { set.notify(depth + 1) } else { #expect(victim?.remove() == true) }
-            #expect(Lifetimes.current.count == 1, "the outer passes may still be at it")
+            #expect(Lifetimes.current.count == 1, "the outer traversals may still reach the removed observer")
         }
         victim = set.add { [capture = Plain()] depth in notes.entries.append(depth + capture.heard.count) }
 
@@ -233,9 +234,10 @@ struct LocalMutationTests {
         #expect(Lifetimes.current.count == 0)
     }
 
-    /// Scenario 10: the budget of a thread with an ordinary stack.
+    /// Scenario 10: how deep notifications nest on an ordinary stack.
     ///
-    /// Source: canjs#27, brs-engine#905, ResInsight#14306. In a process of its own, since a stack that is too small ends it.
+    /// Source: canjs#27, brs-engine#905, ResInsight#14306. Runs in its own process, since a stack that is too small
+    /// ends the process.
     @Test(
         "Notifications nest 10,000 deep on a stack of 8 MiB",
         .disabled(if: AllocatedMemory.isSanitized, "A sanitizer enlarges frames"), arguments: [false, true])
@@ -244,7 +246,7 @@ struct LocalMutationTests {
             let reached = await onThread(stackSize: 8 << 20) {
                 let set = LocalObserverSet<Int>()
                 let owner = Notes<Int>()
-                // The observers' own frames are kept small: they are not what is measured.
+                // The observers' own frames are kept small, since they are not what is measured.
                 if hasOwner {
                     set.add(owner) { [unowned set] owner, depth in
                         if depth < 10_000 { set.notify(depth + 1) } else { owner.entries.append(depth) }
@@ -278,7 +280,7 @@ private final class Row {
         }
     }
 
-    /// Notifies once, and returns who was called.
+    /// Notifies once, and returns the observers that were called, in order.
     func notify(_ action: @escaping (Row, Int) -> Void = { _, _ in }) -> [Int] {
         called = []
         self.action = action

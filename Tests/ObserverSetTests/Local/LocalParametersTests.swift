@@ -1,7 +1,7 @@
 import ObserverSet
 import Testing
 
-/// What a local set can tell, to whom, and what it shows of itself.
+/// What parameters a local set can have, with every kind of observer, and how it describes itself.
 @Suite("Local set: parameters and descriptions", .lifetimesChecked)
 struct LocalParametersTests {
     private let owner = Plain()

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The programs that `Tools/fuzz` has found to reach everything that it reaches.
+/// The programs of `Tools/fuzz` that together reach every part of the code that the fuzzer has reached.
 @Suite("The fuzzer's programs", .againstHanging)
 struct CorpusTests {
     private static let folder = URL(filePath: #filePath).appending(path: "../../../../Tools/Fuzzing/Corpus")

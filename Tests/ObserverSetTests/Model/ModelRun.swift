@@ -1,7 +1,7 @@
 /// Random operations on the tested world and on its model, compared after each.
 ///
-/// A run is made of rounds, each in a fresh pair of worlds and with a seed of its own; so a divergence late in a long
-/// run is replayed at once by the seed of its round.
+/// A run consists of rounds, each with a fresh pair of worlds and its own seed. So the seed of its round replays a
+/// divergence at once, even one late in a long run.
 struct ModelRun {
     private static let operationsPerRound = 250
 
@@ -9,7 +9,7 @@ struct ModelRun {
     let operations: Int
     var fault: ModelWorld.Fault?
 
-    /// What differed first, as a short program, and the seed by which to see all of it again; nil if nothing did.
+    /// The first difference as a short program, and the seed that reproduces it in full; nil if there was none.
     func firstDivergence() -> (seed: UInt64, divergence: ModelRound.Divergence)? {
         var roundSeeds = SeededGenerator(seed: seed)
         var roundSeed = seed
@@ -35,7 +35,7 @@ final class SeededChoices: Choices {
         generator = SeededGenerator(seed: seed)
     }
 
-    /// Its bias is too small to do harm, and it is fast without optimisation.
+    /// Its bias is too small to matter, and it is fast even without optimisation.
     override func below(_ bound: Int) -> Int {
         Int(truncatingIfNeeded: generator.next() >> 33) % bound
     }

@@ -1,11 +1,11 @@
 import Foundation
 import Testing
 
-/// The whole synchronous behaviour, against a model that is too simple to be wrong.
+/// The behaviour of every layer, compared with a model that is too simple to be wrong.
 @Suite("A sequential model", .againstHanging)
 struct ModelTests {
     private static let operations = many(1_000_000, long: 100_000_000)
-    /// OBSERVERSET_SEED asks for the same again.
+    /// `OBSERVERSET_SEED` replays the run with that seed.
     private static let seed =
         ProcessInfo.processInfo.environment["OBSERVERSET_SEED"].flatMap(UInt64.init) ?? .random(in: 0...UInt64.max)
 
@@ -25,7 +25,7 @@ struct ModelTests {
         #expect(World.awaits)
     }
 
-    /// By one seed, since how short it becomes depends on where it begins.
+    /// With a fixed seed, since how short the program becomes depends on where the shrinking begins.
     @Test(
         "A mistake in the model is found, reduced to a few operations, and reproduced only with the mistake",
         .positiveControl, arguments: ModelWorld.Fault.allCases)

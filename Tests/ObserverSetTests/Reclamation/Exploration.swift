@@ -1,20 +1,20 @@
-/// Every state that a scenario can come to, in every interleaving of its threads.
+/// Every state that a scenario can reach, with every interleaving of its threads.
 ///
 /// What must hold:
-///  - no traversal may be walking what has been released (safety);
-///  - where no thread can go on, all have come to their end, everything unlinked has been released, the counts are zero
-///    and the flag is down (nothing is forgotten);
-///  - there is no way round in circles, with all threads that have not ended taking part, while something is retired
-///    (liveness, with fairness: a thread that stands still in an observer may keep what it reaches).
+///  - No traversal may be walking something that has been released (safety).
+///  - Where no thread can take a step, all threads have finished, everything that was unlinked has been released, the
+///    counts are zero and the flag is not set (nothing is forgotten).
+///  - There is no cycle of states in which all unfinished threads take part and something stays retired (liveness,
+///    assuming fairness: a thread that stays in an observer for ever may keep what it reaches).
 struct Exploration {
-    /// What does not hold, and how it comes about.
+    /// The first property that was found not to hold, and how that came about.
     private(set) var failure: Failure?
 
     var stateCount: Int { states.count }
 
     struct Failure {
         let what: Kind
-        /// What the threads did until then; of a circle, the way there.
+        /// What the threads did until then; for a cycle, the way to it.
         let trace: String
 
         enum Kind: Equatable {
@@ -27,9 +27,9 @@ struct Exploration {
     private let scenario: Scenario
     private var ids: [ModelState: Int32] = [:]
     private var states: [ModelState] = []
-    /// From where, and by which thread, a state was first reached.
+    /// The state from which each state was first reached, and the thread that took the step.
     private var origins: [Edge] = []
-    /// The steps from each state lie side by side, from that index on.
+    /// The steps from each state are consecutive in `edges`, beginning at this index.
     private var firstEdges: [Int32] = []
     private var edges: [Edge] = []
 
@@ -98,9 +98,9 @@ struct Exploration {
         return state
     }
 
-    // MARK: Circles
+    // MARK: Cycles
 
-    /// Looks for a strongly connected component in which all threads that have not ended move and something is retired
+    /// Searches for a strongly connected component in which all unfinished threads move while something is retired
     /// (Tarjan's algorithm, without recursion).
     private mutating func findCircles() {
         var numbers = [Int32](repeating: -1, count: states.count)
@@ -148,7 +148,7 @@ struct Exploration {
                 missing.remove(Int(edge.thread))
             }
         }
-        // A state alone has no step to itself.
+        // A component of one state has no edges, since no step leads from a state to itself.
         if missing.isEmpty { fail(.goesRoundInCircles, at: members.first!) }
     }
 

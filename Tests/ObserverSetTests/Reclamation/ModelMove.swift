@@ -1,8 +1,8 @@
-/// One thread's next access to what is shared.
+/// The next access of one thread to what the threads share.
 struct ModelMove {
     let scenario: Scenario
     let index: Int
-    /// Before the move.
+    /// The state before the move.
     let state: ModelState
     private var memory: ModelMemory
     private var thread: ModelThread
@@ -15,9 +15,9 @@ struct ModelMove {
         thread = state[index]
     }
 
-    /// The state after the access; nil if it must wait.
+    /// The state after the access; nil if the thread must wait.
     ///
-    /// With `missesUnlocking`, a try at the lock finds it taken, though it has been unlocked.
+    /// With `missesUnlocking`, an attempt to lock finds the lock taken although it has been unlocked.
     func result(missesUnlocking: Bool) -> ModelState? {
         var move = self
         guard move.take(missesUnlocking) else { return nil }
@@ -27,9 +27,9 @@ struct ModelMove {
         return state
     }
 
-    /// Whether the access is a try at the lock that may find it taken, though it has been unlocked.
+    /// Whether the access is an attempt to lock that may find the lock taken although it has been unlocked.
     ///
-    /// Not the try after leaving, which is one with the fence before it.
+    /// The attempt after leaving is not such an access, since it forms one step with the fence before it.
     var mayMissUnlocking: Bool {
         let isTry = thread.step == .tryAgain || (thread.step == .tryAfterLeaving && fault == .noFenceBeforeTry)
         return isTry && thread.mayMissUnlocking
@@ -68,7 +68,7 @@ struct ModelMove {
         case .installStripes, .installStripesAlone:
             guard mayLoad(), view.hasStripes || store(.installStripes) else { return false }
             if thread.step == .installStripes { hasLeft() } else { next() }
-        // `Reclamation.leave`: the look at the flag
+        // `Reclamation.leave`: the load of the flag
         case .lookAtFlag:
             guard mayLoad(isOrdered: fault != .flagLoadIsRelaxed) else { return false }
             if view.hasRetired { thread.step = .tryAfterLeaving } else { next() }
@@ -184,7 +184,7 @@ struct ModelMove {
         let program = scenario.programs[index]
         if thread.counter < program.count, program[Int(thread.counter)] == .again { thread.counter = 0 }
         thread.step = thread.counter < program.count ? program[Int(thread.counter)].firstStep : .finished
-        // It takes no lock any more.
+        // A finished thread takes no lock any more.
         if thread.step == .finished { thread.mayMissUnlocking = false }
     }
 
@@ -203,12 +203,12 @@ struct ModelMove {
         set { if isNested { thread.inner = newValue } else { thread.outer = newValue } }
     }
 
-    /// Where the traversal is counted.
+    /// The index of the count on which the traversal is counted.
     private var place: UInt8 {
         ticket.parity + (ticket.isStriped ? 2 + 2 * UInt8(index % scenario.seats) : 0)
     }
 
-    /// Memory as the thread sees it: with its own stores.
+    /// Memory as the thread sees it, including its own stores that have not reached memory.
     private var view: ModelMemory {
         if !thread.hasStores { return memory }
         var view = memory
@@ -216,7 +216,9 @@ struct ModelMove {
         return view
     }
 
-    /// Looks at one count, or at the pointer to the stripes, and says whether all are zero; nil if there is more to see.
+    /// Reads one count, or the pointer to the stripes.
+    ///
+    /// Returns whether all counts are zero; nil if there is more to read.
     private mutating func lookAtCount() -> Bool? {
         let cursor = thread.cursor
         if cursor == 1 {
@@ -232,7 +234,7 @@ struct ModelMove {
 
     private func mayLookAtCount() -> Bool { mayLoad(isOrdered: fault != .countLoadsAreAcquiring) }
 
-    /// Whether a load may be made now: all that is sequentially consistent stays in order.
+    /// Whether a load may be made now: sequentially consistent accesses stay in order.
     private func mayLoad(isOrdered: Bool = true) -> Bool {
         !isOrdered
             || thread.stores.allSatisfy { store in
@@ -253,7 +255,7 @@ struct ModelMove {
         return true
     }
 
-    /// Changes the traversal's count, unless another thread is about to change it.
+    /// Changes the traversal's count, unless another thread's change of it has not reached memory yet.
     private mutating func change(_ kind: ModelStore.Kind, isOrdered: Bool) -> Bool {
         let place = place
         let isFree = scenario.programs.indices.allSatisfy { other in

@@ -1,6 +1,8 @@
 import Foundation
 
-/// What all threads share and what each has alone: nothing but bytes, since there are hundreds of thousands.
+/// What all threads share, and what each thread has for itself.
+///
+/// It consists of bytes only, since there are hundreds of thousands of states.
 struct ModelState: Hashable {
     var memory = ModelMemory()
     private var first = ModelThread()
@@ -20,7 +22,7 @@ struct ModelState: Hashable {
         }
     }
 
-    /// Of all bytes at once, which is several times as fast as one field after the other.
+    /// Hashes all bytes at once, which is several times as fast as one field after the other.
     func hash(into hasher: inout Hasher) {
         unsafe withUnsafeBytes(of: self) { unsafe hasher.combine(bytes: $0) }
     }
@@ -38,13 +40,13 @@ struct ModelState: Hashable {
 ///
 /// Sets of items are bits.
 struct ModelMemory {
-    /// By place: the first pair of counts by parity, then each stripe's.
+    /// The counts: those of the first pair by parity, then those of each stripe.
     var counts = ModelBytes()
     var open: UInt8 = 0
     var hasStripes = false
     var hasRetired = false
     var isLocked = false
-    /// What the head's stores have unlinked.
+    /// What the stores to the head have unlinked.
     var unlinked: UInt8 = 0
     var newer: UInt8 = 0
     var older: UInt8 = 0
@@ -64,7 +66,7 @@ struct ModelMemory {
         }
     }
 
-    /// What is wrong with it when every thread has come to its end.
+    /// What is wrong with this memory when every thread has finished.
     var fault: String? {
         if newer | older != 0 || released != unlinked { return "something stays retired for ever" }
         if (0..<8).contains(where: { counts[$0] != 0 }) { return "a pass is counted for ever" }
@@ -83,7 +85,7 @@ struct ModelBytes {
     }
 }
 
-/// How a traversal came in.
+/// How a traversal counted itself in.
 struct ModelTicket {
     var parity: UInt8 = 0
     var isStriped = false
@@ -92,9 +94,9 @@ struct ModelTicket {
     var reach: UInt8 = 0
 }
 
-/// What a thread has alone.
+/// What a thread has for itself.
 struct ModelThread {
-    /// Stores that have not reached memory, the oldest first.
+    /// The stores that have not reached memory yet, oldest first.
     private(set) var buffer = (ModelStore(), ModelStore(), ModelStore(), ModelStore())
     var counter: UInt8 = 0
     var step = ModelStep.finished
@@ -102,19 +104,19 @@ struct ModelThread {
     var inner = ModelTicket()
     var emptiedItsCount = false
     var hasMetAnother = false
-    /// Which count, or the pointer to the stripes, is looked at next, and of which parity.
+    /// Which count (or the pointer to the stripes) is read next, and of which parity.
     var cursor: UInt8 = 0
     var parity: UInt8 = 0
     var isWaiting = false
-    /// An unlocking may not have reached the thread yet.
+    /// Whether the thread may not yet have seen that the lock was unlocked.
     var mayMissUnlocking = false
     var displaced: UInt8 = 0
 
     var hasStores: Bool { buffer.0.kind != .none }
-    /// The stores in the buffer; behind the last, some that are none.
+    /// The stores in the buffer; any after the last are of the kind `none`.
     var stores: [ModelStore] { hasStores ? [buffer.0, buffer.1, buffer.2, buffer.3] : [] }
 
-    /// Adds a store behind the others; false if there is no room.
+    /// Adds a store at the end of the buffer; false if the buffer is full.
     mutating func enqueue(_ store: ModelStore) -> Bool {
         guard buffer.3.kind == .none else { return false }
         switch (buffer.0.kind, buffer.1.kind, buffer.2.kind) {
@@ -126,7 +128,7 @@ struct ModelThread {
         return true
     }
 
-    /// Takes the oldest store out.
+    /// Removes the oldest store.
     mutating func dequeue() -> ModelStore {
         let oldest = buffer.0
         buffer = (buffer.1, buffer.2, buffer.3, ModelStore())
@@ -134,12 +136,12 @@ struct ModelThread {
     }
 }
 
-/// A store that has been made, and perhaps not yet reached memory.
+/// A store that has been made, but has possibly not reached memory yet.
 struct ModelStore {
     enum Kind: UInt8 { case none, unlink, flag, flip, unlock, installStripes, add, subtract }
 
     var kind = Kind.none
-    /// Which items, up or down, or the place of a count.
+    /// The items, the flag's new value, or the index of a count.
     var operand: UInt8 = 0
 }
 

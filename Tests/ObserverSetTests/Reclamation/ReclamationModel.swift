@@ -1,39 +1,47 @@
-/// A small model of the reclamation in `Core`, for `Exploration` to try in every interleaving.
+/// A small model of the reclamation in `Core`, which `Exploration` runs in every interleaving.
 ///
-/// One step is one access of `Reclamation.swift`, `Traversal` or the lock to what threads share. What only
-/// the lock's holder touches (the lists of what is retired) changes together with the step beside it.
+/// One step is one access of `Reclamation.swift`, of `Traversal` or of the lock to what the threads share. What only
+/// the lock's holder touches (the lists of retired items) changes together with the neighbouring step.
 ///
-/// What the model covers: the parity read as a hint and used late, the count on the first pair or on a stripe, the
-/// installation of stripes, the load of the head, nested traversals, removals inside an observer; the look at the flag,
-/// the try at the lock; unlinking, the quick way of `retire`, the two lists, the flips, the flag, the unlocking and the look
-/// after it. An *item* is whatever a store to the head unlinks, a removed observer or a displaced block; a traversal
-/// reaches every item that was not unlinked when it loaded the head, from then until it counts itself out. (A slot becomes
-/// vacant when nothing waits, that is, when all that was unlinked has been released: that no traversal reaches it then is
-/// the same as that nothing is released too early.)
+/// An *item* is whatever a store to the head unlinks: a removed observer, or a block that was replaced. A traversal can
+/// reach every item that was not unlinked when the traversal loaded the head, from then until it counts itself out.
 ///
-/// What it leaves out: how slots are published (by their id, acquiring), the relaxed mark of a removed slot (a traversal
-/// that misses it is one that may reach the item, which the model supposes of all), who keeps the registry
-/// alive, the weak owners, and several items unlinked in one critical section.
+/// What the model covers:
+///  - Traversals: the parity, which is read as a hint and used later; the count on the first pair or on a stripe; the
+///    installation of stripes; the load of the head; nested traversals; removals inside an observer; the load of the
+///    flag; the attempt to lock.
+///  - Changes: unlinking, the quick way of `retire`, the two lists, the flips, the flag, the unlocking, and the reading
+///    of the counts after it.
+///  - Slots that become vacant: that happens when nothing waits, that is, when everything that was unlinked has been
+///    released. So that no traversal can reach such a slot follows from the fact that nothing is released too early.
 ///
-/// By default memory is sequentially consistent. With `isWeak`, each thread has a buffer of its latest stores, first in,
-/// first out, and an unlocking may reach threads late:
-///  - a sequentially consistent load waits until no sequentially consistent store is in its thread's own buffer, and a
-///    fence until the buffer is empty; other loads wait for nothing, and see their own thread's stores;
-///  - an addition or a subtraction is one, in that no other thread's comes between its look and its store;
-///  - a try at the lock may find it taken after it was unlocked, until the thread has passed a fence.
+/// What it leaves out:
+///  - how slots are published (by their id, which is loaded with acquire);
+///  - the relaxed mark of a removed slot (a traversal that misses the mark can reach the item, and the model assumes
+///    that of all traversals);
+///  - what keeps the registry alive;
+///  - owners that are held weakly;
+///  - several items that are unlinked in one critical section.
 ///
-/// So a store may be overtaken by later loads of other places, which is the fault that x86 and most code for arm64 hide.
-/// Neither stores overtaken by stores nor loads by loads are in the model; the order that publication needs is the
-/// thread sanitizer's to check.
+/// By default memory is sequentially consistent. With `isWeak`, each thread has a buffer of its latest stores, first
+/// in, first out, and a thread may see an unlocking late:
+///  - A sequentially consistent load waits until no sequentially consistent store is in its thread's own buffer. A
+///    fence waits until the buffer is empty. Other loads do not wait, and see their own thread's stores.
+///  - An addition or a subtraction is atomic: no other thread's comes between its load and its store.
+///  - An attempt to lock may find the lock taken after it was unlocked, until the thread has passed a fence.
+///
+/// So a later load of another location may overtake a store. That is the fault that x86 and most code for arm64 hide.
+/// The model contains neither stores that overtake stores nor loads that overtake loads; the thread sanitizer checks
+/// the order that publication needs.
 struct Scenario: Sendable {
     let name: String
     let programs: [[Instruction]]
-    /// How many stripes there are beside the first; zero if none is ever installed.
+    /// The number of stripes in addition to the first pair; zero if none are ever installed.
     let seats: Int
     var isWeak = false
     var fault: ReclamationFault?
 
-    /// The threads are given by what each does, see `Instruction`.
+    /// Each thread is given by its program, one character for each `Instruction`.
     init(_ name: String, seats: Int = 0, _ threads: String...) {
         self.name = name
         self.seats = seats
@@ -56,16 +64,17 @@ struct Scenario: Sendable {
 
 /// What a thread does next, as a character of its program.
 enum Instruction: Sendable, Equatable {
-    /// `(` begins a traversal, and `)` ends it; traversals may be nested twice.
+    /// `(` begins a traversal, and `)` ends it; a traversal may be nested inside one other.
     case enter(depth: Int)
     case leave(depth: Int)
-    /// `0` to `7`: ends a registration, that is, unlinks that item.
+    /// A digit from `0` to `7`: ends a registration, that is, unlinks that item.
     case remove(UInt8)
     /// `+`: takes the lock and unlinks nothing.
     case append
-    /// `^`: installs stripes, as whoever has left does, if another thread has changed the set meanwhile.
+    /// `^`: installs stripes, as a thread does that has ended its traversal and finds that another thread has changed
+    /// the set meanwhile.
     case install
-    /// `*`: begins again, for ever.
+    /// `*`: begins the program again, for ever.
     case again
 
     static func program(_ text: String) -> [Instruction] {
@@ -97,21 +106,24 @@ enum Instruction: Sendable, Equatable {
     }
 }
 
-/// A mistake that the algorithm could have: each must be found, or a silent exploration would prove nothing.
+/// A mistake that the algorithm could have.
+///
+/// Each must be found: otherwise an exploration that finds nothing would prove nothing.
 enum ReclamationFault: String, CaseIterable, Sendable {
-    /// What is retired is detached when only one parity was seen empty after the unlinking.
+    /// Retired items are detached although only one parity was seen empty after the unlinking.
     case flipsTwiceAtOnce, detachesAfterOneFlip, quickWayLooksAtOneCount
-    /// Traversals that came in on a stripe are not looked for.
+    /// Traversals that are counted on a stripe are ignored.
     case stripesAreIgnored
-    /// A traversal leaves before its walk, or another side than it came in on.
+    /// A traversal counts itself out before its walk, or on another side than the one on which it counted itself in.
     case countsOutBeforeWalking, leavesOpenSide
-    /// Who makes the last obstacle vanish does not look whether something waits.
+    /// The thread that removes the last obstacle does not check whether something waits.
     case flagIsIgnored, noLookAfterUnlocking
-    /// The parity changes on an occupied idle side; newcomers take the idle side; an unlocker waits for traversals.
+    /// The sides change although the idle side is occupied; newcomers take the idle side; an unlocking thread waits for
+    /// traversals.
     case flipsWhileOccupied, countsInOnIdleSide, triesWhileRetired
     /// One of the four accesses of "Why nothing is released too early" is not sequentially consistent.
     case headLoadIsRelaxed, countInIsReleasing, headStoreIsReleasing, countLoadsAreAcquiring
-    /// One of those of "Why nothing is forgotten" is not.
+    /// One of the accesses of "Why nothing is forgotten" is not sequentially consistent, or a fence is missing.
     case countOutIsReleasing, flagLoadIsRelaxed, noFenceAfterUnlocking, noFenceBeforeTry
 
     var needsWeakMemory: Bool {

@@ -1,14 +1,14 @@
 import Foundation
 import Testing
 
-/// The argument in `Reclamation.swift`, tried on a model of it in every interleaving.
+/// The argument in `Reclamation.swift`, checked on a model in every interleaving.
 ///
-/// A machine shows few interleavings, and hides orders that a weakly ordered one may choose. `Scenario` says what the
-/// model covers and what not, `Exploration` what is looked for. It is one thread's work, of which no sanitizer learns
-/// anything.
+/// A machine shows only few interleavings, and hides orders that a weakly ordered machine may choose. `Scenario` says
+/// what the model covers and what not, `Exploration` what is checked. All of it runs on one thread, so a sanitizer
+/// would learn nothing from it.
 @Suite("Reclamation, in every interleaving", .againstHanging, .enabled(if: !AllocatedMemory.isSanitized))
 struct ReclamationTests {
-    /// The states of these are counted in thousands.
+    /// The scenarios with some thousands of states each.
     private static let small = [
         Scenario("a notification and a removal", "()", "0"),
         Scenario("two notifiers and a removal", "()", "()", "0"),
@@ -71,7 +71,7 @@ struct ReclamationTests {
 }
 
 extension ReclamationFault {
-    /// The simplest scenario that shows it.
+    /// The simplest scenario that shows the fault.
     fileprivate var scenario: String {
         switch self {
         case .quickWayLooksAtOneCount: "two notifiers and two removals"
@@ -82,7 +82,7 @@ extension ReclamationFault {
         }
     }
 
-    /// What comes of it there.
+    /// What the fault leads to in that scenario.
     fileprivate var effect: Exploration.Failure.Kind {
         switch self {
         case .flipsTwiceAtOnce, .detachesAfterOneFlip, .quickWayLooksAtOneCount, .stripesAreIgnored,

@@ -1,7 +1,7 @@
 import ObserverSet
 import Testing
 
-/// What no program should ask of a sequence, and some do.
+/// Uses of a sequence that no program should contain, although some do.
 @Suite("Bad input to sequences", .lifetimesChecked, .againstHanging)
 struct SequenceBadInputTests {
     @Test("A buffer without room traps, and the message says what to do")

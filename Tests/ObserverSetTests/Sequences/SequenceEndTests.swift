@@ -3,10 +3,10 @@ import Foundation
 import ObserverSet
 import Testing
 
-/// How sequences end, and what goes when they do.
+/// How sequences end, and what is released then.
 @Suite("Ends of sequences", .lifetimesChecked, .againstHanging)
 struct SequenceEndTests {
-    // MARK: The source lets go
+    // MARK: The source releases its observers
 
     @Test("When the set dies, a sequence delivers its buffered elements, and then ends")
     func setDies() async {
@@ -19,7 +19,7 @@ struct SequenceEndTests {
 
         #expect([await iterator.next(), await iterator.next(), await iterator.next()] == [1, 2, 3])
         #expect(await iterator.next() == nil)
-        #expect(await iterator.next() == nil, "for good")
+        #expect(await iterator.next() == nil, "an ended sequence stays at its end")
         #expect(iterator.droppedCount == 0)
     }
 
@@ -86,7 +86,7 @@ struct SequenceEndTests {
         func settled() async { await set.settled() }
     }
 
-    /// Scenario 50: the set dies as it is notified.
+    /// Scenario 50: the set is deallocated while it is notified.
     ///
     /// Source: swift#86719, #82774 (Observation misses an event), #82752 (leaks closures).
     @Test("A set that dies during its own notification still delivers it")
@@ -189,7 +189,7 @@ struct SequenceEndTests {
 
         #expect(await iterator.next() == 1)
         #expect(await iterator.next() == nil)
-        // The token that was returned when all was over was removed.
+        // The token, which `register` returned after the registration had ended, was removed as well.
         #expect(source.isBystanderThere == false)
     }
 
@@ -215,7 +215,7 @@ struct SequenceEndTests {
         #expect(set.isEmpty)
     }
 
-    /// Scenario 46: what is buffered.
+    /// Scenario 46: cancellation while elements are buffered.
     @Test(
         "After cancellation nothing is delivered; what was buffered is released and counted")
     func cancelledWithBuffer() async {
@@ -229,7 +229,7 @@ struct SequenceEndTests {
             for await value in sequence {
                 received.append(value.value)
                 start.finish()
-                // Busy with the first element while others come, and the task is cancelled.
+                // The loop is busy with the first element while the others arrive and the task is cancelled.
                 await onThread { gate.wait() }
             }
             return (received, set.isEmpty, lifetimes.count)
@@ -294,7 +294,7 @@ struct SequenceEndTests {
     func leavingALoopOverATemporary() async {
         let set = ObserverSet<Int>()
         let notifier = set.addOnce { _ in }
-        // When the sequence is there: the loop is all that has it.
+        // Notifies once the sequence exists; only the loop holds the sequence.
         let task = Task {
             while set.count == 1 { await Task.yield() }
             set.notify(1)
@@ -393,7 +393,7 @@ struct SequenceEndTests {
 
     // MARK: What a deinit may do
 
-    /// Scenario 29: the `deinit` of what a buffer drops.
+    /// Scenario 29: the `deinit` of a value that a buffer drops.
     @Test(
         "The `deinit` of a value that a full buffer drops may use the set",
         arguments: [.newest(1), .oldest(1)] as [Buffering])
@@ -409,7 +409,7 @@ struct SequenceEndTests {
         #expect(sequence.droppedCount == 2)
     }
 
-    /// Scenario 29: the `deinit` of what is buffered when all ends.
+    /// Scenario 29: the `deinit` of values that are still buffered at the end.
     @Test(
         "The `deinit` of a value that is buffered at the end may use the set",
         arguments: SequenceEnd.allCases)
@@ -428,7 +428,7 @@ struct SequenceEndTests {
         case .taskIsCancelled:
             let task = Task { [sequence] in
                 cancelThisTask()
-                for await _ in sequence! { Issue.record("cancelled before") }
+                for await _ in sequence! { Issue.record("the task was cancelled before") }
             }
             await task.value
         case .setDies:
@@ -472,7 +472,7 @@ enum SequenceEnd: CaseIterable, Sendable {
     case sequenceIsDropped, iteratorIsDropped, taskIsCancelled, setDies, observersAreRemoved
 }
 
-/// Does to a set what can be done to one, from this thread and from another; writes down how many observe it.
+/// Uses a set in several ways, from this thread and from another one, and logs the number of its observers.
 private func use<Parameters>(_ set: ObserverSet<Parameters>?, _ ends: Log<Int>) {
     guard let set else { return ends.append(0) }
     ends.append(set.count)
@@ -484,13 +484,15 @@ private func use<Parameters>(_ set: ObserverSet<Parameters>?, _ ends: Log<Int>) 
     }
 }
 
-/// A source that registers nobody.
+/// A source that registers no observer.
 private struct Deaf: NotificationSource {
     func register(_ observer: Observer<Int>) -> ObserverToken { ObserverToken([]) }
     func settled() async {}
 }
 
-/// A source that calls its observer and removes it before it returns the token, which stands for another one too.
+/// A source whose `register` calls and removes the observer before it returns.
+///
+/// The token that it returns also stands for another registration.
 private final class Hasty: NotificationSource {
     private let set: ObserverSet<Int>
     private let bystanders = ObserverSet<Int>()

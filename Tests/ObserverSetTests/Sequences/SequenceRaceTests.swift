@@ -4,10 +4,10 @@ import ObserverSet
 import Synchronization
 import Testing
 
-/// What sequences do when threads meet.
+/// Races of sequences between several threads.
 @Suite("Races of sequences", .lifetimesChecked, .againstHanging, .serialized)
 struct SequenceRaceTests {
-    /// Scenario 42: an element meets the cancellation of the task that waits for it.
+    /// Scenario 42: an element arrives while the task that waits for it is being cancelled.
     ///
     /// Source: BLESwift#25, supabase-swift#1154, AsyncExtensions#52, swift#87082, swift#87084 (hangs after 53,212 and 291,212 rounds
     /// where the continuation was resumed under a lock that the cancellation takes too).
@@ -21,11 +21,12 @@ struct SequenceRaceTests {
 
         await race(times: rounds) { round in
             let waiting = next.value ?? Waiting(set)
-            // Once nobody cancels, and once (below) nobody notifies: each of the two comes first at least then.
+            // There is no cancellation in round 1, and no notification in rounds 2 and 3 (below). So each of the two
+            // comes first at least then.
             if round != 1 { waiting.cancel(after: round % 8) }
             if let value = waiting.result() {
                 delivered.increment()
-                // That of this round, or of the last if the notifier came late.
+                // The value of this round or, if the notifier was late, of the previous one.
                 if value != round && value != round - 1 { wrong.increment() }
             }
             next.value = round < rounds - 1 ? Waiting(set) : nil
@@ -37,12 +38,12 @@ struct SequenceRaceTests {
         #expect(wrong.value == 0)
         #expect(delivered.value > 0, "some elements came first")
         #expect(delivered.value < rounds, "some cancellations came first")
-        // The last task lets go of its iterator when it has said that it is over.
+        // The last task releases its iterator only after it has set `isOver`.
         await eventually { set.isEmpty }
         #expect(set.isEmpty)
     }
 
-    /// Scenario 42 for `first()`, which registers in the very moment.
+    /// Scenario 42 for `first()`, which registers only when it is called.
     ///
     /// Source: as before.
     @Test("`first()` returns when a notification and a cancellation come at the same time")
@@ -66,7 +67,7 @@ struct SequenceRaceTests {
         #expect(set.isEmpty)
     }
 
-    /// Scenario 49: nothing is lost uncounted.
+    /// Scenario 49: no element is lost without being counted.
     ///
     /// Source: tokio loom_broadcast.rs (drop_rx, broadcast_wrap: received + lagged == sent).
     @Test(
@@ -120,7 +121,7 @@ struct SequenceRaceTests {
         }
     }
 
-    /// Scenario 49 with a consumer that leaves in between.
+    /// Scenario 49 with a consumer that leaves at any time.
     ///
     /// Source: as before.
     @Test(
@@ -151,11 +152,11 @@ struct SequenceRaceTests {
                     if isCancelled, number == moment { consumer.cancel() }
                 }
             }
-            // Whoever is more patient than there are elements, or too late for them.
+            // For a consumer that wants more elements than there were, or that began after some of them were sent.
             consumer.cancel()
             await consumer.value
 
-            // The last one may have reached the source before the registration ended, and the observer no more.
+            // The last element may have reached the source before the registration ended, but not the observer.
             let accountedFor = received.value + sequence.droppedCount
             #expect(reached.value - 1...reached.value ~= accountedFor, "seed \(seed)")
             #expect(set.isEmpty)
@@ -191,7 +192,7 @@ struct SequenceRaceTests {
         #expect(wrong.value == 0)
     }
 
-    /// Scenario 50: notified as the sequence is made.
+    /// Scenario 50: notifications while the sequence is being created.
     ///
     /// Source: swift#86719, #82774 (Observation misses an event), #82752 (leaks closures).
     @Test("Every notification that begins after the sequence was made arrives")
@@ -214,7 +215,7 @@ struct SequenceRaceTests {
 
         for _ in 0..<rounds {
             var iterator = set.values().makeAsyncIterator()
-            // The next number is notified after this.
+            // The notification after this one begins after the registration, so it must arrive.
             let before = latest.load(ordering: .sequentiallyConsistent)
             if let first = await iterator.next(), first > before + 1 { missed.increment() }
         }
@@ -275,7 +276,7 @@ struct SequenceRaceTests {
         }
     }
 
-    /// Scenario 48: a consumer that is slower.
+    /// Scenario 48: a consumer that is slower than the notifier.
     @Test("A bounded buffer keeps memory flat, however much is sent", .measuringMemory)
     func memoryIsFlat() async {
         await #expect(processExitsWith: .success) {
@@ -298,7 +299,7 @@ struct SequenceRaceTests {
         }
     }
 
-    // The buffer is the standard library's, which keeps the room as long as it lives.
+    // The buffer is the standard library's, which does not shrink.
     @Test(
         "Memory for a burst of elements is freed with the iterator that has read them, at the latest", .measuringMemory)
     func burst() async {
@@ -316,7 +317,7 @@ struct SequenceRaceTests {
                 await read(many(4_000_000))
             }
 
-            // Of the room for so many, which is two mebibytes and a half.
+            // The memory for that many elements would be two and a half mebibytes.
             #expect(growth < 1 << 20)
         }
     }
@@ -338,7 +339,7 @@ struct SequenceRaceTests {
     }
 }
 
-/// A task that waits for an element, or is about to.
+/// A task that waits for an element, or is about to do so.
 private final class Waiting: Sendable {
     private let element = Shared<Int?>(nil)
     private let isAboutToWait = Signal()
@@ -368,7 +369,7 @@ private final class Waiting: Sendable {
     }
 }
 
-/// Counts what reaches it, and passes it on.
+/// A source that counts the values that reach it, and passes them on.
 private struct Counting: NotificationSource {
     let source: any NotificationSource<Int>
     let count: Counter

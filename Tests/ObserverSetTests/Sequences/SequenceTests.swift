@@ -2,7 +2,7 @@ import Dispatch
 import ObserverSet
 import Testing
 
-/// What a sequence delivers, and to whom.
+/// What a sequence delivers, and to which iterator.
 @Suite("Sequences", .lifetimesChecked, .againstHanging)
 struct SequenceTests {
     // MARK: What arrives
@@ -168,7 +168,7 @@ struct SequenceTests {
                 return received
             }
         }
-        // The second one's registration is its own.
+        // Wait until the second loop has registered, too.
         await eventually { set?.count == 2 }
 
         for value in 0..<100 { set?.notify(value) }
@@ -441,7 +441,7 @@ struct SequenceTests {
     }
 }
 
-/// Tells the length of each line that another source tells, unless it is empty.
+/// A source that passes on the length of each line of another source, except for empty lines.
 struct LineLengths: NotificationSource {
     let lines: any NotificationSource<String>
 

@@ -3,9 +3,9 @@ import ObserverSet
 import Synchronization
 import Testing
 
-/// Threads that do everything at once: most telling under the thread and the address sanitizer.
+/// Threads that do everything at once; such tests show most under the thread sanitizer and the address sanitizer.
 ///
-/// `Tools/Stress` runs the same storms for as long as wanted.
+/// `Tools/Stress` runs the same races for any length of time.
 @Suite("Stress", .lifetimesChecked, .againstHanging, .serialized)
 struct StressTests {
     private static let deliveries = many(200_000, long: 10_000_000)
@@ -74,7 +74,7 @@ struct StressTests {
     func publication() async {
         let lifetimes = Lifetimes.current
         let rounds = (0..<Self.deliveries / 800).map { _ in ObserverSet<Int>() }
-        // Relaxed, so that it orders nothing: only the set does.
+        // Relaxed, so that only the set orders the threads.
         let roundsDone = Atomic<Int>(0)
 
         await race(times: rounds.count) { [mistakes] round in
@@ -84,7 +84,7 @@ struct StressTests {
                 let token = rounds[round].addNonisolated { _ in
                     mistakes.note(.calledWithTheDead, unless: capture.value == value && capture.isIntact)
                 }
-                // Not in all rounds: the release that follows a removal orders the two as well.
+                // Not in all rounds, since the release that follows a removal also orders the two threads.
                 if round % 2 == 1, value % 3 == 0 { last?.remove() }
                 last = token
             }
@@ -138,7 +138,7 @@ struct StressTests {
     }
 }
 
-/// Removes its observer between the pass's decision to call it and the call.
+/// A source that removes its observer between a traversal's decision to call it and the call.
 private struct LateRemoval: NotificationSource {
     let set = ObserverSet<Int>()
     let token = Shared<ObserverToken?>(nil)
@@ -155,7 +155,7 @@ private struct LateRemoval: NotificationSource {
     func settled() async { await set.settled() }
 }
 
-/// Removes its own observer after so many calls.
+/// Removes its own observer after that many calls.
 private actor Leaver {
     private(set) var calls = 0
     private let limit: Int

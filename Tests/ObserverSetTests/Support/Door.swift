@@ -1,6 +1,6 @@
 import Foundation
 
-/// Where calls wait until they are let on, one after the other, whether they are cancelled or not.
+/// A place where calls wait until they are let through one by one, whether their task is cancelled or not.
 final class Door: Sendable {
     private struct State: Sendable {
         var permits = 0
@@ -10,7 +10,7 @@ final class Door: Sendable {
 
     private let state = Guarded(State())
 
-    /// How many calls stand in front of it.
+    /// The number of calls that wait at the door.
     var waiting: Int { state.withLock { $0.waiting.count } }
 
     func pass() async {
@@ -28,7 +28,7 @@ final class Door: Sendable {
         }
     }
 
-    /// Lets on whoever stands there, or the next who comes.
+    /// Lets through the call that has waited longest or, if none waits, the next one to come.
     func letOnOne() {
         let continuation = state.withLock { state in
             if state.waiting.isEmpty { state.permits += 1 }
@@ -37,7 +37,7 @@ final class Door: Sendable {
         continuation?.resume()
     }
 
-    /// Lets on everybody, from now on.
+    /// Lets through all calls, from now on.
     func open() {
         let waiting = state.withLock { state in
             defer { state.waiting = [] }

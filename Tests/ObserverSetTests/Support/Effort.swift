@@ -1,13 +1,15 @@
 import Foundation
 import Testing
 
-/// How much the tests do, as the environment variable `OBSERVERSET_EFFORT` says.
+/// How much work the tests do, set by the environment variable `OBSERVERSET_EFFORT`.
 enum Effort: String {
-    /// What one runs after each change, in seconds: the default, and what mutants and broken variants are judged by.
+    /// A run of seconds, for use after each change.
+    ///
+    /// It is the default, and also what mutants and broken variants are judged by.
     case quick
-    /// Twenty times as many repetitions, in minutes.
+    /// Twenty times as many repetitions; takes minutes.
     case ci
-    /// As many as it takes for what is rare, in hours.
+    /// As many repetitions as it takes to find rare faults; takes hours.
     case long
 
     static let current: Effort = {
@@ -19,8 +21,8 @@ enum Effort: String {
     }()
 }
 
-/// How often a test does something: so many times, a twentieth of that where the effort is quick, and `long` times where it
-/// is long.
+/// The number of repetitions: `count` with the effort `ci`, a twentieth of that with `quick`, and `long` (by default
+/// `count`) with the effort `long`.
 func many(_ count: Int, long: Int? = nil) -> Int {
     switch Effort.current {
     case .quick: count / 20
@@ -30,20 +32,22 @@ func many(_ count: Int, long: Int? = nil) -> Int {
 }
 
 extension Trait where Self == TimeLimitTrait {
-    /// Ends what hangs, and nothing else.
+    /// Ends tests that hang, and no others.
     ///
-    /// A test's time includes what it waits for others, so that this is many times what a whole suite takes on a slow and busy
-    /// machine, under a sanitizer.
+    /// A test's time includes the time that it waits for other tests. So the limit is many times what the whole suite
+    /// takes on a slow and busy machine under a sanitizer.
     static var againstHanging: Self { .timeLimit(.minutes(Effort.current == .long ? 1_200 : 120)) }
 }
 
 extension Trait where Self == ConditionTrait {
-    /// Leaves out what looks at the process's memory where that would show nothing.
+    /// Disables a test that measures the process's memory where the result would mean nothing.
     static var measuringMemory: Self {
         .disabled(if: AllocatedMemory.isSanitized, "A sanitizer keeps freed memory back")
     }
 
-    /// Leaves out, under a sanitizer, what shows that a check of the tests notices mistakes: it would show nothing else there.
+    /// Disables, under a sanitizer, a test which shows that one of the suite's own checks detects mistakes.
+    ///
+    /// There it would show nothing more.
     static var positiveControl: Self {
         .disabled(if: AllocatedMemory.isSanitized, "The check is the same under a sanitizer")
     }

@@ -1,7 +1,7 @@
 import Dispatch
 import ObserverSet
 
-/// An actor that does nothing until it is let go.
+/// An actor that runs nothing until `letGo()` is called.
 actor Held {
     private nonisolated let executor = HeldExecutor()
     private(set) var calls = 0
@@ -28,8 +28,8 @@ private final class HeldExecutor: SerialExecutor {
 ///
 /// - Parameters:
 ///   - source: The source.
-///   - notify: Has the source tell something, once.
-/// - Returns: Whether it has waited, and the observer has been called once.
+///   - notify: Makes the source notify once.
+/// - Returns: Whether `settled()` has waited, and the observer has been called exactly once.
 func settledWaitsForAnActor<Source: NotificationSource>(_ source: Source, notify: () -> Void) async -> Bool {
     let actor = Held()
     let token = source.add(actor) { (actor: isolated Held, _) in actor.hear() }
@@ -37,7 +37,8 @@ func settledWaitsForAnActor<Source: NotificationSource>(_ source: Source, notify
     let mayEnd = Signal()
     let hasWaited = Shared(false)
     let waiting = await taskThatWaits(for: source) { hasWaited.value = mayEnd.isSet }
-    // If it did not wait, it would very likely have ended by now; if it does, none of this matters.
+    // If `settled()` did not wait, it would very likely have returned by now. If it does wait, this loop changes
+    // nothing.
     for _ in 0..<100 { await Task.yield() }
 
     mayEnd.set()
@@ -48,7 +49,8 @@ func settledWaitsForAnActor<Source: NotificationSource>(_ source: Source, notify
     return hasWaited.value && calls == 1
 }
 
-/// A task that waits until the source is settled, and does so when this returns (on older systems, very likely).
+/// A task that waits for `settled()` of the source, and is already waiting when this returns (very likely so on older
+/// systems).
 func taskThatWaits(
     for source: some NotificationSource, then: @escaping @Sendable () -> Void = {}
 ) async -> Task<Void, Never> {

@@ -1,8 +1,9 @@
 #if os(Linux)
-/// What the leak sanitizer must not take for a leak, which it asks a program for by this name.
+/// What the leak sanitizer must not report as a leak; the sanitizer calls a function of this name.
 ///
-/// A weak reference to an object that is never released, as the sets of `EventPublisher.default` are, makes the runtime
-/// allocate a side table. The object's header has its address shifted, which the sanitizer does not read as a pointer.
+/// The sets of `EventPublisher.default` are never released. A weak reference to such an object makes the runtime
+/// allocate a side table. The object's header stores that table's address shifted, and the sanitizer does not recognise
+/// it as a pointer.
 @_cdecl("__lsan_default_suppressions")
 public func leakSuppressions() -> UnsafePointer<CChar> {
     let text: StaticString = "leak:formWeakReference\n"

@@ -1,6 +1,6 @@
 import Testing
 
-/// Gives each test a counter of its own, and fails it if a tracked instance is left at its end.
+/// Gives each test its own counter, and fails the test if a tracked instance is still alive at its end.
 struct LifetimeTrait: SuiteTrait, TestTrait, TestScoping {
     var isRecursive: Bool { true }
 
@@ -13,13 +13,13 @@ struct LifetimeTrait: SuiteTrait, TestTrait, TestScoping {
     ) async throws {
         let lifetimes = Lifetimes()
         try await Lifetimes.$current.withValue(lifetimes) { try await function() }
-        // A job that has just ended on another thread may still be letting go of what it held.
+        // A job that has just ended on another thread may still be releasing what it held.
         await eventually { lifetimes.count == 0 }
-        #expect(lifetimes.count == 0, "tracked instances outlived the test")
+        #expect(lifetimes.count == 0, "tracked instances are still alive after the test")
     }
 }
 
 extension Trait where Self == LifetimeTrait {
-    /// Every `Tracked` that the test makes must be gone when it ends.
+    /// Every `Tracked` that the test creates must be deallocated when the test ends.
     static var lifetimesChecked: Self { LifetimeTrait() }
 }

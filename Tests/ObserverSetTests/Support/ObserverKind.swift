@@ -11,18 +11,20 @@ enum ObserverKind: CaseIterable, Sendable {
     case queue, queueOwner
     case awaited, awaitedOwner, awaitedOnTheMainActor, awaitedActorOwner
 
-    /// Called by the notifying thread, whatever it is.
+    /// Called on the notifying thread, whichever that is.
     static let inPlace = allCases.filter(\.isInPlace)
-    /// Called elsewhere, unless the notifier is there already.
+    /// Called elsewhere, unless the notifier is already there.
     static let hopping = allCases.filter { !$0.isInPlace }
-    /// Called again and again.
+    /// Called by every notification, not only once.
     static let lasting = allCases.filter { !$0.isOnce }
     static let lastingInPlace = inPlace.filter { !$0.isOnce }
     static let lastingHopping = hopping.filter { !$0.isOnce }
     static let ofTheMainActor: [ObserverKind] = [.mainActor, .mainActorOwner, .mainActorMethod, .mainActorOnce]
-    /// Gone when their owner is.
+    /// Removed when their owner is deallocated.
     static let owned = allCases.filter(\.hasOwner)
-    /// Held by nobody but the set. (A method is held by its owner.)
+    /// Held only by the set.
+    ///
+    /// (A method is held by its owner.)
     static let held = allCases.filter { $0 != .ownerMethod && $0 != .mainActorMethod }
 
     var isInPlace: Bool {
@@ -101,7 +103,7 @@ enum ObserverKind: CaseIterable, Sendable {
     }
 }
 
-/// What a test must keep of an observer: the owner, as long as it is to live, and the token.
+/// What a test must keep for an observer: the token, and the owner for as long as that is to live.
 struct KeptRegistration: Sendable {
     let token: ObserverToken
     let owner: (any AnyObject & Sendable)?
@@ -111,7 +113,7 @@ struct KeptRegistration: Sendable {
         self.owner = owner
     }
 
-    /// Keeps the owner alive until here.
+    /// Keeps the owner alive until this call.
     func end() {
         withExtendedLifetime(owner) {}
     }

@@ -1,6 +1,6 @@
 @testable import ObserverSet
 
 extension Registry {
-    /// How many observers it holds, dead owners' included.
+    /// The number of observers that it holds, including those of dead owners.
     var living: Int { Int(lock.withLock { $0.counts.living }) }
 }

@@ -4,12 +4,12 @@ import ObserverSet
 enum Removal: CaseIterable, Sendable {
     case byToken, bySet, byOwner, all
 
-    /// Each of these kinds, with each way that there is to remove it.
+    /// Each of these kinds, combined with each way in which it can be removed.
     static func ofEach(_ kinds: [ObserverKind]) -> [(ObserverKind, Removal)] {
         kinds.flatMap { kind in allCases.filter { $0 != .byOwner || kind.hasOwner }.map { (kind, $0) } }
     }
 
-    /// Returns whether the registration is gone, and was there before.
+    /// Returns whether this has removed the registration: it was active before, and is not any more.
     func perform(on set: ObserverSet<Int>, _ registration: KeptRegistration) -> Bool {
         let token = registration.token
         guard token.isActive else { return false }

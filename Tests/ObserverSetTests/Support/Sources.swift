@@ -1,6 +1,6 @@
 import ObserverSet
 
-/// Passes observers on to another source, adapted.
+/// A source that adapts its observers with `transform`, and registers them with another source.
 struct Mapped<Input: Sendable, Parameters: Sendable>: NotificationSource {
     let source: any NotificationSource<Input>
     let transform: @Sendable (Input) -> Parameters?
@@ -17,7 +17,7 @@ struct Mapped<Input: Sendable, Parameters: Sendable>: NotificationSource {
     func settled() async { await source.settled() }
 }
 
-/// Keeps the observer that it is asked to register.
+/// A source that only stores the observer that it is asked to register.
 final class KeptObserver<Parameters: Sendable>: NotificationSource {
     let observer = Shared<Observer<Parameters>?>(nil)
 

@@ -1,16 +1,16 @@
 import Dispatch
 import ObserverSet
 
-/// Does everything that can be done with a set, on this thread, on another one and on a queue, for both of which it waits.
+/// Makes every call that a set offers on this thread, on another one and on a queue, and waits for these two.
 ///
-/// Leaves the set's observers as they were, and has notified them three times, with zero.
+/// Leaves the set's observers as they were. It has notified the set three times, with zero.
 func useEverywhere<Parameters>(_ set: ObserverSet<Parameters>) {
     useInEveryWay(set)
     join { useInEveryWay(set) }
     DispatchQueue(label: "Q").sync { useInEveryWay(set) }
 }
 
-/// Every call that a set offers, as a thread makes it that knows nothing of what the others do.
+/// Makes every call that a set offers, as a thread would that knows nothing of the other threads.
 func useInEveryWay<Parameters>(_ set: ObserverSet<Parameters>) {
     let owner = Signal()
     let token = set.add { _ in }

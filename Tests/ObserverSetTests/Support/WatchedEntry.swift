@@ -2,26 +2,27 @@ import Synchronization
 
 @testable import ObserverSet
 
-/// What a set of `Int`s has of an observer, which counts how often somebody looks whether it is dead.
+/// The entry of an observer of `Int`s, which counts how often it is checked for whether its owner is dead.
 ///
-/// Registered with all it has, so that sweeps are counted from outside: slot for slot, those of closures included.
+/// Tests add it directly to the registry, so that they can count how many slots a sweep checks, including those of
+/// closures.
 final class WatchedEntry: Entry<Int>, @unchecked Sendable {
     private let looks: Counter
     private let hasOwner: Bool
     private let isOver = Atomic<Bool>(false)
 
-    /// One with an owner, which is alive, or one that cannot die, like a closure's.
+    /// An entry with a living owner or, without `hasOwner`, one that cannot die, like that of a closure.
     init(_ looks: Counter, hasOwner: Bool = true) {
         self.looks = looks
         self.hasOwner = hasOwner
     }
 
-    /// From here on, its owner is dead.
+    /// From now on, its owner counts as dead.
     func die() { isOver.store(true, ordering: .relaxed) }
 
     override var mayDie: Bool { hasOwner }
 
-    // What every look begins with.
+    // Every check of an entry begins with this.
     override var ownerType: Any.Type? {
         looks.increment()
         return hasOwner ? WatchedEntry.self : nil
@@ -33,7 +34,7 @@ final class WatchedEntry: Entry<Int>, @unchecked Sendable {
 }
 
 extension Registry {
-    /// Registers it once more, wherever else it is registered.
+    /// Registers the entry once more, even if it is already registered here or elsewhere.
     @discardableResult
     func append(_ entry: AnyEntry) -> UInt64 { append(Callee(retaining: entry), site: Site()) }
 
@@ -41,13 +42,14 @@ extension Registry {
     @discardableResult
     func appendClosure() -> UInt64 { append(Callee(retaining: { (_: Int) in }), site: Site()) }
 
-    /// How many slots are taken, those included whose observers were removed: as many as a notification walks.
+    /// The number of slots in use, including those of removed observers: as many as a notification walks.
     var taken: Int { Int(lock.withLock { $0.counts.taken }) }
 
-    /// For how many observers there is room behind the first.
+    /// The number of slots in the block, that is, for all observers except the first.
     var room: Int { unsafe slots.block?.capacity ?? 0 }
 
-    /// What waits for traversals to end: how many removed observers, and how many slots in blocks that were replaced.
+    /// What waits for traversals to end: the number of removed observers, and the number of slots in blocks that were
+    /// replaced.
     var waiting: (observers: Int, slots: Int) {
         lock.withLock { contents in
             var (observers, slots) = (0, 0)
@@ -60,11 +62,13 @@ extension Registry {
     }
 }
 
-/// Counts the blocks that a registry makes, by a look after each change of its one thread.
+/// Counts the blocks that a registry makes, if `look()` is called after each change.
+///
+/// Only one thread may change the registry.
 struct BlockCount {
     private let registry: Registry
     private var last: UInt
-    /// How many it has made, and how many slots these have: each is written once, when its block is made.
+    /// The number of blocks that were made, and of slots in them: each slot is written once when its block is made.
     private(set) var blocks = 0
     private(set) var slots = 0
 
@@ -73,7 +77,7 @@ struct BlockCount {
         last = Self.address(registry)
     }
 
-    // The one that takes another's place is made before that goes, so that it stands elsewhere.
+    // A block that replaces another is allocated before the old one is freed, so it has another address.
     mutating func look() {
         let address = Self.address(registry)
         guard address != last else { return }

@@ -1,17 +1,17 @@
 /// Where a run takes its choices from: a seed, or given bytes.
 class Choices {
-    /// Whether there is nothing left to choose by: then the run ends.
+    /// Whether no choices are left; then the run ends.
     var isExhausted: Bool { false }
-    /// Whether sets are to be kept at a size, for which the choice of a verb depends on what came before.
+    /// Whether sets are kept at a certain size; then the choice of a verb depends on what came before.
     var keepsSize: Bool { true }
 
     /// A number from zero up to the bound, which is at most 256.
     func below(_ bound: Int) -> Int { fatalError("abstract") }
 }
 
-/// Choices by bytes, one for each; zero when they are exhausted.
+/// Choices from bytes, one byte for each choice; zero when the bytes are exhausted.
 ///
-/// A byte changed here changes what is chosen there, and little else: what the fuzzer lives by.
+/// A changed byte changes the choice at its place, and little else. The fuzzer depends on that.
 final class ByteChoices: Choices {
     private let bytes: [UInt8]
     private var position = 0

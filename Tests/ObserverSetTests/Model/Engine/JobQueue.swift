@@ -1,11 +1,12 @@
 import Foundation
 
-/// What tasks have to do that a round makes, kept back until the round asks for it, so that all of it runs on the round's
-/// own thread, in the order in which it came.
+/// Holds the jobs of the tasks that a round creates until the round runs them.
 ///
-/// The concurrency runtime asks a hook before it gives a job to its threads. The hook keeps the jobs of a thread that is
-/// inside `keepingJobs`, and passes on all others. Actors are entered in place, since nobody else is in them.
-/// (`Task.yield()` may go past the hook; neither the library nor the worlds need it here.)
+/// So all of them run on the round's own thread, in the order in which they were enqueued.
+///
+/// The concurrency runtime calls a hook before it enqueues a job for its threads. The hook keeps the jobs of a thread
+/// that is inside `keepingJobs`, and passes on all others. Actors are entered in place, since nothing else runs on
+/// them. (`Task.yield()` may bypass the hook; neither the library nor the worlds need it here.)
 final class JobQueue {
     private var jobs: [UnownedJob] = []
     private var next = 0
@@ -13,12 +14,12 @@ final class JobQueue {
     /// Whether jobs can be kept back here.
     static let isAvailable = installed && keepsJobs()
 
-    /// The queue of the thread that asks.
+    /// The queue of the calling thread.
     static var current: JobQueue? {
         unsafe pthread_getspecific(key).map { unsafe Unmanaged<JobQueue>.fromOpaque($0).takeUnretainedValue() }
     }
 
-    /// Keeps back what tasks have to do that `body` makes.
+    /// Keeps back the jobs of the tasks that `body` creates.
     static func keepingJobs<Result>(_ body: () -> Result) -> Result {
         guard isAvailable else { return body() }
         return keeping(in: JobQueue(), body)
@@ -31,7 +32,7 @@ final class JobQueue {
         return withExtendedLifetime(queue, body)
     }
 
-    /// Runs what there is, and what it makes.
+    /// Runs the jobs in the queue, and those that they enqueue.
     func run() {
         while next < jobs.count {
             let job = jobs[next]
@@ -42,7 +43,7 @@ final class JobQueue {
         next = 0
     }
 
-    /// What stands for no actor, and for the runtime's own threads.
+    /// The executor that stands for no actor, that is, for the runtime's own threads.
     private static var generic: UnownedSerialExecutor { unsafe unsafeBitCast((0, 0), to: UnownedSerialExecutor.self) }
 
     private static let key = {
@@ -51,7 +52,7 @@ final class JobQueue {
         return key
     }()
 
-    // Of the runtime's own convention.
+    // These have the calling convention of the runtime.
     private typealias Original = @convention(thin) (UnownedJob) -> Void
     private typealias Hook = @convention(thin) (UnownedJob, Original) -> Void
 
@@ -63,7 +64,7 @@ final class JobQueue {
         return true
     }()
 
-    /// Tries it: a task waits for another one to be let on.
+    /// Tries whether the hook works: a task is suspended and resumed, and must run on this thread throughout.
     private static func keepsJobs() -> Bool {
         let queue = JobQueue()
         let trial = Trial()

@@ -1,6 +1,6 @@
 /// The operations in one pair of worlds.
 struct ModelRound {
-    /// What differed first: the operations up to there, and how.
+    /// The first difference: the operations up to it, and a description.
     struct Divergence {
         let program: ModelProgram
         let description: String
@@ -20,7 +20,7 @@ struct ModelRound {
         model = ModelWorld(routines: routines, fault: fault)
     }
 
-    /// Performs so many operations, as they are chosen, or fewer if the choices are exhausted.
+    /// Performs that many operations, which it chooses; fewer if the choices are exhausted.
     static func firstDivergence(
         choosingBy choices: Choices, operations: Int, fault: ModelWorld.Fault? = nil
     ) -> Divergence? {
@@ -57,7 +57,7 @@ struct ModelRound {
         let place = Self.counted[performed % Self.counted.count]
         compare { $0.count(place: place) }
         if let difference = model.divergence { return difference }
-        // It takes longer than an operation.
+        // Not after every operation, since it takes longer than an operation.
         return performed % 8 == 0 ? lifetimesDifference() : nil
     }
 
@@ -67,9 +67,11 @@ struct ModelRound {
         return nil
     }
 
-    /// A last look: a notification has the entries of dead owners removed, so that only the living captures are left (the
-    /// second one, of observers that await: the first has the death noticed); and none when the sets and the owners are
-    /// gone, and the calls that are awaited have come to their end.
+    /// The last comparison, first with all observers in place, then after everything has been released.
+    ///
+    /// Two notifications remove all entries of dead owners, so that only the captures of living observers are left.
+    /// (For observers that await, the first one notices the death, and the second one removes the entry.) Once the sets
+    /// and the owners have been released, and the awaited calls have ended, no capture may be left.
     private func differenceAtTheEnd() -> String? {
         for _ in 0..<2 {
             for place in 0..<Place.count {
@@ -107,7 +109,8 @@ struct ModelRound {
     }
 
     private func report(_ difference: String) -> Divergence {
-        // Its observers hold the world that holds the sets; and the model's entries hold their sets.
+        // Breaks the reference cycles: observers hold the tested world, which holds the sets; the model's entries hold
+        // their sets.
         tested.close()
         tested.letOnAll()
         model.abandon()

@@ -1,7 +1,8 @@
 /// The contract as a sequential program, in which a set is a plain array of entries.
 ///
-/// Runs after the tested world, and follows what that has told. What the contract leaves open it takes from there: the
-/// order of releases, and when the entry of a dead owner goes that no pass has met.
+/// It runs after the tested world, and compares each step with what that has reported. Where the contract leaves
+/// something open, it follows the report: the order of releases, and when the entry of a dead owner is removed that no
+/// traversal has met.
 final class ModelWorld: World {
     /// A deliberate mistake, to prove that the comparison notices one.
     enum Fault: CaseIterable {
@@ -36,24 +37,25 @@ final class ModelWorld: World {
         }
     }
 
-    /// What a token stands for, an entry in one set, or one for each member of a group; or a registration of a
-    /// sequence's, for which there is no token.
+    /// What a token stands for: an entry in one set, or one entry for each member of a group.
+    ///
+    /// A sequence's registration is represented in the same way, although there is no token for it.
     fileprivate final class Registration {
         let id: Int
         let operation: Operation
         let kind: Operation.Kind
         let owner: Owner?
         let isGroup: Bool
-        /// Of one that awaits.
+        /// Only for an observer that awaits.
         let mailbox: Mailbox?
         var isDelegate = false
         var buffer: Buffer?
         var entries: [Entry] = []
-        /// Of a group's: a caller of `remove` has been told that it ended it.
+        /// For a group's registration: whether `remove` has already returned true.
         var hasBeenEnded = false
-        /// Of one that is called once: called, or removed by its token.
+        /// For a one-time observer: whether it has been called, or removed by its token.
         var isOver = false
-        /// How many of its entries hold the observer's capture: for certain, and being released at the moment.
+        /// How often the observer's capture is held: for certain, and by entries that are being released at the moment.
         var firmHolds = 0
         var waningHolds = 0
         var isCaptureDead = false
@@ -74,18 +76,18 @@ final class ModelWorld: World {
     }
 
     fileprivate final class Entry {
-        // The world holds all registrations that there ever were.
+        // The world keeps all registrations that were ever made.
         unowned let registration: Registration
         let owner: Owner?
         let set: Model
-        /// How many entries there were before, in all places.
+        /// The number of this entry among all that were ever made, in all places.
         let time: Int
         var isRemoved = false
-        /// Of one that awaits: removed, and not by its set's death.
+        /// For an observer that awaits: whether it was removed other than by its set's deallocation.
         var isEnded = false
-        /// Of one that awaits: a call could not be made, since the owner is dead.
+        /// For an observer that awaits: whether a call could not be made because the owner is dead.
         var isDeathNoted = false
-        /// How many values have been lost for want of room.
+        /// How many values were lost because the mailbox was full.
         var lost = 0
 
         init(_ registration: Registration, in set: Model, at time: Int) {
@@ -103,12 +105,12 @@ final class ModelWorld: World {
         }
     }
 
-    /// What waits for an observer that awaits, and the call that is under way.
+    /// The values that wait for an observer that awaits, and its current call.
     fileprivate final class Mailbox {
         let operation: Operation
         var jobs: [Job] = []
         var call: Call?
-        /// Whether the call before has been cancelled.
+        /// Whether the previous call was cancelled.
         var wasCancelled = false
 
         init(_ operation: Operation) {
@@ -117,22 +119,22 @@ final class ModelWorld: World {
 
         var isBusy: Bool { call != nil || !jobs.isEmpty }
 
-        /// Whether one of the jobs up to that number is still to be waited for; of any set, or of certain sets.
+        /// Whether a job with at most that number must still be waited for; of any set, or only of the given sets.
         func holds(upTo last: Int, of sets: [Model]? = nil) -> Bool {
             func isOfThem(_ job: Job) -> Bool {
                 job.number <= last && sets?.contains { $0 === job.entry.set } ?? true
             }
-            // What waits for a dead owner may go at any time.
+            // A job for a dead owner may be dropped at any time.
             return jobs.contains { isOfThem($0) && $0.entry.isAlive }
                 || call.map { isOfThem($0.job) && !$0.isCancelled } ?? false
         }
     }
 
-    /// What is waiting, or what an observer has been called with.
+    /// A value that waits, or with which the observer has been called.
     fileprivate struct Job {
         let entry: Entry
         let value: Int
-        /// How many there were before, in all mailboxes.
+        /// The number of this job among all that were ever made, in all mailboxes.
         let number: Int
     }
 
@@ -147,20 +149,23 @@ final class ModelWorld: World {
         }
     }
 
-    /// Somebody who waits for a source to be settled.
+    /// A caller of `settled()` that is waiting.
     fileprivate final class Waiter {
         let number: Int
-        /// The call inside which it began to wait; zero if in none.
+        /// The job of the call inside which it began to wait; zero if it was inside none.
         let caller: Int
-        /// What it waits for: mailboxes, and the last job that was there.
+        /// What it must wait for: mailboxes, each with the number of the last job at that time.
         let least: [(mailbox: Mailbox, last: Int)]
-        /// It goes from set to set and from mailbox to mailbox, and may wait in each for what is there by then.
+        /// The mailboxes of the current set that it has still to visit.
+        ///
+        /// It visits one set after another and one mailbox after another. In each it may also wait for jobs that have
+        /// arrived meanwhile.
         var left: [Mailbox] = []
         var last: Int
         var setsLeft: ArraySlice<Model>
-        /// It holds what it waits for.
+        /// The sets for which it waits, and which it keeps alive.
         let sets: [Model]
-        /// The mailboxes that it may have found in its sets, that of its own call among them.
+        /// The mailboxes that it may have found in its sets, including that of its own call.
         var found: [Mailbox]
 
         init(_ number: Int, caller: Int, least: [(Mailbox, Int)], last: Int, of sets: [Model]) {
@@ -176,7 +181,7 @@ final class ModelWorld: World {
 
         private func enterNext() { left = setsLeft.popFirst()?.mailboxes ?? [] }
 
-        /// Whether it has nothing more to wait for, as far as it must have gone by now.
+        /// Whether it must have finished by now, since no mailbox that it has still to visit makes it wait.
         func isOver(by now: Int, _ isFree: (Mailbox, _ last: Int) -> Bool) -> Bool {
             while true {
                 while let mailbox = left.first {
@@ -187,7 +192,7 @@ final class ModelWorld: World {
                 }
                 if setsLeft.isEmpty { return true }
                 enterNext()
-                // It may have come here before now, and have found others, which have gone from the set since.
+                // It may have reached this set earlier, when the set still had mailboxes that have been removed since.
                 left += found
             }
         }
@@ -200,13 +205,14 @@ final class ModelWorld: World {
     }
 
     fileprivate final class Model {
-        /// Whether it is that of a `NotificationCenter`, which when it dies lets go of its observers: what waits is dropped.
+        /// Whether it models a `NotificationCenter`, which ends its observers when it is deallocated: values that wait
+        /// are dropped.
         let isCenter: Bool
         var entries: [Entry] = []
         var passes = 0
         /// The world's own reference, and one for each call of the set that is under way.
         var holds = 1
-        /// Removed while a pass was in flight.
+        /// Entries that were removed while a traversal was under way.
         var retired: [Entry] = []
 
         init(at place: Int = 0) {
@@ -216,14 +222,14 @@ final class ModelWorld: World {
         var mailboxes: [Mailbox] { entries.filter { !$0.isRemoved }.compactMap(\.registration.mailbox) }
     }
 
-    /// What keeps the places of published events.
+    /// The model of an `EventPublisher`, which owns the places of published events.
     fileprivate final class Publisher {
         let channels = [Model(), Model(), Model(), Model()]
         /// The world's own reference, and one for each call of the publisher that is under way.
         var holds = 1
     }
 
-    /// What waits in one registration of a sequence.
+    /// The values that wait in one registration of a sequence.
     fileprivate final class Buffer {
         let sequence: Values
         var elements: [Int] = []
@@ -261,29 +267,29 @@ final class ModelWorld: World {
     private var registrations: [Registration] = []
     private var bags = [Bag(), Bag()]
     private var values: [Values?] = [nil, nil]
-    /// Those with a registration, and those of a sequence whose set was dead.
+    /// The inner optional is nil for an iterator of a sequence whose set was dead.
     private var iterators: [Registration??] = [nil, nil]
-    /// Entries refer to them.
+    /// Kept here because entries refer to them without retaining them.
     private var registrationsOfValues: [Registration] = []
-    /// How many entries there ever were.
+    /// How many entries have ever been made.
     private var time = 0
     /// The first error of the delegates.
     private var thrown: Int?
-    /// The registrations that await for which something waits or is called.
+    /// The registrations of observers that await which have a waiting value or a current call.
     private var busy: [Registration] = []
     private var waiters: [Waiter] = []
-    /// How many jobs there ever were.
+    /// How many jobs have ever been made.
     private var jobsMade = 0
-    /// The job of the awaited call inside which we are; zero if in none.
+    /// The job of the awaited call that is running now; zero if none is.
     private var inside = 0
-    /// Whether what waits is being delivered.
+    /// Whether waiting values are being delivered at the moment.
     private var isDelivering = false
-    /// Owners that a call keeps which has been decided on and has not begun.
+    /// Owners that are kept alive by a call that has been scheduled, but has not begun.
     private var leaving: [Owner] = []
 
     private var told: [Occurrence] = []
     private var position = 0
-    /// The first difference: what the contract says, and what was told instead.
+    /// The first difference: what the contract says, and what was reported instead.
     private(set) var divergence: String?
 
     init(routines: [[Operation]], fault: Fault?) {
@@ -294,7 +300,7 @@ final class ModelWorld: World {
         enter(publisher)
     }
 
-    /// Follows what the tested world told of one operation.
+    /// Performs one operation, and compares it with what the tested world has reported for it.
     func follow(_ events: [Occurrence], _ body: (World) -> Void) {
         told = events
         position = 0
@@ -348,7 +354,7 @@ final class ModelWorld: World {
         expect(Occurrence(.removed, registration.id, isEnded))
     }
 
-    /// Does what a token's `remove` does, and returns what it says.
+    /// Does what a token's `remove` does, and returns the same.
     private func end(_ registration: Registration) -> Bool {
         if registration.kind.isOnce, !registration.isDelegate {
             if registration.isOver { return fault == .removesTwice }
@@ -364,7 +370,7 @@ final class ModelWorld: World {
             retire([entry], from: entry.set)
             if fault == .endsOneMemberOnly { break }
         }
-        // The token of a dead delegate stands until the multicast notices.
+        // A dead delegate's token stays active until the multicast notices the death.
         if !isEnded, mayHaveBeenThere, registration.isDelegate {
             isEnded = next == Occurrence(.removed, registration.id, true)
         }
@@ -404,7 +410,7 @@ final class ModelWorld: World {
         retire(all, from: set)
     }
 
-    // MARK: Lives
+    // MARK: Lifetimes
 
     override func replaceOwner(_ owner: Int, program: Int, farewell: Int) {
         let old = owners[owner]
@@ -464,7 +470,7 @@ final class ModelWorld: World {
     override func countBag(_ bag: Int) {
         let stored = bags[bag].registrations
         let active = Set(stored.lazy.filter { $0.isActive || self.fault == .countsEndedInBags }.map(\.id)).count
-        // The token of a dead delegate is active until the multicast notices.
+        // A dead delegate's token stays active until the multicast notices the death.
         let unnoticed = Set(stored.lazy.filter { $0.isDelegate && !$0.isAlive && $0.stands }.map(\.id)).count
         let said = next?.isAbout(.bagCounted, bag) == true ? next!.value : active
         expect(Occurrence(.bagCounted, bag, min(max(said, active), active + unnoticed)))
@@ -473,7 +479,7 @@ final class ModelWorld: World {
     private func empty(_ bag: Bag) {
         let registrations = bag.registrations
         bag.registrations = []
-        // Of a dead owner's token a bag may have let go before: then its entry goes when the set decides.
+        // A bag may already have dropped a dead owner's token. Then the entry is removed whenever the set decides to.
         for registration in registrations where registration.isActive && fault != .emptiesNoBag {
             _ = end(registration)
         }
@@ -515,7 +521,7 @@ final class ModelWorld: World {
         release(all)
     }
 
-    /// Lets go of entries at once, or when the passes in flight have ended.
+    /// Releases entries at once, or when the traversals under way have ended.
     private func retire(_ entries: [Entry], from set: Model) {
         if entries.isEmpty { return }
         if set.passes == 0 { set.entries.removeAll { $0.isRemoved } }
@@ -526,10 +532,11 @@ final class ModelWorld: World {
         }
     }
 
-    /// Captures die one after the other, in an order that the contract leaves open.
+    /// Captures are deallocated one after another, in an order that the contract leaves open.
     ///
-    /// A capture that several entries hold dies with the last of them; if others of them are being released at the
-    /// moment, further out, then here or there: the operation that was told with its death says which.
+    /// A capture that several entries hold is deallocated with the last of them. If an outer call is releasing others
+    /// of these entries at the moment, that may happen here or there. The operation that was reported with the
+    /// deallocation says which.
     private func release(_ entries: [Entry]) {
         var waiting: [Registration] = []
         for entry in entries where entry.owner == nil {
@@ -537,7 +544,7 @@ final class ModelWorld: World {
             if let buffer = registration.buffer {
                 buffer.isFinished = true
             } else {
-                // Those with an owner do not tell.
+                // Captures of observers with an owner do not report their deallocation.
                 registration.firmHolds -= 1
                 registration.waningHolds += 1
                 waiting.append(registration)
@@ -560,7 +567,7 @@ final class ModelWorld: World {
         if !late.isEmpty { diverge("the end of the captures \(Set(late.map(\.id)).sorted()), in any order") }
     }
 
-    // MARK: Passes
+    // MARK: Traversals
 
     override func notify(place: Int, form: Int, _ value: Int) {
         if Place.isPublished(place) { return publish(place: place, value) }
@@ -599,11 +606,11 @@ final class ModelWorld: World {
         silently { release(publisher) }
     }
 
-    /// Calls those who were there at that time.
+    /// Calls the observers that were there at that time.
     private func pass(over set: Model, place: Int, _ value: Int, time: Int, throwing: Bool) {
         var met: [Entry] = []
         set.passes += 1
-        // What is added meanwhile stands behind this.
+        // Entries that are added meanwhile come after this index.
         let end = set.entries.count
         var index = 0
         while index < (fault == .callsAddedDuringThePass ? set.entries.count : end), divergence == nil {
@@ -613,7 +620,7 @@ final class ModelWorld: World {
             if entry.isRemoved, fault != .callsRemoved { continue }
             if entry.time > time, fault != .callsAddedDuringThePass { continue }
             if entry.registration.mailbox != nil {
-                // Whether the owner is alive is seen where the observer runs.
+                // Whether the owner is alive is checked where the observer runs.
                 if entry.isDeathNoted { met.append(entry) } else { post(value, to: entry) }
             } else if entry.isAlive || fault == .callsDeadOwners {
                 call(entry, value)
@@ -632,8 +639,8 @@ final class ModelWorld: World {
                 release(retired)
             }
         }
-        // A pass has the entries of dead owners that it met removed.
-        // Of an observer that awaits it may not have noticed each.
+        // A traversal removes the entries of dead owners that it has met. For an observer that awaits, the death may
+        // not have been noted on each entry, so all of its entries in this set are removed.
         met += met.flatMap { $0.registration.mailbox == nil ? [] : $0.registration.entries.filter { $0.set === set } }
         for entry in met where !entry.isRemoved {
             entry.isRemoved = true
@@ -701,7 +708,7 @@ final class ModelWorld: World {
         if fault != .countsNoLosses { job.entry.lost += 1 }
     }
 
-    /// Drops what waits for those who have been removed, and cancels their calls.
+    /// Drops the values that wait for removed observers, and cancels their calls.
     private func cancel(_ entries: [Entry]) {
         for entry in entries {
             guard let mailbox = entry.registration.mailbox else { continue }
@@ -711,13 +718,15 @@ final class ModelWorld: World {
                 if fault == .releasesDuringTheCall { entry.registration.firmHolds -= 1 }
             }
             if fault == .deliversRemoved { continue }
-            // The entry itself is let go of later.
+            // The entry itself is released later.
             entry.registration.firmHolds -= mailbox.jobs.count { $0.entry === entry }
             mailbox.jobs.removeAll { $0.entry === entry }
         }
     }
 
-    /// Between the calls of different observers there is no order: so it is as was told, as long as each may come.
+    /// The contract leaves the order between the calls of different observers open.
+    ///
+    /// So this follows the reported order, as long as each call is allowed at that moment.
     override func deliver() {
         isDelivering = true
         while divergence == nil, let next, follow(next) {}
@@ -725,7 +734,7 @@ final class ModelWorld: World {
         if divergence == nil { rest() }
     }
 
-    /// Does what was told, if it may come now.
+    /// Performs the reported event, if it is allowed at this moment.
     private func follow(_ event: Occurrence) -> Bool {
         if event.isAbout(.settled, event.subject) { return endWaiting(event.subject) }
         if event.isAbout(.ownerDied, event.subject) {
@@ -770,7 +779,7 @@ final class ModelWorld: World {
         goOn(call, of: registration, mailbox)
     }
 
-    /// Up to where the call is suspended next, or to its end.
+    /// Continues the call until it is suspended again, or to its end.
     private func goOn(_ call: Call, of registration: Registration, _ mailbox: Mailbox) {
         defer { inside = 0 }
         if call.suspensions < registration.operation.suspensions {
@@ -797,7 +806,7 @@ final class ModelWorld: World {
         registrations[id].mailbox?.call?.isSuspended = false
     }
 
-    /// Nothing more comes by itself: then nothing is left that may come.
+    /// Checks, when nothing more was reported, that nothing is left that should have happened by itself.
     private func rest() {
         for registration in busy {
             guard let mailbox = registration.mailbox else { continue }
@@ -819,9 +828,9 @@ final class ModelWorld: World {
         }
     }
 
-    /// Whether the owner may be kept by a call that has been decided on, and is on its way to the owner, an actor.
+    /// Whether the owner, an actor, may be kept alive by a call that has been scheduled and is on its way to it.
     ///
-    /// Then it is so if its end is not told.
+    /// If that is possible, it is taken to be so unless the owner's deallocation was reported.
     private func mayBeKept(_ owner: Owner) -> Bool {
         isDelivering && next != Occurrence(.ownerDied, owner.id, 0)
             && busy.contains { registration in
@@ -841,18 +850,19 @@ final class ModelWorld: World {
         let waiter = Waiter(number, caller: inside, least: least, last: jobsMade, of: sets)
         for set in sets { set.holds += 1 }
         waiters.append(waiter)
-        // At once, if there is nothing to wait for.
+        // It finishes at once if there is nothing to wait for.
         if next == Occurrence(.settled, number, 0) { _ = endWaiting(number) }
     }
 
     private func endWaiting(_ number: Int) -> Bool {
         guard let index = waiters.firstIndex(where: { $0.number == number }) else { return false }
         let waiter = waiters[index]
-        // What another set has put into a mailbox that they share is waited for only while one of these has the mailbox.
+        // If sets share a mailbox, another set's jobs in it are waited for only as long as one of these sets has the
+        // mailbox. So they are not required here.
         if waiter.least.contains(where: { $0.mailbox.holds(upTo: $0.last, of: waiter.sets) }) { return false }
         waiters.remove(at: index)
         expect(Occurrence(.settled, number, 0))
-        // The sets are released by the task that has waited, which was started inside that call.
+        // The sets are released by the task that has waited; it was started inside the call `waiter.caller`.
         let outside = inside
         inside = waiter.caller
         for set in waiter.sets { release(set) }
@@ -890,7 +900,7 @@ final class ModelWorld: World {
         removeDeadDelegates()
     }
 
-    /// To look at the delegates has the dead ones removed.
+    /// Reading the delegates removes the dead ones.
     private func removeDeadDelegates() {
         let set = places[Place.delegates]
         let dead = set.entries.filter { !$0.isAlive && !$0.isRemoved }
@@ -940,12 +950,12 @@ final class ModelWorld: World {
 
     private func drop(_ sequence: Values?) {
         guard let live = sequence?.live else { return }
-        // They refer to each other.
+        // The sequence and its registration refer to each other.
         sequence?.live = nil
         endValues(live)
     }
 
-    /// What waits is dropped.
+    /// Ends the registration; the values that wait are dropped.
     private func endValues(_ registration: Registration) {
         guard let buffer = registration.buffer else { return }
         for entry in registration.entries where !entry.isRemoved {
@@ -972,7 +982,8 @@ final class ModelWorld: World {
         }
     }
 
-    /// What waits in an iterator; nil if there is none, or what waits cannot be taken without waiting on this system.
+    /// The values that wait in an iterator; nil if there is no iterator, or if this system cannot take them without
+    /// waiting.
     func waiting(slot: Int) -> WaitingValues? {
         guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else { return nil }
         guard let iterator = iterators[slot] else { return nil }
@@ -1013,14 +1024,15 @@ final class ModelWorld: World {
         let registration = registrations[registration]
         var isActive = registration.isActive
         if !isActive, registration.isDelegate, registration.stands {
-            // Until the multicast notices the death, which is not to be undone.
+            // It is active until the multicast notices the death, and never again after that.
             isActive = next == Occurrence(.isActive, registration.id, true)
             if !isActive { for entry in registration.entries { entry.isRemoved = true } }
         }
         expect(Occurrence(.isActive, registration.id, isActive))
     }
 
-    /// How many tracked objects are alive: captures of living observers, and owners; at most, those of dead owners too.
+    /// How many tracked objects may be alive: owners and captures of living observers; at most, also captures of dead
+    /// owners' observers.
     var trackedObjects: ClosedRange<Int> {
         var least = ownersAlive
         var most = ownersAlive
@@ -1040,12 +1052,12 @@ final class ModelWorld: World {
         return least + calledAfterwards...most + calledAfterwards
     }
 
-    /// Whether somebody who waits keeps a set that is in no place any more, and so is notified by nobody.
+    /// Whether a caller of `settled()` keeps a set alive that is in no place any more, and so is not notified any more.
     var isOldSetKept: Bool {
         waiters.contains { waiter in waiter.sets.contains { set in !places.contains { $0 === set } } }
     }
 
-    /// How many entries there are, those of dead owners included.
+    /// How many entries there are, including those of dead owners.
     var entryCount: Int {
         var count = 0
         var place = 0
@@ -1056,7 +1068,7 @@ final class ModelWorld: World {
         return count
     }
 
-    /// How many observers the place has whose owner, if they have one, is alive.
+    /// How many observers of the place have a living owner, or no owner at all.
     private func livingCount(place: Int) -> Int {
         var count = 0
         for entry in places[place].entries where !entry.isRemoved && (entry.isAlive || fault == .countsDead) {
@@ -1077,14 +1089,15 @@ final class ModelWorld: World {
         position += 1
     }
 
-    /// Lets go of everything without looking at what was told.
+    /// Releases everything without comparing it with what was reported.
     func abandon() {
         divergence = divergence ?? "abandoned"
         close()
         breakCycles()
     }
 
-    /// At the end: what went wrong, or is wrong on purpose, may have left entries in sets, which they refer to.
+    /// Breaks reference cycles at the end: after a divergence, or with a deliberate mistake, sets may still have
+    /// entries, which refer to their sets.
     func breakCycles() {
         for registration in registrations + registrationsOfValues {
             for entry in registration.entries {

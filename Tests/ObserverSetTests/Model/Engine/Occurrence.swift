@@ -1,15 +1,16 @@
-/// What both worlds tell of a run, to be compared; packed, since a run makes many millions.
+/// An event that both worlds report, so that it can be compared; packed, since a run reports many millions.
 struct Occurrence: Equatable, CustomStringConvertible {
     enum Tag: UInt64 {
         case called, methodCalled, captureDied, ownerDied, removed, removedOwned, counted, isEmpty, isActive
         case bagCounted
         case delegateAdded, delegateStayed, delegateTold, delegateListed, delegateRemoved, threw
         case taken, ended, waits, dropped, droppedByIterator
-        /// A call that is awaited goes on, and is over: whether it has been cancelled.
+        /// An awaited call resumes, or returns; the value says whether it has been cancelled.
         case resumed, returned
         case settled, lost
-        /// An operation inside an observer or a `deinit` begins; without it, what dies before one that tells nothing could
-        /// be taken for dying after it.
+        /// An operation inside an observer or a `deinit` begins.
+        ///
+        /// Without this, a deallocation before an operation that reports nothing could be mistaken for one after it.
         case began
     }
 

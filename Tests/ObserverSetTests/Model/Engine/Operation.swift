@@ -7,24 +7,24 @@ enum Place {
     static let base = 3
     static let derived = 4
     static let all = 5
-    /// A name of a `NotificationCenter`'s.
+    /// A notification name of a `NotificationCenter`.
     static let bridge = 6
     /// Two local sets.
     static let local = 7
     static let otherLocal = 8
-    /// The delegates of a multicast, which are added in a way of their own.
+    /// The delegates of a `MulticastDelegate`, which are added by a separate operation.
     static let delegates = 9
 
     static let count = 10
 
     static func isPublished(_ place: Int) -> Bool { place >= value && place <= all }
     static func isLocal(_ place: Int) -> Bool { place == local || place == otherLocal }
-    /// Whether it tells how many observers it has.
+    /// Whether the place has a `count`.
     static func isCounted(_ place: Int) -> Bool { place <= 1 || place >= local }
-    /// Whether registrations can be removed by it, given a token.
+    /// Whether the place can remove a registration, given its token.
     static func removesTokens(_ place: Int) -> Bool { place <= 1 || place >= local }
 
-    /// A place that did not issue the token of the one.
+    /// A place that did not issue the tokens of the given place.
     static func foreign(to place: Int) -> Int {
         switch place {
         case 0: 1
@@ -58,11 +58,12 @@ struct Operation: CustomStringConvertible, Equatable {
         case addToGroup, store, emptyBag, replaceBag, countBag
         case addDelegate, listDelegates
         case makeValues, dropValues, makeIterator, dropIterator, takeValues, countDropped
-        /// Of observers that await: let one go on that is suspended, wait for a source's, ask what one has lost.
+        /// For observers that await: add one, resume a suspended call, wait until a source is settled, read how many
+        /// values one has lost.
         case addAwaiting, addAwaitingToGroup, letOn, settle, countLost
     }
 
-    /// The members of a group, of which some set is the first.
+    /// The members of a group, relative to the set `first`.
     enum Members: CaseIterable {
         case both, bothReversed, sameTwice, nested, withEvents
 
@@ -105,22 +106,22 @@ struct Operation: CustomStringConvertible, Equatable {
     var owner = 0
     /// How far back from the newest registration, modulo their number.
     var back = 0
-    /// What the new observer or owner does when it is called, and when it or its capture dies.
+    /// The programs that the new observer or owner runs when it is called, and when it or its capture is deallocated.
     var program = 0
     var farewell = 0
-    /// How often a call that is awaited is suspended, and what it does each time it goes on.
+    /// How often an awaited call is suspended, and the program that it runs each time it is resumed.
     var suspensions = 0
     var sequel = 0
     /// Which of the world's bags, or of its sequences.
     var slot = 0
     var members = Members.both
-    /// Of several ways to do the same: how an event is published, whether delegates throw, how values are buffered (of
-    /// which there are `bufferings`).
+    /// Selects one of several ways to do the same: how an event is published, whether delegates throw, how values are
+    /// buffered (there are `bufferings` ways).
     var form = 0
 
     static let bufferings = 5
 
-    /// How many values there is room for, and whether newer ones take the place of older ones.
+    /// How many values may wait, and whether newer values replace older ones.
     var room: Int { form == 0 ? .max : form % 2 == 1 ? 1 : 3 }
     var keepsNewest: Bool { form <= 2 }
 

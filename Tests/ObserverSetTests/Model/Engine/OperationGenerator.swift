@@ -13,7 +13,7 @@ struct OperationGenerator {
 
     var isExhausted: Bool { choices.isExhausted }
 
-    /// The size about which the sets are kept; large ones grow, and are compacted.
+    /// The approximate size at which sets are kept; large sets grow, and are compacted.
     func size() -> Int {
         choices.keepsSize ? [4, 10, 10, 20, 20, 40, 40, 120][choices.below(8)] : .max
     }
@@ -32,9 +32,10 @@ struct OperationGenerator {
         return routines
     }
 
-    /// Any operation: rather an addition or rather a removal, so that sets keep the size that they should have.
+    /// A random operation: more often an addition or, if the sets are crowded, a removal, so that they keep the
+    /// intended size.
     ///
-    /// Draws no more than its verb needs.
+    /// It draws no more choices than its verb needs.
     func operation(isCrowded: Bool) -> Operation {
         var operation = Operation(verb: (isCrowded ? Self.crowdedVerbs : Self.verbs)[choices.below(256)])
         switch operation.verb {
@@ -105,12 +106,12 @@ struct OperationGenerator {
         } else {
             operation.farewell = program()
         }
-        // On its way to the actor that owns the observer, a value waits no longer, and nothing has been called yet: what
-        // is notified meanwhile finds room or not, and the contract does not say which.
+        // While a value is on its way to the actor that owns the observer, it does not wait any more, and nothing has
+        // been called yet. The contract does not say whether there is room for a value that is notified meanwhile.
         if operation.kind != .awaitedActorOwner { operation.form = choices.below(Operation.bufferings) }
     }
 
-    /// Most observers do nothing of their own.
+    /// The program of an observer, an owner or a capture; most of them run none.
     private func program() -> Int {
         let draw = choices.below(3 * Self.programCount)
         return draw < Self.programCount ? draw : 0
@@ -119,20 +120,20 @@ struct OperationGenerator {
     private static let kinds = Operation.Kind.synchronous
     private static let members = Operation.Members.allCases
 
-    /// Where observers are added: more to the sets than elsewhere, and few through Foundation, which takes its time.
+    /// The places for observers: the sets more often than others, and rarely a `NotificationCenter`, which is slow.
     private static let places: [Int] = {
         var places = [0, 0, 0, 0, 0, 1, 1, 1, 1, 1]
         places += [Place.value, Place.base, Place.derived, Place.all, Place.local, Place.local, Place.otherLocal]
         #if NotificationCenter
         places.append(Place.bridge)
         #else
-        // So that the same bytes choose the same, but for this.
+        // Keeps the length, so that the same bytes make the same choices except for this one.
         places.append(0)
         #endif
         return places
     }()
 
-    /// Not to the local ones.
+    /// The places for observers that await, which a local set cannot have.
     private static let awaitingPlaces: [Int] = {
         var places = [0, 0, 0, 0, 1, 1, 1, Place.value, Place.base, Place.derived, Place.all]
         #if NotificationCenter
@@ -146,7 +147,7 @@ struct OperationGenerator {
     private static let verbs = table(isCrowded: false)
     private static let crowdedVerbs = table(isCrowded: true)
 
-    /// Each verb as often as it is to be drawn, of 256 times.
+    /// Contains each verb as often as its weight; 256 in all.
     private static func table(isCrowded: Bool) -> [Operation.Verb] {
         let weights: [(Operation.Verb, Int)] = [
             (.notify, 45), (isCrowded ? .removeByToken : .add, 40), (.letOn, 7), (.countLost, 2), (.settle, 2),

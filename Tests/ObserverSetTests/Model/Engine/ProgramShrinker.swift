@@ -1,4 +1,4 @@
-/// Makes a program that diverges shorter, for as long as it still does.
+/// Shortens a program that diverges, as long as it still diverges.
 ///
 /// It leaves out ever smaller parts, after Zeller and Hildebrandt, "Simplifying and Isolating Failure-Inducing Input".
 struct ProgramShrinker {
@@ -22,7 +22,7 @@ struct ProgramShrinker {
 
     private var program: ModelProgram { divergence.program }
 
-    /// What each turn is to make less.
+    /// A measure of the program's size, which each round of shrinking must reduce.
     private var weight: Int {
         program.routines.joined().reduce(program.operations.reduce(0) { $0 + 100 + $1.back }) { $0 + 100 + $1.back }
     }
@@ -45,10 +45,11 @@ struct ProgramShrinker {
             var end = program[keyPath: part].count
             while end > 0 {
                 var candidate = program
-                // From the back, where what diverges stands.
+                // From the end, where the divergence is.
                 let start = max(0, end - length)
                 candidate[keyPath: part].removeSubrange(start..<end)
-                // One registration fewer may lie between those that matter and those who mean them.
+                // Without the operation there may be one registration fewer between an operation and the registration
+                // that it refers to.
                 if !accept(candidate), length == 1 { _ = accept(Self.lookingLessFarBack(candidate)) }
                 end = min(start, program[keyPath: part].count)
             }
@@ -67,7 +68,7 @@ struct ProgramShrinker {
         return ModelProgram(routines: program.routines.map(nearer), operations: nearer(program.operations))
     }
 
-    /// Has each operation do as little as possible.
+    /// Simplifies each operation as far as possible.
     private mutating func simplify(_ part: WritableKeyPath<ModelProgram, [Operation]>) {
         for index in program[keyPath: part].indices {
             for change in Self.simplifications {
@@ -86,7 +87,8 @@ struct ProgramShrinker {
             { $0.slot = 0 }, { $0.form = 0 }, { $0.members = .both }, { $0.sequel = 0 }, { $0.suspensions = 0 },
             { $0.suspensions = min($0.suspensions, 1) },
         ]
-        // What is far back is so modulo the number of registrations: the nearest that will do comes last.
+        // `back` counts modulo the number of registrations. The smallest values are tried last, so that the smallest
+        // one that works remains.
         return simple + (0..<16).reversed().map { back in { $0.back = min($0.back, back) } }
     }
 

@@ -4,9 +4,9 @@ import ObserverSet
 import Foundation
 #endif
 
-/// The world of real sets, which tells what happens in `events`.
+/// The world of real sets, which records in `events` what happens.
 ///
-/// Used on one thread only. What could run a `deinit` that comes back here is never released inside an access to a
+/// It is used on one thread only. Nothing whose `deinit` may call this object again is released during an access to a
 /// property.
 final class TestedWorld: World, @unchecked Sendable {
     enum Token {
@@ -88,7 +88,7 @@ final class TestedWorld: World, @unchecked Sendable {
         }
     }
 
-    /// Adds an observer that tells the number that it makes of what it is told.
+    /// Adds an observer that reports the number that it derives from its parameters.
     private func add<Source: NotificationSource>(
         _ operation: Operation, to source: Source,
         _ method: @escaping @Sendable (WorldOwner) -> @Sendable (Source.Parameters) -> Void,
@@ -126,12 +126,13 @@ final class TestedWorld: World, @unchecked Sendable {
         }
     }
 
-    /// In terms of any owner: the forms for actors are others.
+    /// Generic over the owner, so that the overloads for actors are not chosen.
     private func addOwned<Source: NotificationSource, Owner: WorldOwning>(
         _ operation: Operation, _ id: Int, to source: Source, _ owner: Owner,
         _ number: @escaping @Sendable (Source.Parameters) -> Int
     ) -> ObserverToken {
-        // When the entry of a dead owner goes is not promised to the operation: so nobody is told.
+        // The contract does not say during which operation a dead owner's entry is removed, so its capture's end is not
+        // reported.
         let capture = WorldCapture(id, farewell: nil, in: self)
         let program = operation.program
         return switch operation.kind {
@@ -157,7 +158,7 @@ final class TestedWorld: World, @unchecked Sendable {
         }
     }
 
-    /// The two forms without parameters.
+    /// The two forms for a group, which have no parameters.
     private func addAwaiting<Owner: WorldOwning & Actor>(
         _ operation: Operation, _ id: Int, to group: ObserverGroup, _ owner: Owner
     ) -> ObserverToken {
@@ -169,7 +170,7 @@ final class TestedWorld: World, @unchecked Sendable {
                 await capture.awaited(owner, 0, operation)
             }
         }
-        // In terms of any owner, once more.
+        // Generic over the owner, so that the overload for actors is not chosen.
         func add(_ owner: some WorldOwning) -> ObserverToken {
             group.addAsync(owner, buffering: buffering) { owner in await capture.awaited(owner, 0, operation) }
         }
@@ -182,7 +183,7 @@ final class TestedWorld: World, @unchecked Sendable {
         let token: LocalObserverSet<Int>.Token
         if kind.hasOwner {
             let owner = owner(for: operation)
-            // Not used by a method, which has no capture.
+            // A method does not use it, since it has no capture.
             let capture = kind == .method ? nil : WorldCapture(tokens.count, farewell: nil, in: self)
             token =
                 switch kind {
@@ -219,7 +220,7 @@ final class TestedWorld: World, @unchecked Sendable {
         withExtendedLifetime(old) {}
     }
 
-    /// Returns the old one, so that it dies where nothing holds the new one but the array.
+    /// Returns the old owner, so that when it is deallocated only the array holds the new one.
     private func exchangeOwner(_ owner: Int, with fresh: WorldOwner?) -> WorldOwner? {
         let old = owners[owner]
         owners[owner] = fresh
@@ -341,7 +342,7 @@ final class TestedWorld: World, @unchecked Sendable {
 
     private func post(_ value: Int, _ form: Int, to center: NotificationCenter) {
         switch form {
-        // Of another shape: no event.
+        // A `userInfo` of the wrong type: this is not an event.
         case 0: center.post(name: BridgedNumber.notificationName, object: nil, userInfo: ["number": "\(value)"])
         case 1: center.post(name: BridgedNumber.notificationName, object: nil, userInfo: ["number": value])
         default: center.post(BridgedNumber(number: value))
@@ -401,7 +402,7 @@ final class TestedWorld: World, @unchecked Sendable {
         tell(Occurrence(.isActive, registration, isActive))
     }
 
-    // MARK: Keeping alive, for the length of a call and no longer, whatever the build
+    // MARK: Keeping a set alive exactly as long as a call, in debug and release builds
 
     private func withSet<Result>(_ place: Int, _ body: (ObserverSet<Int>) -> Result) -> Result {
         let set = sets[place]
@@ -418,7 +419,7 @@ final class TestedWorld: World, @unchecked Sendable {
         return withExtendedLifetime(delegates) { body(delegates) }
     }
 
-    /// Its channels die in no order that is promised.
+    /// The order in which the publisher's channels are deallocated is not promised.
     private func withPublisher<Result>(_ body: (EventPublisher) -> Result) -> Result {
         var held: EventPublisher? = publisher
         let result = withExtendedLifetime(held) { body(held!) }
@@ -506,7 +507,7 @@ final class TestedWorld: World, @unchecked Sendable {
         JobQueue.current?.run()
     }
 
-    /// Suspends a call until it is let on.
+    /// Suspends a call until `letOn` resumes it.
     fileprivate func suspend(_ id: Int, isolation: isolated (any Actor)? = #isolation) async {
         await withCheckedContinuation { continuation in
             suspended.append(id)
@@ -519,7 +520,7 @@ final class TestedWorld: World, @unchecked Sendable {
         gates.remove(at: index).resume()
     }
 
-    /// Lets on all calls, however often they are suspended.
+    /// Resumes all suspended calls, however often they are suspended.
     func letOnAll() {
         deliver()
         while !suspended.isEmpty {
@@ -536,10 +537,10 @@ final class TestedWorld: World, @unchecked Sendable {
         }
     }
 
-    /// Holds the source until it is settled.
+    /// Waits until the source is settled, and keeps it alive until then.
     private func settle<Source: NotificationSource>(_ source: Source, _ number: Int) {
         guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else { return }
-        // Waits already when this returns.
+        // The task is already waiting when this returns.
         Task.immediate { [self] in
             await source.settled()
             tell(Occurrence(.settled, number, 0))
@@ -552,7 +553,9 @@ final class TestedWorld: World, @unchecked Sendable {
     }
 }
 
-/// An actor to which an observer belongs: to each its own, since rounds on other threads must not be met there.
+/// An actor to which an observer belongs.
+///
+/// Each observer has its own actor, so that rounds on other threads never run on the same one.
 private actor WorldActor {
     /// Adds an observer on an actor.
     static func add<Source: NotificationSource>(
@@ -561,7 +564,7 @@ private actor WorldActor {
     ) -> ObserverToken {
         let actor = WorldActor()
         let box = TokenBox()
-        // Nobody else is on it, and what waits in the world's own queue stays there.
+        // Nothing else runs on the actor, and jobs that wait in the world's own queue stay there.
         JobQueue.keepingJobs {
             Task { box.token = await actor.add(operation, capture, to: source, buffering: buffering, number) }
             JobQueue.current?.run()
@@ -584,7 +587,7 @@ private final class TokenBox: @unchecked Sendable {
     var token: ObserverToken?
 }
 
-/// An iterator, of which what waits in it is taken without waiting.
+/// An iterator whose waiting values can be taken without waiting.
 private final class IteratorBox: @unchecked Sendable {
     var iterator: NotificationSequence<Int>.Iterator
     private var taken: Int??
@@ -597,7 +600,7 @@ private final class IteratorBox: @unchecked Sendable {
     func nextAtOnce() -> Int?? {
         taken = nil
         guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else { return nil }
-        // Runs here until it waits.
+        // The task runs on this thread until it has to wait.
         Task.immediateDetached { [self] in taken = .some(await iterator.next(isolation: nil)) }
         return taken
     }
@@ -606,7 +609,7 @@ private final class IteratorBox: @unchecked Sendable {
 /// What the closure of an observer captures.
 private final class WorldCapture: @unchecked Sendable {
     private let id: Int
-    /// Nil if nobody is told of its end.
+    /// Nil if its deallocation is not reported.
     private let farewell: Int?
     private let world: TestedWorld
     private var canary = 0x600D
@@ -672,13 +675,15 @@ struct WorldError: Error {
     let id: Int
 }
 
-/// What is asked of an owner that is called back.
+/// What a capture needs to know of the owner with which it is called.
 protocol WorldOwning: AnyObject, Sendable {
     /// Whether this is a living object, and not the memory of a dead one.
     var isIntact: Bool { get }
 }
 
-/// An owner, with methods that observe: an actor, though for most forms it is an object like any other.
+/// An owner with methods that can observe.
+///
+/// It is an actor, although for most forms of `add` it is an object like any other.
 actor WorldOwner: WorldDelegate, WorldOwning {
     let id: Int
     /// The newest registration as a delegate.
@@ -731,7 +736,7 @@ struct ValueEvent: WorldEvent {
     let number: Int
 }
 
-/// One that is observed among all events only.
+/// An event that is observed only together with all other events.
 struct OtherEvent: WorldEvent {
     let number: Int
 }

@@ -1,31 +1,33 @@
-/// What the things under test and their model have in common: how programs run, and how far they may go.
+/// What the tested world and its model have in common: how programs run, and how far they may go.
 ///
-/// Both worlds execute the same operations. Which registration or owner an operation means is decided when it runs, by
-/// the same rule; so the worlds stay in step as long as they agree, and what they tell differs where they do not.
+/// Both worlds execute the same operations. To which registration or owner an operation refers is decided when it runs,
+/// by the same rule. So the worlds stay in step as long as they agree, and their reports differ where they do not.
 class World {
-    /// Nested notifications deeper than this are left out.
+    /// Notifications that would nest deeper than this are skipped.
     static let depthLimit = 4
-    /// So many operations may run inside observers and `deinit`s for each one outside.
+    /// The number of operations that may run inside observers and `deinit`s for each operation outside.
     static let fuelLimit = 12
 
     let routines: [[Operation]]
     private var fuel = 0
     private var depth = 0
-    /// Whether what dies runs no programs.
+    /// Whether objects that are deallocated run no programs at the moment.
     private var isSilent = false
-    /// The number of the notification, as observers are told it.
+    /// The number of the latest notification, which observers receive as its value.
     private var notification = 0
     /// How many operations have begun, and which of them is the innermost that is under way.
     private var operationsBegun = 0
     private(set) final var innermost = 0
-    /// Where each registration was made that there ever was.
+    /// The place of each registration that was ever made.
     final var homes: [Int] = []
-    /// The registrations whose call is suspended until it is let on, in the order in which they came to that.
+    /// The registrations whose call is suspended until `letOn`, in the order in which the calls were suspended.
     final var suspended: [Int] = []
-    /// How often somebody has begun to wait for a source to be settled.
+    /// How many waits for a source to be settled have begun.
     private var settlesBegun = 0
 
-    /// Whether there are observers that await: their tasks must run here, and those that wait begin at once.
+    /// Whether there are observers that await.
+    ///
+    /// Their tasks must run on this thread, and tasks that wait for `settled()` must begin at once.
     static let awaits: Bool = {
         guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else { return false }
         return JobQueue.isAvailable
@@ -44,7 +46,7 @@ class World {
             perform(operation)
         }
         deliver()
-        // What the test asks and does between operations runs no programs.
+        // What the test itself does between operations runs no programs.
         fuel = 0
     }
 
@@ -61,7 +63,7 @@ class World {
         }
     }
 
-    /// Lets something die of which the contract leaves open in which order its parts do.
+    /// Runs `body`, which releases something whose parts are deallocated in an order that the contract leaves open.
     final func silently(_ body: () -> Void) {
         let before = isSilent
         isSilent = true
@@ -104,7 +106,7 @@ class World {
         case .dropValues: dropValues(operation.slot)
         case .makeIterator: makeIterator(operation.slot)
         case .dropIterator: dropIterator(operation.slot)
-        // Whether it would wait is known only outside.
+        // Whether taking a value would wait is known only outside of observers.
         case .takeValues: break
         case .countDropped: countDropped(operation.slot)
         }
@@ -132,7 +134,7 @@ class World {
     private func store(_ operation: Operation) {
         guard !homes.isEmpty else { return }
         let registration = newest(operation.back)
-        // The tokens of local sets go into no bag.
+        // A bag does not store the tokens of local sets.
         if !Place.isLocal(homes[registration]) { store(registration, in: operation.slot) }
     }
 
@@ -152,7 +154,7 @@ class World {
         take(slot: operation.slot, count: count, isEnd: waiting.isFinished && count == waiting.count)
     }
 
-    /// The index of the registration that is so many back from the newest, and never before the oldest.
+    /// The index of the registration that is that many back from the newest, modulo their number.
     private func newest(_ back: Int) -> Int {
         homes.count - 1 - back % homes.count
     }
@@ -163,7 +165,7 @@ class World {
 
     func tell(_ event: Occurrence) { fatalError("abstract") }
     func add(_ operation: Operation) { fatalError("abstract") }
-    /// Removes by that place, or by the token itself.
+    /// Removes through that place or, if it is nil, by the token itself.
     func remove(_ registration: Int, by place: Int?, isItsOwn: Bool) { fatalError("abstract") }
     func removeAll(place: Int) { fatalError("abstract") }
     func removeAll(place: Int, owner: Int) { fatalError("abstract") }
@@ -187,15 +189,15 @@ class World {
     func dropIterator(_ slot: Int) { fatalError("abstract") }
     func take(slot: Int, count: Int, isEnd: Bool) { fatalError("abstract") }
     func countDropped(_ slot: Int) { fatalError("abstract") }
-    /// Lets the call go on that is there among the suspended, when what is waiting is delivered.
+    /// Resumes the suspended call with that index; it continues when waiting values are delivered.
     func letOn(_ index: Int) { fatalError("abstract") }
-    /// Begins to wait until that set is settled, or both if it is none.
+    /// Begins to wait until that set is settled; if the place is not a set, until both sets are.
     func settle(place: Int, _ number: Int) { fatalError("abstract") }
     func countLost(_ registration: Int) { fatalError("abstract") }
-    /// Makes the calls that are awaited, as far as each comes without being let on.
+    /// Makes the awaited calls, each of them up to where it is suspended until `letOn`.
     func deliver() { fatalError("abstract") }
 
-    /// Ends everything.
+    /// Releases all sources, owners, bags and sequences.
     final func close() {
         for place in 0..<Place.count where !Place.isPublished(place) || place == Place.value { replace(place: place) }
         for owner in 0..<OperationGenerator.ownerCount { dropOwner(owner) }
@@ -207,7 +209,7 @@ class World {
     }
 }
 
-/// What waits in an iterator, so that it is known for how many elements it need not be waited.
+/// What waits in an iterator, so that it is known how many elements can be taken without waiting.
 struct WaitingValues {
     var count: Int
     var isFinished: Bool

@@ -1,20 +1,21 @@
 import ObserverSet
 import Synchronization
 
-/// Races of an observer that awaits: several threads and a task notify it, while another removes it, or lets its owner or its
-/// set die, at any of its suspensions.
+/// Races of an observer that awaits: several threads and a task notify it, while another thread removes it, or releases
+/// its owner or its set, at any of its suspensions.
 ///
-/// What the observer itself counts is plain: one call at a time means that each sees what the one before has written.
+/// The observer's own counts are not atomic: since calls do not overlap, each call must see what the previous one has
+/// written.
 struct Awaits: Sendable {
     private let threads: Int
     private let races: Int
     private let seed: UInt64
     private let mistakes: Mistakes
 
-    /// How many are under way before what they leave is looked at.
+    /// How many races are under way before it is checked what they leave behind.
     private static var batch: Int { 32 }
 
-    /// With so many threads, at least two, of which the last one ends the registration.
+    /// Uses that many threads, at least two; the last one ends the registration.
     init(threads: Int, races: Int, seed: UInt64, _ mistakes: Mistakes) {
         self.threads = max(2, threads)
         self.races = races
@@ -59,7 +60,8 @@ private final class Race: Sendable {
     private let buffering: Buffering
     private let isMerged: Bool
     private let pace: Int
-    /// At which number the last thread comes in, or the observer removes itself, or waits for its cancellation.
+    /// After how many calls the last thread acts, or at which number the observer removes itself or waits for its
+    /// cancellation.
     private let moment: Int
     private let perThread: Int
     private let threads: Int
@@ -73,7 +75,7 @@ private final class Race: Sendable {
     private let record: CallRecord
     private let sent = Counter()
     private let isRemoved = Atomic<Bool>(false)
-    /// Of the task that notifies and waits.
+    /// The task that notifies and waits.
     private let waiting = Shared<Task<Void, Never>?>(nil)
 
     init(seed: UInt64, threads: Int, lifetimes: Lifetimes, _ mistakes: Mistakes) {
@@ -140,7 +142,7 @@ private final class Race: Sendable {
         record.last[item.thread] = item.number
         for _ in 0..<(item.number + pace) % 4 { await Task.yield() }
         if ending == .removedInside, item.number == moment {
-            // Of several that may do so, each finds itself cancelled.
+            // Several calls may get here, and each of them finds itself cancelled.
             token.value?.remove()
             mistakes.note(.notCancelled, unless: Task.isCancelled)
         }
@@ -175,7 +177,7 @@ private final class Race: Sendable {
 
     /// What the last thread does.
     func end() {
-        // Not always at the beginning.
+        // Waits a little, so that the registration does not always end at the beginning.
         for _ in 0..<moment * 100 where record.calls < moment { continue }
         switch ending {
         case .never, .removedInside: return
@@ -205,7 +207,7 @@ private final class Race: Sendable {
         await second.value?.settled()
         switch (ending, buffering) {
         case (.never, _):
-            // What was lost is counted, and all else has been delivered when `settled()` has returned.
+            // Dropped values are counted, and all others have been delivered when `settled()` has returned.
             let lost = token.value?.droppedCount ?? 0
             mistakes.note(.missedOrOutOfOrder, unless: record.calls + lost == sent.value)
         case (.setDies, .unbounded):
@@ -228,12 +230,12 @@ private final class Race: Sendable {
 private struct Item: Sendable {
     let thread: Int
     let number: Int
-    /// Whether the removal had returned when it was notified.
+    /// Whether the removal had returned before the item was notified.
     let isLate: Bool
     let tracked: Tracked
 }
 
-/// What an observer has seen, by source.
+/// What an observer has received, by source.
 private final class CallRecord: @unchecked Sendable {
     var last: [Int]
     let isInside = Atomic<Bool>(false)
@@ -255,7 +257,7 @@ private actor Clerk {
     }
 }
 
-/// What a task waits for that does nothing but wait for its cancellation.
+/// Lets a task wait for nothing except its own cancellation.
 private final class Cancellation: Sendable {
     private struct State: Sendable {
         var isCancelled = false

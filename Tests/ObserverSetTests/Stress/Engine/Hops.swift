@@ -2,8 +2,8 @@ import Dispatch
 import ObserverSet
 import Synchronization
 
-/// Threads, an actor and the main actor notify one set, whose observers run on an actor, on the main actor and on a queue,
-/// while others come and go.
+/// Threads, an actor and the main actor notify one set, whose observers run on an actor, on the main actor and on a
+/// queue, while other observers are added and removed.
 struct Hops: Sendable {
     private let threads: Int
     private let perSource: Int
@@ -11,7 +11,7 @@ struct Hops: Sendable {
     private let set = ObserverSet<Numbered>()
     private let lifetimes = Lifetimes()
 
-    /// About as many deliveries, over all observers that stay.
+    /// Makes about that many deliveries, counted over all observers that stay.
     init(threads: Int, deliveries: Int, _ mistakes: Mistakes) {
         self.threads = threads
         self.mistakes = mistakes
@@ -28,7 +28,7 @@ struct Hops: Sendable {
         let onQueue = QueueReceiver(sources: sources + 1)
         set.add(onActor) { [weak set] receiver, value in
             receiver.receive(value)
-            // From inside a delivery: queued behind what that holds.
+            // Notified inside a delivery, so it is enqueued behind the values of that delivery.
             if value.source == 0, value.number % 8 == 0 {
                 set?.notify(Numbered(source: sources, number: value.number / 8))
             }
@@ -48,7 +48,7 @@ struct Hops: Sendable {
         }
         await fromActor
         await fromMain
-        // The echoes are sent until what was sent before is delivered.
+        // Echoes are sent until all values that were sent before have been delivered, hence the second wait.
         await set.settled()
         await set.settled()
 
@@ -56,7 +56,7 @@ struct Hops: Sendable {
         mistakes.note(.missedOrOutOfOrder, unless: await onMain.received == complete)
         mistakes.note(.missedOrOutOfOrder, unless: queue.sync { onQueue.received } == complete)
         mistakes.note(.wrongCount, unless: set.count == 3)
-        // A drain that has delivered its last value may still be letting go of it.
+        // A drain that has delivered its last value may still be releasing it.
         await eventually { lifetimes.count == 0 }
         mistakes.note(.notReleased, unless: lifetimes.count == 0)
     }
@@ -68,9 +68,9 @@ struct Numbered: Sendable {
     let number: Int
 }
 
-/// What an observer was told, by source.
+/// What an observer has received, by source.
 ///
-/// Guarded by nothing, so that the sanitizer sees whether the set keeps its word.
+/// It is not protected by a lock, so that the thread sanitizer reports a race if the set does not order the calls.
 private struct Received: Equatable, Sendable {
     var counts: [Int]
     var isInOrder = true
@@ -92,7 +92,7 @@ private actor ActorReceiver {
         received.receive(value)
     }
 
-    /// Notifies from the observer's own actor, and lets others onto it in between.
+    /// Notifies from the observer's own actor, and lets other jobs run on the actor in between.
     func notify(_ set: ObserverSet<Numbered>, source: Int, times: Int) async {
         for number in 1...times {
             set.notify(Numbered(source: source, number: number))
@@ -118,7 +118,7 @@ private final class MainReceiver {
     }
 }
 
-/// Lives on a serial queue.
+/// An observer that runs on a serial queue.
 private final class QueueReceiver: @unchecked Sendable {
     private(set) var received: Received
 
@@ -131,7 +131,7 @@ private final class QueueReceiver: @unchecked Sendable {
     }
 }
 
-/// Observers that one thread adds, removes, and leaves to die with their owners.
+/// Observers that one thread adds and removes, or leaves to end with their owners.
 private struct Visitors {
     private let set: ObserverSet<Numbered>
     private let queue: DispatchQueue

@@ -15,7 +15,8 @@ struct Life {
     private var bagged: [Registration] = []
     private var running: [Task<Void, Never>] = []
     private var cancelled: [Task<Void, Never>] = []
-    /// How many registrations this thread keeps, so that all threads together keep about as many as one alone.
+    /// How many registrations this thread keeps, so that all threads together keep about as many as a single thread
+    /// would.
     private let limit: Int
 
     init(_ storm: Storm, _ index: Int, seed: UInt64) {
@@ -80,7 +81,7 @@ struct Life {
         keep(new)
     }
 
-    /// The old one dies, maybe while another thread notifies it.
+    /// Replaces the set that this thread holds; the old one is deallocated, possibly while another thread notifies it.
     private mutating func holdAnotherSet() {
         held = ObserverSet()
         _ = storm.add(to: held, isOnce: true)
@@ -96,14 +97,14 @@ struct Life {
         bagged.append(one)
     }
 
-    /// What was in a bag is removed when it has died.
+    /// Replaces the bag; what was in the old one has ended then.
     private mutating func dropBag() {
         bag = ObserverBag()
         bagged.forEach(storm.remove)
         bagged = []
     }
 
-    /// Begins to iterate in a task, or here; the iterator is dropped at once.
+    /// Begins a loop in a task, or makes an iterator here, which is dropped at once.
     private mutating func iterate(_ set: ObserverSet<Value>) {
         if generator.below(4) == 0 {
             _ = set.values().makeAsyncIterator()
@@ -115,7 +116,7 @@ struct Life {
         let threads = storm.threads
         running.append(
             Task {
-                // Some may be lost, but those that come do so in the order of each thread.
+                // Some values may be dropped, but those that arrive are in the order of each thread.
                 var last = Array(repeating: 0, count: threads)
                 for await value in values where value.number > 0 {
                     mistakes.note(.elementOutOfOrder, unless: value.number > last[value.thread])
@@ -128,7 +129,7 @@ struct Life {
         guard let task = running.popLast() else { return }
         task.cancel()
         cancelled.append(task)
-        // Those have long ended.
+        // The oldest of these tasks have long ended.
         if cancelled.count > 1_000 { cancelled.removeFirst(500) }
     }
 

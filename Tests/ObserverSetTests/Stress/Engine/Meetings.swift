@@ -2,9 +2,9 @@ import Foundation
 import ObserverSet
 import Synchronization
 
-/// Many short meetings at a set of its own, after each of which everything must have been released.
+/// Many short races, each with its own set, after each of which everything must have been released.
 ///
-/// Nobody takes the set's lock afterwards: a wake-up that was lost stays lost.
+/// No thread takes the set's lock afterwards, so nothing makes up for a wake-up that was lost.
 struct Meetings: Sendable {
     private let threads: Int
     private let mistakes: Mistakes
@@ -44,7 +44,7 @@ struct Meetings: Sendable {
     private func add(to set: ObserverSet<Int>) -> ObserverToken {
         let capture = Tracked(in: lifetimes)
         return set.addNonisolated { [mistakes] value in
-            // So that passes are under way when the observer is removed.
+            // So that traversals are under way when the observer is removed.
             if value % 2 == 0 { Thread.yield() }
             mistakes.note(.calledWithTheDead, unless: capture.isIntact)
         }

@@ -2,23 +2,23 @@ import Dispatch
 import ObserverSet
 import Synchronization
 
-/// What observers are passed.
+/// What observers receive.
 struct Value: Sendable {
     let thread: Int
-    /// Of the thread's notifications of that set; zero if they are not numbered.
+    /// The number among the thread's notifications of that set; zero if they are not numbered.
     var number = 0
-    /// What the clock was when the notification began.
+    /// The clock's value when the notification began.
     var begin = 0
 }
 
-/// What many threads do to two sets at once, and what must hold all the while.
+/// What many threads do to two sets at once, and what must hold meanwhile.
 ///
-/// There is no lock here, and next to nothing that orders: the clock, the counters and what observers find are relaxed or
-/// plain, so that where the sets do not order two threads, the sanitizer sees it.
+/// There is no lock here, and almost nothing that orders threads: the clock, the counters and what observers read are
+/// relaxed or not atomic. So the thread sanitizer reports a race wherever the sets do not order two threads.
 final class Storm: Sendable {
-    /// Has observers that stay.
+    /// A set with observers that are never removed.
     let calm = ObserverSet<Value>()
-    /// Is emptied now and then.
+    /// A set that is emptied now and then.
     let wild = ObserverSet<Value>()
     let mistakes: Mistakes
     let lifetimes = Lifetimes()
@@ -26,7 +26,7 @@ final class Storm: Sendable {
     private let share: Int
     private let seed: UInt64
     private let clock = Atomic<Int>(1)
-    /// By thread: calls made on it.
+    /// The number of calls that were made on each thread.
     private let deliveries: Cells
     /// A registration on its way from one thread to another.
     private let market = Slot<Registration>()
@@ -45,7 +45,7 @@ final class Storm: Sendable {
         self.deliveries = Cells(threads)
     }
 
-    /// Ends when so many deliveries have been made, and earlier if `isOver`; returns how many were.
+    /// Runs until that many deliveries have been made, or until `isOver` returns true; returns how many were made.
     @discardableResult
     func run(until isOver: @escaping @Sendable () -> Bool = { false }) async -> Int {
         let owner = Tracked(in: lifetimes)
@@ -72,7 +72,7 @@ final class Storm: Sendable {
             for thread in 0..<threads { mistakes.note(.missedOrOutOfOrder, unless: seen[thread] == calmCounts[thread]) }
         }
         wild.removeAll()
-        // Their passes have what is left of dead owners removed.
+        // These notifications remove the remaining entries of dead owners.
         notify(wild, Value(thread: 0))
         notify(calm, Value(thread: 0))
         mistakes.note(.wrongCount, unless: calm.count == staying.count && wild.isEmpty)
@@ -84,13 +84,14 @@ final class Storm: Sendable {
         return deliveries.sum
     }
 
-    /// At once, or after jobs of other threads have let go of what they held.
+    /// Checks the number of tracked objects, if necessary after jobs on other threads have released what they held.
     private func expect(living: Int) async {
         await eventually { lifetimes.count == living }
         mistakes.note(.notReleased, unless: lifetimes.count == living)
     }
 
-    /// Adds observers to the calm set that are never removed, and so must see every notification of each thread, in order.
+    /// Adds observers to the calm set that are never removed, and so must receive every notification of each thread, in
+    /// order.
     private func stay(owner: Tracked) -> [Cells] {
         let seen = (0..<3).map { _ in Cells(threads) }
         let capture = Tracked(Self.plainValue, in: lifetimes)
@@ -101,7 +102,7 @@ final class Storm: Sendable {
         calm.add(owner) { [self, seen = seen[1]] _, value in see(value, seen) }
         calm.addNonisolated { [self, seen = seen[2]] value in
             see(value, seen)
-            // Now and then a change or a notification inside.
+            // Sometimes changes a set or notifies one inside the call.
             switch value.number % 32 {
             case 8: notify(wild, Value(thread: value.thread))
             case 24: remove(add(to: calm))
@@ -120,9 +121,10 @@ final class Storm: Sendable {
 
     // MARK: What threads do
 
-    /// Notifies, and tells with the value when it began.
+    /// Notifies, with a value that says when the notification began.
     ///
-    /// The fences order this and `remove` as sequentially consistent accesses would, but the sanitizer learns nothing.
+    /// The fences order this and `remove` as sequentially consistent accesses would, but the thread sanitizer does not
+    /// see them.
     func notify(_ set: ObserverSet<Value>, _ value: Value) {
         var value = value
         value.begin = clock.add(1, ordering: .relaxed).newValue
@@ -130,7 +132,7 @@ final class Storm: Sendable {
         set.notify(value)
     }
 
-    /// Adds an observer of a closure.
+    /// Adds a closure as an observer.
     func add(to set: ObserverSet<Value>, isOnce: Bool = false) -> Registration {
         let record = Record()
         let capture = capture(of: set)
@@ -149,7 +151,7 @@ final class Storm: Sendable {
         return Registration(record, token)
     }
 
-    /// Removes an observer, which another thread may be removing or calling.
+    /// Removes an observer, possibly while another thread removes or calls it.
     func remove(_ registration: Registration) {
         let isRemoved = registration.token.remove()
         atomicMemoryFence(ordering: .sequentiallyConsistent)
@@ -157,22 +159,25 @@ final class Storm: Sendable {
         mistakes.note(.activeAfterRemoval, unless: !registration.token.isActive)
     }
 
-    /// Hands a registration to whichever thread comes next, and takes what was there.
+    /// Leaves a registration for the next thread that comes, and returns the one that was there.
     func trade(_ registration: Registration?) -> Registration? {
         market.exchange(registration)
     }
 
-    /// Shows a set to whichever thread comes next, and notifies the one that was shown, which may be dying meanwhile.
+    /// Leaves a set for the next thread that comes, and notifies the one that was there, which may be deallocated
+    /// meanwhile.
     func visit(showing set: ObserverSet<Value>, from thread: Int) {
         if let other = visited.exchange(WeakSet(set))?.set { notify(other, Value(thread: thread)) }
     }
 
-    /// An owner whose end looks into a set.
+    /// An owner whose `deinit` reads a set.
     func owner() -> Tracked {
         Tracked(in: lifetimes) { [weak calm] in _ = calm?.isEmpty }
     }
 
-    /// A capture whose end takes the set's lock. (The set owns none of its observers.)
+    /// A capture whose `deinit` takes the set's lock.
+    ///
+    /// (The set is not the owner of any observer.)
     private func capture(of set: ObserverSet<Value>) -> Tracked {
         Tracked(Self.plainValue, in: lifetimes) { [weak set] in
             if let set { set.removeAll(ownedBy: set) }
@@ -191,16 +196,16 @@ final class Storm: Sendable {
     }
 }
 
-/// What is known of one registration, by its observer and by those who remove it.
+/// What is known of one registration to its observer, and to the threads that remove it.
 final class Record: Sendable {
     let calls = Atomic<Int>(0)
     private let removals = Atomic<Int>(0)
     private let end = Atomic<Int>(0)
 
-    /// For an observer that is to be called once, one of both.
+    /// For an observer that is called once, calls and removals add up to one.
     var outcomes: Int { calls.load(ordering: .relaxed) + removals.load(ordering: .relaxed) }
 
-    /// Notes what the clock was after a removal; the first note counts.
+    /// Records the clock's value after a removal; only the first one counts.
     func removed(at time: Int, isFirst: Bool, _ mistakes: Mistakes) {
         _ = end.compareExchange(expected: 0, desired: time, ordering: .relaxed)
         if isFirst { mistakes.note(.removedTwice, unless: removals.add(1, ordering: .relaxed).newValue == 1) }
@@ -223,7 +228,7 @@ final class Registration: Sendable {
     }
 }
 
-/// A set that is somebody else's.
+/// A weak reference to a set that another thread holds.
 private final class WeakSet: Sendable {
     weak let set: ObserverSet<Value>?
 
@@ -232,7 +237,7 @@ private final class WeakSet: Sendable {
     }
 }
 
-/// A number for each thread, on a cache line of its own; only that thread touches it while threads run.
+/// A number for each thread, on its own cache line; only that thread touches it while threads run.
 @safe final class Cells: Sendable {
     nonisolated(unsafe) private let numbers: UnsafeMutablePointer<Int>
     let count: Int

@@ -1,11 +1,12 @@
 import Foundation
 
-/// The memory that this process has allocated and not freed, where that is known.
+/// The number of bytes that this process has allocated and not freed, where that is known.
 ///
-/// Not what the system has given it: an allocator keeps some of what is freed, now more and now less. Meaningful only where
-/// nothing else runs in the process: call it in an exit test.
+/// This is not the memory that the process has from the system, since an allocator keeps a varying part of what is
+/// freed. It is meaningful only if nothing else runs in the process, so use it in an exit test.
 enum AllocatedMemory {
-    /// Whether a sanitizer is at work: it reserves terabytes of addresses, keeps freed memory back, and enlarges frames.
+    /// Whether a sanitizer is active: it reserves terabytes of addresses, holds freed memory back, and enlarges stack
+    /// frames.
     static let isSanitized: Bool = {
         #if os(Linux)
         let text = try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8)
@@ -15,7 +16,7 @@ enum AllocatedMemory {
         #endif
     }()
 
-    /// In bytes; nil where it is not known, or not the program's own.
+    /// In bytes; nil if it is not known, or if a sanitizer distorts it.
     static var bytes: Int? {
         guard !isSanitized else { return nil }
         #if canImport(Darwin)
@@ -24,7 +25,7 @@ enum AllocatedMemory {
         return Int(statistics.size_in_use)
         #else
         guard let report, let end = report.range(of: "</heap>", options: .backwards)?.upperBound else { return nil }
-        // What all heaps have, what of it is free, and blocks so large that they are not in a heap.
+        // The size of all heaps, the free parts of these, and blocks so large that they are in no heap.
         let totals = report[end...]
         func size(_ name: String) -> Int {
             totals.firstRange(of: "type=\"\(name)\"")
@@ -38,7 +39,7 @@ enum AllocatedMemory {
     /// What `malloc_info` of the C library prints; nil if it has none.
     private static var report: String? {
         #if os(Linux)
-        // Its module map leaves it out.
+        // The C library's module map does not contain it.
         guard let symbol = unsafe dlsym(nil, "malloc_info"), let file = unsafe tmpfile() else { return nil }
         typealias MallocInfo = @convention(c) (CInt, UnsafeMutableRawPointer) -> CInt
         let status = unsafe unsafeBitCast(symbol, to: MallocInfo.self)(0, UnsafeMutableRawPointer(file))
@@ -53,9 +54,9 @@ enum AllocatedMemory {
         #endif
     }
 
-    /// How much memory `body` leaves allocated beyond what it had after `warmUp`, which does the same a few times.
+    /// How many more bytes are allocated after `body` than before; `warmUp` does the same work a few times beforehand.
     ///
-    /// Zero where it is not known; then `body`, which would show nothing, is left out.
+    /// Zero if that is not known. In that case `body` is not run, since it would show nothing.
     static func growth(warmUp: () async -> Void, _ body: () async -> Void) async -> Int {
         await warmUp()
         guard let before = bytes else { return 0 }

@@ -1,8 +1,9 @@
 import Synchronization
 
-/// A mutex whose order the thread sanitizer sees.
+/// A mutex whose ordering the thread sanitizer sees.
 ///
-/// The contended path of `Mutex` is in a library that the sanitizer does not see, so it would report races that are none.
+/// The contended path of `Mutex` is in a library that the sanitizer does not see. With a plain `Mutex` it would
+/// therefore report races that do not exist.
 struct Guarded<Value: Sendable>: ~Copyable, Sendable {
     private let mutex: Mutex<Value>
     private let witness = Atomic<Int>(0)
@@ -13,7 +14,7 @@ struct Guarded<Value: Sendable>: ~Copyable, Sendable {
 
     func withLock<Result: Sendable>(_ body: (inout Value) -> Result) -> Result {
         mutex.withLock { value in
-            // Before the value is touched, and after.
+            // The load comes before the access to the value, the addition after it.
             _ = witness.load(ordering: .acquiring)
             defer { witness.add(1, ordering: .releasing) }
             return body(&value)
@@ -21,7 +22,7 @@ struct Guarded<Value: Sendable>: ~Copyable, Sendable {
     }
 }
 
-/// Room for one object, which threads exchange without a lock.
+/// Storage for one object, which threads exchange without a lock.
 @safe final class Slot<Object: AnyObject & Sendable>: Sendable {
     private let content = unsafe Atomic<Unmanaged<Object>?>(nil)
 
@@ -51,7 +52,9 @@ struct SeededGenerator: RandomNumberGenerator {
         return z ^ (z >> 31)
     }
 
-    /// A number from zero on; its bias is too small to do harm, and it is fast without optimisation.
+    /// A number from zero to less than `bound`.
+    ///
+    /// Its bias is too small to matter, and it is fast even without optimisation.
     mutating func below(_ bound: Int) -> Int {
         Int(truncatingIfNeeded: next() >> 33) % bound
     }

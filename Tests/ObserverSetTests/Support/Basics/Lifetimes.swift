@@ -1,8 +1,8 @@
 import Synchronization
 
-/// Counts the instances of `Tracked` that a test has made and not released.
+/// Counts the instances of `Tracked` that a test has created and not released.
 ///
-/// Relaxed, since it must not order what the library should.
+/// The accesses are relaxed, so that they do not establish an order that the library should establish.
 final class Lifetimes: Sendable {
     @TaskLocal static var current = Lifetimes()
 
@@ -24,11 +24,12 @@ final class Lifetimes: Sendable {
     }
 }
 
-/// An owner, a capture or a parameter whose lifetime is counted, and whose end may do something.
+/// An owner, a capture or a parameter whose lifetime is counted, and which can run a closure when it is deallocated.
 ///
-/// On a thread that no task runs on, pass the test's own `Lifetimes`.
+/// On a thread that runs no task, pass the test's own `Lifetimes`.
 final class Tracked: Sendable {
-    /// Plain: where the library does not order an observer's call after its registration, the thread sanitizer reports a race.
+    /// Not atomic, so that the thread sanitizer reports a race if the library does not order an observer's call after
+    /// its registration.
     let value: Int
     private let lifetimes: Lifetimes
     private let atEnd: (@Sendable () -> Void)?
@@ -41,7 +42,7 @@ final class Tracked: Sendable {
         lifetimes.began()
     }
 
-    /// Whether this is a living object, and not the memory of a dead one.
+    /// Whether this is a living object, and not the memory of one that was deallocated.
     var isIntact: Bool { canary.load(ordering: .relaxed) == 0x600D }
 
     deinit {

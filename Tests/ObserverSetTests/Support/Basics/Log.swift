@@ -1,10 +1,13 @@
 import Synchronization
 
-/// What observers have been told, in order.
+/// The values that observers have received, in order.
 final class Log<Element: Sendable>: Sendable {
     private let storage = Guarded<[Element]>([])
 
-    /// A new array: the thread sanitizer does not see that one who shares an array has let go of it.
+    /// A new array each time.
+    ///
+    /// If the array's storage were shared, the thread sanitizer would not see the order between its release by one
+    /// thread and a change by another.
     var entries: [Element] { storage.withLock { $0.map { $0 } } }
     var count: Int { storage.withLock { $0.count } }
 
@@ -17,7 +20,9 @@ final class Log<Element: Sendable>: Sendable {
     }
 }
 
-/// Something that may be set once and cleared from inside an observer: a variable that closures share.
+/// A variable that closures share.
+///
+/// It may be set once and cleared inside an observer, for example.
 final class Shared<Value: Sendable>: Sendable {
     private let storage: Guarded<Value>
 
@@ -27,7 +32,7 @@ final class Shared<Value: Sendable>: Sendable {
 
     var value: Value {
         get { storage.withLock { $0 } }
-        // What is replaced is released outside the lock, since its `deinit` may come back here.
+        // The old value is released outside the lock, since its `deinit` may use this object again.
         set { _ = exchange(newValue) }
     }
 

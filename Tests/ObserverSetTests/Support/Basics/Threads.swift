@@ -1,14 +1,16 @@
 import Foundation
 import Synchronization
 
-// How tests and the stress program have threads meet and wait for each other.
+// How the threads of tests and of the stress program meet, and wait for each other.
 //
-// A thread that waits looks again for some microseconds, which is how far apart threads on two processors arrive, and then
-// sleeps: on a busy machine, or where there are more threads than processors, one that goes on looking keeps the one that it
-// waits for from running. It does not yield, unless there is but one processor: beside a process that keeps the processors
-// busy, it would get its own back only after milliseconds, and the other thread would by then have yielded, too.
+// A waiting thread checks its condition repeatedly for some microseconds, and then sleeps. That is about how far apart
+// threads on two processors arrive. On a busy machine, or with more threads than processors, a thread that kept
+// checking would keep the thread that it waits for from running.
+//
+// It does not yield between the checks, except on a machine with one processor. Beside a process that keeps the
+// processors busy, it would run again only after milliseconds. By then the other thread would have yielded, too.
 
-/// Lets threads go all at once, so that they really meet; again and again.
+/// Lets several threads continue at the same moment, so that what they do next really overlaps; can be used repeatedly.
 final class Gate: Sendable {
     private let count: Int
     private let arrivals = Atomic<Int>(0)
@@ -18,7 +20,7 @@ final class Gate: Sendable {
         self.count = count
     }
 
-    /// Returns when as many threads as the gate was made for have called it as often as the caller.
+    /// Returns when all threads for which the gate was made have called it as often as the calling thread has.
     func pass() {
         let number = arrivals.add(1, ordering: .acquiringAndReleasing).newValue
         let goal = (number + count - 1) / count * count
@@ -30,7 +32,7 @@ final class Gate: Sendable {
     }
 }
 
-/// Set once, by one thread; awaited by others.
+/// A flag that one thread sets once, and for which others can wait.
 final class Signal: Sendable {
     private let flag = Atomic<Bool>(false)
     private let bell = Bell()
@@ -42,7 +44,7 @@ final class Signal: Sendable {
         bell.ring()
     }
 
-    /// Blocks until it is set.
+    /// Blocks until the flag is set.
     func wait() {
         bell.wait { isSet }
     }
@@ -60,12 +62,12 @@ final class Counter: Sendable {
     }
 }
 
-/// Wakes threads that wait for something that another thread does.
+/// Wakes threads that wait for a condition that another thread makes true.
 private final class Bell: Sendable {
     private let condition = NSCondition()
     private static let isOnOneProcessor = ProcessInfo.processInfo.activeProcessorCount == 1
 
-    /// Blocks until `holds` does.
+    /// Blocks until `holds` returns true.
     func wait(until holds: () -> Bool) {
         for _ in 0..<1_000 {
             if holds() { return }
@@ -76,18 +78,18 @@ private final class Bell: Sendable {
         }
     }
 
-    /// To be called when it may have begun to hold.
+    /// Must be called whenever the condition may have become true.
     func ring() {
         condition.withLock { condition.broadcast() }
     }
 }
 
 extension Thread {
-    /// Lets another thread go first.
+    /// Lets another thread run first.
     static func yield() { sched_yield() }
 }
 
-/// Runs `body` on so many threads at once, and returns when all have ended.
+/// Runs `body` on that many threads at once, and returns when all of them have finished.
 func onThreads(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) async {
     let gate = Gate(count)
     await withTaskGroup { group in
@@ -102,14 +104,14 @@ func onThreads(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) async {
     }
 }
 
-/// Runs `body` on a thread on which no task runs, and returns its result when it has ended and holds nothing any more.
+/// Runs `body` on a thread that runs no task, and returns its result when `body` has returned and has been released.
 ///
-/// The thread is one of its own if it is to have a stack of that size.
+/// If a stack size is given, a new thread with that stack size is created for it.
 func onThread<Result: Sendable>(
     stackSize: Int? = nil, _ body: @escaping @Sendable () -> Result
 ) async -> Result {
-    // Not passed on by the continuation: if that is resumed before it is awaited, the thread sanitizer does not see that the
-    // one comes before the other.
+    // The continuation does not pass the result on. If it is resumed before it is awaited, the thread sanitizer does
+    // not see that the resumption comes before the end of the waiting.
     let result = Shared<Result?>(nil)
     await withCheckedContinuation { continuation in
         if let stackSize {
@@ -126,15 +128,16 @@ func onThread<Result: Sendable>(
     return result.exchange(nil)!
 }
 
-/// Runs `body` on another thread, and blocks until it has ended and holds nothing any more: for what an observer or a
-/// `deinit` waits for.
+/// Runs `body` on another thread, and blocks until it has returned and has been released.
+///
+/// For observers and `deinit`s that wait for another thread.
 func join(_ body: @escaping @Sendable () -> Void) {
     let end = Signal()
     Worker.perform(body, then: end.set)
     end.wait()
 }
 
-/// Runs the two at once, again and again, each on a thread of its own; both are passed the number of the round.
+/// Runs both closures at the same time, repeatedly, each on its own thread; both receive the number of the round.
 func race(
     times: Int, _ first: @escaping @Sendable (Int) -> Void, _ second: @escaping @Sendable (Int) -> Void
 ) async {
@@ -147,7 +150,7 @@ func race(
     }
 }
 
-/// Returns when `condition` holds, or after so many attempts that it may be taken never to.
+/// Returns when `condition` holds, or after so many attempts that it will almost certainly never hold.
 func eventually(isolation: isolated (any Actor)? = #isolation, _ condition: () -> Bool) async {
     for attempt in 0..<1_000_000 {
         if condition() { return }
@@ -156,7 +159,7 @@ func eventually(isolation: isolated (any Actor)? = #isolation, _ condition: () -
     }
 }
 
-/// A thread that does one job after another: starting one for each would take longer than most jobs do.
+/// A thread that runs one job after another: to start a thread for each would take longer than most jobs do.
 private final class Worker: Sendable {
     private static let idle = Guarded<[Worker]>([])
 
@@ -168,7 +171,7 @@ private final class Worker: Sendable {
         let then: @Sendable () -> Void
     }
 
-    /// Has a thread that does nothing else run `body`, release it, and then run `then`.
+    /// Has an idle thread run `body`, release it, and then run `then`.
     static func perform(_ body: @escaping @Sendable () -> Void, then: @escaping @Sendable () -> Void) {
         let worker = idle.withLock { $0.popLast() } ?? Worker()
         worker.job.withLock { $0 = Job(body: body, then: then) }
@@ -188,7 +191,7 @@ private final class Worker: Sendable {
         }
     }
 
-    /// Runs what the job is, of which nothing is left when it returns what comes then.
+    /// Runs the job's body and returns its `then`; everything else of the job has been released by that time.
     private func runBody() -> @Sendable () -> Void {
         let job = job.withLock { $0.take() }!
         job.body()

@@ -2,13 +2,13 @@ import Foundation
 import ObserverSet
 import Synchronization
 
-/// Adds, removes and lets owners die, and looks at the memory that is occupied afterwards.
+/// Adds and removes observers and releases owners, and measures how much memory is in use afterwards.
 struct Growth: Sendable {
     let operations: Int
     let seed: UInt64
     let mistakes: Mistakes
 
-    /// What the second so many operations may leave beyond what the first did.
+    /// How many bytes more may be in use after one run of all operations than after the run before it.
     private static var allowed: Int { 512 * 1_024 }
 
     private enum Notifier: String, CaseIterable {
@@ -24,11 +24,11 @@ struct Growth: Sendable {
             let set = ObserverSet<Int>()
             var generator = SeededGenerator(seed: seed)
             await work(operations / 10, set, lifetimes, notifier, &generator)
-            // The first look costs memory itself.
+            // The first measurement itself allocates memory.
             _ = AllocatedMemory.bytes
             var least = await leastBytes(set, lifetimes, notifier, &generator)
             var drift = 0
-            // What grows does so each time; what an allocator keeps for later comes and goes.
+            // A leak grows each time; what an allocator keeps for later comes and goes.
             for _ in 0..<3 {
                 let next = await leastBytes(set, lifetimes, notifier, &generator)
                 drift = next - least
@@ -43,7 +43,7 @@ struct Growth: Sendable {
         }
     }
 
-    /// The least that is occupied after a tenth of the operations, after another, and so on to the last.
+    /// Performs all operations, and returns the least memory that was in use after any tenth of them.
     private func leastBytes(
         _ set: ObserverSet<Int>, _ lifetimes: Lifetimes, _ notifier: Notifier, _ generator: inout SeededGenerator
     ) async -> Int {
@@ -55,7 +55,7 @@ struct Growth: Sendable {
         return least
     }
 
-    /// Leaves nothing behind: no observer, and no notification under way, for which what is removed would have to wait.
+    /// Leaves no observer behind, and no notification under way for which removed observers would have to wait.
     private func work(
         _ count: Int, _ set: ObserverSet<Int>, _ lifetimes: Lifetimes, _ notifier: Notifier,
         _ generator: inout SeededGenerator
@@ -82,7 +82,7 @@ struct Growth: Sendable {
         isOver.set()
         await other
         owners = []
-        // The entries of the dead, if nobody has notified.
+        // Removes the entries of dead owners, in case that no notification has.
         set.removeAll()
     }
 }

@@ -20,7 +20,7 @@ struct Options {
     private(set) var growth: Int?
     private(set) var seed = UInt64.random(in: 1...UInt64(UInt32.max))
 
-    /// Nil if they make no sense.
+    /// Nil if the arguments make no sense.
     init?(_ arguments: some Collection<String>) {
         var rest = arguments[...]
         while let name = rest.popFirst() {

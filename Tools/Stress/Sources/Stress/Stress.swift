@@ -1,12 +1,12 @@
 import Foundation
 
-/// Runs what the options ask for, and ends with 1 if something did not hold.
+/// Runs what the options ask for, and exits with 1 if something did not hold.
 ///
 ///     swift run -c release --package-path Tools/Stress --sanitize=thread \
 ///         -Xswiftc -DOBSERVERSET_TSAN Stress --deliveries 10000000
 ///
 /// `OBSERVERSET_TSAN` is explained in `Core/Witness.swift`. The seed repeats what each thread decides, but not how the
-/// threads meet.
+/// threads interleave.
 @main
 enum Stress {
     static func main() {
@@ -72,7 +72,7 @@ enum Stress {
         say("total: \(total) deliveries")
     }
 
-    /// Ends the program if it stands still: a second part of the time is for what only takes long.
+    /// Ends the program if it hangs, after twice the given time and a minute, since it may only take long.
     private static func watch(_ seconds: Double?) {
         guard let seconds else { return }
         Thread.detachNewThread {
