@@ -94,13 +94,13 @@ STEPS = {
     "make-mailbox": (
         PLACE, "private func madeMailbox()", "expected: nil, desired: fresh, ordering: .acquiringAndReleasing"),
     # Events.
-    "table": (TABLE, "func set<Told", "current.load(ordering: .acquiring)"),
-    "key": (TABLE, "func set<Told", "keys(table)[place].load(ordering: .acquiring)"),
+    "table": (TABLE, "func set<Observed", "current.load(ordering: .acquiring)"),
+    "key": (TABLE, "func set<Observed", "keys(table)[place].load(ordering: .acquiring)"),
     "enter-key": (
         TABLE, "private static func enter(_ key",
         "sets(table)[place] = set unsafe keys(table)[place].store(key, ordering: .releasing)"),
     "replace-table": (
-        TABLE, "func enter<Told",
+        TABLE, "func enter<Observed",
         "in: table) if unsafe table != before { unsafe current.store(table, ordering: .releasing)"),
     "link": (CLASSES, "var following: Link?", "next.load(ordering: .acquiring)"),
     "insert-link": (CLASSES, "func insert(", "link.next.store(.passRetained(fresh), ordering: .releasing)"),

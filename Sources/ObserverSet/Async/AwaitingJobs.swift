@@ -42,7 +42,7 @@ struct AwaitingInbox: Sendable {
 struct AwaitingJobs: Sendable {
     /// A caller of `settled()`.
     private struct Waiter: Sendable {
-        let continuation: AnyMailbox.Waiters
+        let settlement: Settlement
         /// The number of the last value that it waits for.
         let last: UInt64
     }
@@ -63,8 +63,8 @@ struct AwaitingJobs: Sendable {
         jobs.append(takingAll: &inbox.jobs)
     }
 
-    mutating func append(_ continuation: CheckedContinuation<Void, Never>) {
-        waiters.append(Waiter(continuation: [continuation], last: last))
+    mutating func append(_ settlement: Settlement) {
+        waiters.append(Waiter(settlement: settlement, last: last))
     }
 
     /// Removes and returns the first value.
@@ -76,11 +76,11 @@ struct AwaitingJobs: Sendable {
     }
 
     /// Removes and returns the waiters in front of which no values are left.
-    mutating func takeWaiters() -> AnyMailbox.Waiters {
-        var taken: AnyMailbox.Waiters = []
+    mutating func takeWaiters() -> [Settlement] {
+        var taken: [Settlement] = []
         while let waiter = waiters.first {
             if let job = jobs.first, job.number <= waiter.last { break }
-            taken += waiters.removeFirst().continuation
+            taken.append(waiters.removeFirst().settlement)
         }
         return taken
     }

@@ -14,7 +14,9 @@ final class AwaitingMailbox: AnyMailbox, @unchecked Sendable {
         /// The task; stored before its first call, so that `end` can cancel the call.
         var task: Task<Void, Never>?
         /// The task's continuation, if it began before it was stored in `task`, and waits for that.
-        var earlyStart: Waiters = []
+        ///
+        /// An array, since the layout of a continuation, and so of an optional one, is known only at run time.
+        var earlyStart: [CheckedContinuation<Void, Never>] = []
         /// That of the task; see `AwaitingJob.priority`.
         var priority = TaskPriority.medium.rawValue
 
@@ -22,7 +24,7 @@ final class AwaitingMailbox: AnyMailbox, @unchecked Sendable {
         var isFree: Bool { called == nil || isCancelled }
 
         /// Removes and returns the waiters in front of which nothing is left.
-        mutating func takeFreeWaiters() -> Waiters {
+        mutating func takeFreeWaiters() -> [Settlement] {
             isFree ? jobs.takeWaiters() : []
         }
     }
@@ -31,7 +33,7 @@ final class AwaitingMailbox: AnyMailbox, @unchecked Sendable {
     private enum Step: Sendable {
         case call(AwaitingJob)
         case drop(AwaitingJob)
-        case resume(Waiters)
+        case resume([Settlement])
         /// Makes a new task of that priority for the rest, and ends.
         case handOn(UInt8)
         /// Waits until it is stored in `State.task`.
@@ -61,7 +63,7 @@ final class AwaitingMailbox: AnyMailbox, @unchecked Sendable {
     /// Appends a value for an observer, and makes sure that it is delivered.
     func post(_ value: any Sendable, to observer: any AwaitedObserver) {
         let job = AwaitingJob(value: value, observer: observer, priority: Self.priority)
-        var resumed: Waiters = []
+        var settled: [Settlement] = []
         var dropped: AwaitingJob?
         // Checked under the lock: a value that is posted after `end` must not wait behind a call that was cancelled.
         let isFirst =
@@ -75,7 +77,7 @@ final class AwaitingMailbox: AnyMailbox, @unchecked Sendable {
                         }
                         dropped = state.jobs.removeFirst()
                         dropped?.observer.noteDropped()
-                        resumed = state.takeFreeWaiters()
+                        settled = state.takeFreeWaiters()
                     }
                     return inbox.append(job)
                 }
@@ -83,7 +85,7 @@ final class AwaitingMailbox: AnyMailbox, @unchecked Sendable {
                 inbox.withLock { observer.isActive && $0.append(job) }
             }
         if isFirst { makeTask(job.priority) }
-        resumed.resume()
+        settled.leave()
         // Released here, and not under the lock.
         withExtendedLifetime((job, dropped)) {}
     }
@@ -106,7 +108,7 @@ final class AwaitingMailbox: AnyMailbox, @unchecked Sendable {
 
     /// Drops what waits for a removed observer, and cancels its call, for whose end nothing waits any longer.
     func end(_ observer: any AwaitedObserver) {
-        var resumed: Waiters = []
+        var settled: [Settlement] = []
         var dropped: [AwaitingJob] = []
         let task = withAll { state, _ -> Task<Void, Never>? in
             dropped = state.jobs.remove(for: observer)
@@ -114,27 +116,24 @@ final class AwaitingMailbox: AnyMailbox, @unchecked Sendable {
             if isCalled { state.isCancelled = true }
             // Not only if this observer is being called: the call in progress may be a cancelled one of another
             // registration, and the dropped values may have been all that was left in front of a waiter.
-            resumed = state.takeFreeWaiters()
+            settled = state.takeFreeWaiters()
             return isCalled ? state.task : nil
         }
         task?.cancel()
-        resumed.resume()
+        settled.leave()
         // Released here, and not under the lock.
         dropped.removeAll()
     }
 
-    override func settled() async {
+    override func holdUp(_ settlement: Settlement) -> Bool {
         let caller = AwaitingCall.number
-        await withCheckedContinuation { continuation in
-            let isWaiting = withAll { state, _ in
-                // An observer that waited for its own call would wait for ever.
-                guard caller == 0 || state.called?.number != caller, !(state.isFree && state.jobs.isEmpty) else {
-                    return false
-                }
-                state.jobs.append(continuation)
-                return true
+        return withAll { state, _ in
+            // An observer that waited for its own call would wait for ever.
+            guard caller == 0 || state.called?.number != caller, !(state.isFree && state.jobs.isEmpty) else {
+                return false
             }
-            if !isWaiting { continuation.resume() }
+            state.jobs.append(settlement)
+            return true
         }
     }
 
@@ -148,13 +147,13 @@ final class AwaitingMailbox: AnyMailbox, @unchecked Sendable {
     private func makeTask(_ priority: UInt8) {
         let taskPriority = TaskPriority(rawValue: priority)
         let task = AwaitingCall.outside { Task(priority: taskPriority) { await deliver(on: actor) } }
-        var earlyStart: Waiters = []
+        var earlyStart: [CheckedContinuation<Void, Never>] = []
         state.withLock { state in
             state.task = task
             state.priority = priority
             swap(&earlyStart, &state.earlyStart)
         }
-        earlyStart.resume()
+        for continuation in earlyStart { continuation.resume() }
     }
 
     private func waitUntilStored(isolation: isolated (any Actor)? = #isolation) async {
@@ -181,8 +180,8 @@ final class AwaitingMailbox: AnyMailbox, @unchecked Sendable {
                 }
             case .drop:
                 break
-            case .resume(let waiters):
-                waiters.resume()
+            case .resume(let settlements):
+                settlements.leave()
             case .handOn(let priority):
                 return makeTask(priority)
             case .wait:

@@ -45,6 +45,14 @@ class AnyEntry: @unchecked Sendable {
         return ownerType == nil || owner != nil
     }
 
+    /// The owner's class, for descriptions.
+    ///
+    /// Never called under the lock.
+    final var ownerDescription: String {
+        guard let ownerType else { return "closure" }
+        return owner.map { "\(type(of: $0))" } ?? "\(ownerType)"
+    }
+
     /// Whether it has an owner that may die.
     var mayDie: Bool { ownerType != nil }
     /// Whether a search for dead owners and objects should remove it.

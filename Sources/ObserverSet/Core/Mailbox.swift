@@ -2,14 +2,9 @@ import Synchronization
 
 /// Where values wait for an observer.
 class AnyMailbox: @unchecked Sendable {
-    /// Tasks that wait for a mailbox.
-    ///
-    /// An array, even for one: the layout of a continuation is known only at run time, and a job that stored one would
-    /// be copied by the runtime, whatever it is.
-    typealias Waiters = [CheckedContinuation<Void, Never>]
-
-    /// Waits until what has been enqueued so far has been delivered or dropped.
-    func settled() async { fatalError("abstract") }
+    /// Holds up a caller of `settled()` until what has been enqueued so far has been delivered or dropped; false if there
+    /// is nothing of the kind.
+    func holdUp(_ settlement: Settlement) -> Bool { fatalError("abstract") }
 
     /// What descriptions of a set say of an observer: who holds up `settled()`.
     static func progress(isInCall: Bool, waiting: Int) -> String {
@@ -31,16 +26,27 @@ final class Mailbox: AnyMailbox, @unchecked Sendable {
         /// Newer jobs, in order.
         var jobs: [Job] = []
         var phase = Phase.idle
+        /// Whether a drain is on its way to the observer's actor or queue.
+        ///
+        /// Then no other is scheduled, even if all that waited has been delivered in place meanwhile: while the actor is
+        /// busy, drains would pile up.
+        var isScheduled = false
         /// Who keeps this mailbox until it is idle, and is called then.
         var keepers: [Keeper] = []
+
+        /// Whether a drain has to be scheduled, since none is on its way.
+        mutating func schedule() -> Bool {
+            defer { isScheduled = true }
+            return !isScheduled
+        }
     }
 
     /// What happens next.
     private enum Phase: Sendable {
         /// There is nothing to deliver.
         case idle
-        /// A drain is on its way to the observer's actor or queue.
-        case scheduled
+        /// A drain is on its way to the observer's actor or queue, or is about to begin in place.
+        case waiting
         /// A drain is under way there.
         case delivering
     }
@@ -99,9 +105,9 @@ final class Mailbox: AnyMailbox, @unchecked Sendable {
             state.jobs.append(.delivery(value, to: observer))
             let position = state.leftover.count + state.jobs.count
             guard state.phase == .idle else { return (false, position) }
-            state.phase = .scheduled
+            state.phase = .waiting
             isBusy.store(true, ordering: .relaxed)
-            return (true, position)
+            return (!drainingInPlace && state.schedule(), position)
         }
         if drainingInPlace {
             drain(limit: position)
@@ -110,16 +116,12 @@ final class Mailbox: AnyMailbox, @unchecked Sendable {
         }
     }
 
-    /// Returns when everything that was posted before the call has been delivered or dropped.
-    override func settled() async {
-        await withCheckedContinuation { continuation in
-            // A job behind those that wait: the continuation is resumed where they are delivered, and under no lock.
-            let isWaiting = state.withLock { state in
-                guard state.phase != .idle else { return false }
-                state.jobs.append(.resumption([continuation]))
-                return true
-            }
-            if !isWaiting { continuation.resume() }
+    override func holdUp(_ settlement: Settlement) -> Bool {
+        // A job behind those that wait, so that the caller goes on where they are delivered, and under no lock.
+        state.withLock { state in
+            guard state.phase != .idle else { return false }
+            state.jobs.append(.settlement(settlement))
+            return true
         }
     }
 
@@ -132,6 +134,9 @@ final class Mailbox: AnyMailbox, @unchecked Sendable {
         return Self.progress(isInCall: isInCall, waiting: waiting)
     }
 
+    /// The drain that was scheduled.
+    func drain() { drain(limit: Self.turn, isScheduled: true) }
+
     /// Delivers what waits, and what arrives meanwhile.
     ///
     /// Called on the observer's actor or queue.
@@ -139,14 +144,17 @@ final class Mailbox: AnyMailbox, @unchecked Sendable {
     /// Does nothing inside a drain that is under way: what waits stays queued behind the values that that drain has
     /// taken.
     ///
-    /// - Parameter limit: The number of deliveries after which it leaves the rest to another drain, to let other work
-    ///   onto the actor or queue.
-    func drain(limit: Int = turn) {
+    /// - Parameters:
+    ///   - limit: The number of deliveries after which it leaves the rest to another drain, to let other work onto the
+    ///     actor or queue.
+    ///   - isScheduled: Whether it is the drain that was on its way.
+    private func drain(limit: Int, isScheduled: Bool = false) {
         // The batch is reversed and taken from its end, so that each job is released when it is done.
         var batch: [Job] = []
         var left = limit
         let isMine = state.withLock { state in
-            guard state.phase == .scheduled else { return false }
+            if isScheduled { state.isScheduled = false }
+            guard state.phase == .waiting else { return false }
             state.phase = .delivering
             swap(&batch, &state.leftover)
             return true
@@ -160,10 +168,11 @@ final class Mailbox: AnyMailbox, @unchecked Sendable {
                 job.make()
                 left -= 1
             }
-            let phase = state.withLock { state in
+            let (phase, isToSchedule) = state.withLock { state in
                 if !batch.isEmpty {
                     swap(&batch, &state.leftover)
-                    state.phase = .scheduled
+                    state.phase = .waiting
+                    return (state.phase, state.schedule())
                 } else if state.jobs.isEmpty {
                     state.phase = .idle
                     isBusy.store(false, ordering: .relaxed)
@@ -174,26 +183,21 @@ final class Mailbox: AnyMailbox, @unchecked Sendable {
                     if batch.capacity > max(Self.keptRoom, 4 * state.jobs.count) { swap(&room, &batch) }
                     swap(&batch, &state.jobs)
                 }
-                return state.phase
+                return (state.phase, false)
             }
             switch phase {
             case .idle:
                 // After unlocking.
                 for keeper in keepers { keeper.object?.hasSettled(self) }
                 return
-            case .scheduled:
-                return destination.schedule(self, again: true)
+            case .waiting:
+                if isToSchedule { destination.schedule(self, again: true) }
+                return
             case .delivering:
                 room = []
                 batch.reverse()
             }
         }
-    }
-}
-
-extension AnyMailbox.Waiters {
-    func resume() {
-        for continuation in self { continuation.resume() }
     }
 }
 
@@ -209,8 +213,8 @@ protocol MailboxKeeper: AnyObject, Sendable {
 private enum Job: Sendable {
     /// A value; `deliverEnqueued` checks whether the observer may still receive it.
     case delivery(any Sendable, to: AnyEntry)
-    /// Callers of `settled()`, which wait for the jobs in front of this one.
-    case resumption(AnyMailbox.Waiters)
+    /// A caller of `settled()`, which waits for the jobs in front of this one.
+    case settlement(Settlement)
 
     var isDelivery: Bool {
         if case .delivery = self { true } else { false }
@@ -219,7 +223,7 @@ private enum Job: Sendable {
     func make() {
         switch self {
         case .delivery(let value, let observer): observer.deliverEnqueued(value)
-        case .resumption(let waiters): waiters.resume()
+        case .settlement(let settlement): settlement.leave()
         }
     }
 }

@@ -246,13 +246,10 @@ extension ObserverSet {
     /// It waits for ever if a queue with an observer's values in it stays suspended, or if the call of an observer that
     /// awaits never returns. Two observers that wait in their calls for each other's set, or for a set that both
     /// observe, wait for ever.
-    public func settled() async { await settlement() }
+    public func settled() async { await settlement.wait() }
 
     /// What `settled()` awaits; it does not hold the set.
-    package var settlement: @Sendable () async -> Void {
-        let mailboxes = registry?.mailboxes() ?? []
-        return { for mailbox in mailboxes { await mailbox.settled() } }
-    }
+    package var settlement: Settlement { Settlement(of: registry?.mailboxes() ?? []) }
 }
 
 // MARK: - Adding and removing

@@ -70,7 +70,7 @@ extension Registry {
 
     /// For example `View, on MainActor, registered at Player/View.swift:12`.
     private static func describe(_ entry: AnyEntry?, _ site: Site) -> String {
-        let owner = entry?.ownerType.map { "\($0)" } ?? "closure"
+        let owner = entry?.ownerDescription ?? "closure"
         let place = entry?.placeDescription.map { "on \($0)" } ?? "nonisolated"
         return "\(owner), \(place), registered at \(site)"
     }

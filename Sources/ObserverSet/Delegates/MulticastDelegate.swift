@@ -137,7 +137,7 @@ extension MulticastDelegate {
                 """
                 A delegate must be a class instance, since MulticastDelegate<\(Delegate.self)> holds it weakly; \
                 \(type(of: delegate as Any)) is none. Have the protocol inherit from AnyObject.
-                """)
+                """, file: fileID, line: line)
         }
         return unsafe registry.add(object, site: Site(fileID: fileID, line: line)) {
             unsafe UnownedDelegate.bits(of: delegate, object)

@@ -124,7 +124,9 @@ extension EventPublisher {
     /// await publisher.settled()
     /// ```
     public func settled() async {
-        for channel in allChannels { await channel.settled() }
+        // All of them before any is awaited: what is published during one wait does not prolong the next.
+        let settlements = allChannels.map(\.settlement)
+        for settlement in settlements { await settlement.wait() }
     }
 }
 

@@ -12,7 +12,7 @@ struct EventSource<Observed: Sendable>: NotificationSource {
     func settled() async {
         // Awaited without the set, which must be able to end with its publisher.
         let settlement = set?.settlement
-        await settlement?()
+        await settlement?.wait()
     }
 }
 
@@ -27,7 +27,7 @@ protocol EventChannel: AnyObject, Sendable, CustomReflectable {
 
     func removeAll(ownedBy owner: AnyObject) -> Int
 
-    func settled() async
+    var settlement: Settlement { get }
 }
 
 extension EventChannel {

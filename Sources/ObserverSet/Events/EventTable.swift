@@ -33,9 +33,9 @@ import Synchronization
 
     private let current = unsafe Atomic<UnsafeMutableRawPointer?>(nil)
 
-    /// The set of the observers of `Told`, if there is one.
+    /// The set of the observers of `Observed`, if there is one.
     @inline(__always)
-    func set<Told: Sendable>(of type: Told.Type) -> Unmanaged<ObserverSet<Told>>? {
+    func set<Observed: Sendable>(of type: Observed.Type) -> Unmanaged<ObserverSet<Observed>>? {
         guard let table = unsafe current.load(ordering: .acquiring) else { return nil }
         let wanted = Self.key(type)
         let capacity = unsafe Self.header(table).pointee.capacity
@@ -48,13 +48,13 @@ import Synchronization
         }
     }
 
-    /// Enters the set of the observers of `Told`.
+    /// Enters the set of the observers of `Observed`.
     ///
     /// Called under the lock, once for each type. The caller must keep the set as long as the table.
-    func enter<Told: Sendable>(_ set: ObserverSet<Told>) {
+    func enter<Observed: Sendable>(_ set: ObserverSet<Observed>) {
         let before = unsafe current.load(ordering: .relaxed)
         let table = unsafe Self.withRoom(before)
-        unsafe Self.enter(Self.key(Told.self), Unmanaged.passUnretained(set).toOpaque(), in: table)
+        unsafe Self.enter(Self.key(Observed.self), Unmanaged.passUnretained(set).toOpaque(), in: table)
         if unsafe table != before { unsafe current.store(table, ordering: .releasing) }
     }
 

@@ -138,7 +138,7 @@ private struct NamedSource<Parameters: Sendable>: NotificationSource {
     func settled() async {
         // Awaited without the channel, which must be able to end with its last observer or its center.
         let settlement = center.flatMap { center in NotificationChannel.existing(name, of: center)?.posts.settlement }
-        await settlement?()
+        await settlement?.wait()
     }
 }
 

@@ -220,7 +220,7 @@ import Synchronization
 extension Slot {
     /// For example `View, registered at Player/View.swift:12`.
     fileprivate var description: String {
-        let owner = callee.entry?.ownerType.map { "\($0)" } ?? "closure"
+        let owner = callee.entry?.ownerDescription ?? "closure"
         return "\(owner), registered at \(site)"
     }
 }

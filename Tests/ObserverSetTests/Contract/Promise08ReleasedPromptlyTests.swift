@@ -168,7 +168,9 @@ struct Promise08ReleasedPromptlyTests {
             mayGoOn.wait()
         }
         let tokens = (0..<count).map { index in
-            set.add { [capture = Tracked(index, in: lifetimes)] _ in Issue.record("called after removal") }
+            set.add { [capture = Tracked(index, in: lifetimes)] _ in
+                Issue.record("\(capture.value) was called after its removal")
+            }
         }
 
         await onThreads(2) { [set] thread in

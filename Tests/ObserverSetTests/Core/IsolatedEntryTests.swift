@@ -1,3 +1,4 @@
+import Dispatch
 import Testing
 
 @testable import ObserverSet
@@ -52,8 +53,51 @@ struct IsolatedEntryTests {
         registration.end()
     }
 
+    @Test("While an actor is busy, deliveries do not pile up, even if the actor and another thread notify by turns")
+    func oneDeliveryOnItsWay() async {
+        let actor = CountingActor()
+        set.add(actor) { [calls] (_: isolated CountingActor, _) in calls.increment() }
+
+        await actor.notifyByTurns(set, 200)
+        await set.settled()
+        await actor.nothing()
+
+        #expect(calls.value == 400)
+        // One for the delivery, one for each of the two calls above.
+        #expect(actor.jobs < 10)
+    }
+
     @Test("All observers of the main actor share one destination")
     func destinations() {
         #expect(Destination.of(MainActor.shared) === Destination.of(MainActor.shared, owner: calls))
+    }
+}
+
+/// An actor that counts how often a task comes to it.
+private actor CountingActor {
+    private nonisolated let executor = CountingExecutor()
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe executor.asUnownedSerialExecutor() }
+    nonisolated var jobs: Int { executor.jobs.value }
+
+    /// Notifies by turns with another thread, without leaving this actor.
+    func notifyByTurns(_ set: ObserverSet<Int>, _ times: Int) {
+        for _ in 0..<times {
+            join { set.notify(1) }
+            set.notify(2)
+        }
+    }
+
+    func nothing() {}
+}
+
+private final class CountingExecutor: SerialExecutor {
+    let jobs = Counter()
+    private let queue = DispatchQueue(label: "counting")
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        jobs.increment()
+        let job = UnownedJob(job)
+        queue.async { unsafe job.runSynchronously(on: self.asUnownedSerialExecutor()) }
     }
 }

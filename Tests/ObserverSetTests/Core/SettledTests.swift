@@ -54,6 +54,32 @@ struct SettledTests {
         registrations.forEach { $0.end() }
     }
 
+    @Test(
+        "While `settled()` waits for one observer, values that arrive for another do not hold it up",
+        arguments: [0, 1])
+    func laterValuesElsewhere(_ quick: Int) async {
+        let queues = (0..<2).map { DispatchQueue(label: "\($0)") }
+        for queue in queues {
+            queue.suspend()
+            set.add(on: queue) { [log] value in log.append(value) }
+        }
+        set.notify(1)
+        let waiting = await taskThatWaits(for: set)
+        // One queue delivers the first value, and then holds the second one, as long as it is suspended.
+        queues[quick].resume()
+        queues[quick].sync {}
+        queues[quick].suspend()
+        set.notify(2)
+        queues[1 - quick].resume()
+
+        await waiting.value
+
+        #expect(log.entries.count { $0 == 1 } == 2)
+        queues[quick].resume()
+        await set.settled()
+        #expect(log.count == 4)
+    }
+
     @Test("The mailbox of an observer that is removed during a notification is kept until it is empty")
     func removedDuringANotification() async {
         let queue = DispatchQueue(label: "removed")

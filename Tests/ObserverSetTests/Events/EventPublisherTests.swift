@@ -423,6 +423,35 @@ struct EventPublisherTests {
         for log in [onMain, onActor, onQueue, all] { #expect(log.entries == Array(0..<1_000)) }
     }
 
+    @Test(
+        "While `settled()` waits for one type's observer, events of another type do not hold it up",
+        arguments: [0, 1])
+    func laterEventsElsewhere(_ quick: Int) async {
+        let queues = (0..<2).map { DispatchQueue(label: "\($0)") }
+        for queue in queues { queue.suspend() }
+        let log = Log<String>()
+        publisher.observers(of: Opened.self).add(on: queues[0]) { _ in log.append("opened") }
+        publisher.observers(of: Closed.self).add(on: queues[1]) { _ in log.append("closed") }
+        func publish() {
+            publisher.publish(Opened(name: "a"))
+            publisher.publish(Closed())
+        }
+        publish()
+        let waiting = await taskThatWaits { [publisher] in await publisher.settled() }
+        queues[quick].resume()
+        queues[quick].sync {}
+        queues[quick].suspend()
+        publish()
+        queues[1 - quick].resume()
+
+        await waiting.value
+
+        #expect(Set(log.entries) == ["opened", "closed"])
+        queues[quick].resume()
+        await publisher.settled()
+        #expect(log.count == 4)
+    }
+
     @Test("`settled()` of each source waits for an actor's observer")
     func sourceSettled() async {
         final class Shut: Event {}

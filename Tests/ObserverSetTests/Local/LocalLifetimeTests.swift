@@ -7,9 +7,6 @@ struct LocalLifetimeTests {
     private let set = LocalObserverSet<Int>()
     private let notes = Notes<Int>()
 
-    /// Scenarios 15 and 16: the owner dies before it is ever notified, or between notifications.
-    ///
-    /// Source: boost dead_slot_test.cpp, track_test.cpp.
     @Test("Adding and removing an owner beside many closures rarely causes a sweep for dead owners")
     func ownerBesideClosures() {
         let captures = Lifetimes()
@@ -63,6 +60,9 @@ struct LocalLifetimeTests {
         #expect(!set.remove(tokens[1]))
     }
 
+    /// Scenarios 15 and 16: the owner dies before it is ever notified, or between notifications.
+    ///
+    /// Source: boost dead_slot_test.cpp, track_test.cpp.
     @Test("An observer whose owner has died is neither called nor counted, and its token is inactive")
     func ownerDies() {
         var owner: Plain? = Plain()

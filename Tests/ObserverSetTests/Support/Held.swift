@@ -54,17 +54,21 @@ func settledWaitsForAnActor<Source: NotificationSource>(_ source: Source, notify
 func taskThatWaits(
     for source: some NotificationSource, then: @escaping @Sendable () -> Void = {}
 ) async -> Task<Void, Never> {
+    await taskThatWaits {
+        await source.settled()
+        then()
+    }
+}
+
+/// The same for any `settled()`.
+func taskThatWaits(_ wait: @escaping @Sendable () async -> Void) async -> Task<Void, Never> {
     if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) {
-        return Task.immediateDetached {
-            await source.settled()
-            then()
-        }
+        return Task.immediateDetached(operation: wait)
     }
     let hasBegun = Signal()
     let task = Task.detached {
         hasBegun.set()
-        await source.settled()
-        then()
+        await wait()
     }
     await eventually { hasBegun.isSet }
     for _ in 0..<100 { await Task.yield() }

@@ -1,0 +1,46 @@
+/// What a caller of `settled()` waits for: the end of what was enqueued in several mailboxes before the call.
+///
+/// It is put into all mailboxes at once, and only then awaited. A caller that entered them one after the other would
+/// also wait for what had arrived meanwhile: for ever, perhaps, and the longer the more mailboxes there are.
+package final class Settlement: Sendable {
+    private struct State: Sendable {
+        /// How many mailboxes have not yet delivered or dropped what they held.
+        var left: Int
+        /// The caller, once it waits.
+        var caller: CheckedContinuation<Void, Never>?
+    }
+
+    private let state: Lock<State>
+
+    init(of mailboxes: [AnyMailbox]) {
+        state = Lock(State(left: mailboxes.count))
+        for mailbox in mailboxes where !mailbox.holdUp(self) { leave() }
+    }
+
+    /// Called, under no lock, for each mailbox that no longer holds up the caller.
+    func leave() {
+        let caller = state.withLock { state in
+            state.left -= 1
+            return state.left == 0 ? state.caller.take() : nil
+        }
+        caller?.resume()
+    }
+
+    /// Returns when no mailbox holds up the caller any longer; awaited once.
+    package func wait() async {
+        await withCheckedContinuation { caller in
+            let isOver = state.withLock { state in
+                guard state.left > 0 else { return true }
+                state.caller = caller
+                return false
+            }
+            if isOver { caller.resume() }
+        }
+    }
+}
+
+extension [Settlement] {
+    func leave() {
+        for settlement in self { settlement.leave() }
+    }
+}

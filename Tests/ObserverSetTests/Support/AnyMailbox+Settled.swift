@@ -1,0 +1,6 @@
+@testable import ObserverSet
+
+extension AnyMailbox {
+    /// Waits until everything that was enqueued before the call has been delivered or dropped.
+    func settled() async { await Settlement(of: [self]).wait() }
+}
