@@ -56,9 +56,9 @@ final class Destination: Sendable {
 
     /// Schedules one drain of the mailbox there; `again` is true if the drain before it has reached its limit.
     ///
-    /// A mailbox calls this only when no other drain is on its way. One job for each value would lose the
-    /// order: jobs reach an actor through tasks, which the runtime may start in any order. The task has the caller's
-    /// priority and task-local values, as any `Task { }`; values that arrive meanwhile are delivered under these, too.
+    /// A mailbox calls this only when no other drain is on its way. One job for each value would lose the order: jobs
+    /// reach an actor through tasks, which the runtime may start in any order. The task has the caller's priority and
+    /// task-local values, as any `Task { }`; values that arrive meanwhile are delivered under these, too.
     func schedule(_ mailbox: Mailbox, again: Bool = false) {
         AwaitingCall.outside { start(mailbox, again: again) }
     }

@@ -4,7 +4,8 @@ extension NotificationSource {
     /// It is called where, and may do what, an observer of ``add(_:isolation:fileID:line:)``. It is removed as it is
     /// called: inside the call it is no longer counted, and its token is inactive, unless the notification came before
     /// `addOnce` had returned, or another thread is removing it at that moment. Either it is called or a call of
-    /// `remove()` returns true, never both. (Its one call takes the set's lock for a moment, to remove it.)
+    /// `remove()` returns true, never both. (Its one call takes the set's lock for a moment, to remove it. What other
+    /// removed observers captured may be released then, before the call.)
     ///
     /// ```swift
     /// connection.opened.addOnce { print("connected") }

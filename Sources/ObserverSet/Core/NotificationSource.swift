@@ -30,9 +30,9 @@ public protocol NotificationSource<Parameters>: Sendable {
     /// await document.titleChanged.settled()
     /// ```
     ///
-    /// A source that is made of others waits for those, one after the other, and so for all of their observers. A
-    /// source that does not keep the others alive returns at once when they are gone. The values that they have
-    /// enqueued are still delivered.
+    /// A source that is made of others waits for those, one after the other, and so for all of their observers. While
+    /// it waits for one, the next may be notified, and it then waits for that, too. A source that does not keep the
+    /// others alive returns at once when they are gone. The values that they have enqueued are still delivered.
     ///
     /// May be called on any thread and in any task, a cancelled one, too. See ``ObserverSet/ObserverSet/settled()`` for
     /// calls from inside an observer.

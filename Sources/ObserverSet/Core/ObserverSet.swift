@@ -64,10 +64,12 @@ import Synchronization
 /// - A value in a mailbox counts as a notification in flight (promise 8). It is dropped if its observer has been
 ///   removed, and still delivered if the set has been released.
 /// - If a notification is made while values from the observer's own mailbox are being delivered, its value waits behind
-///   those: promise 7 goes before promise 6.
+///   those, and may be delivered after the notification has returned: promise 7 goes before promise 6.
+/// - `count`, `isEmpty`, descriptions, `settled()` and a token's `isActive` count as notifications in flight as long as
+///   they run (promise 8).
 /// - If nonisolated code happens to run on the main actor, the main actor's observers are called synchronously where
-///   `Task.immediate` is available, and nothing waits in their mailbox. If it happens to run on another actor, that is
-///   not noticed, and that actor's observers are called later, in order.
+///   `Task.immediate` is available, nothing waits in their mailbox, and no delivery is on its way to it. If it happens
+///   to run on another actor, that is not noticed, and that actor's observers are called later, in order.
 /// - After the last observer, a notification may take the lock for a moment if it is free, to release what was removed
 ///   meanwhile or to remove the entries of owners that it found dead. The first time that two threads are seen in a set
 ///   at once, it allocates more counts (promise 11).

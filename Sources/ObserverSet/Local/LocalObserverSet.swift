@@ -164,7 +164,7 @@ extension LocalObserverSet {
         /// May be called from inside any observer, the token's own included. A notification in progress skips the
         /// observer from now on.
         ///
-        /// - Returns: False if the registration had been removed before or its set is gone.
+        /// - Returns: False if the registration had ended before: removed, or its owner or its set gone.
         /// - Complexity: Amortised O(1), plus O(log *n*) to find the entry.
         @discardableResult
         public func remove() -> Bool {

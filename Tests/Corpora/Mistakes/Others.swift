@@ -121,3 +121,40 @@ func registersClosure(_ model: Model) {
     // error at {: trailing closure passed to parameter of type 'Observer<String>' that does not accept a closure
     model.renamed.register { text in print(text) }
 }
+
+extension View {
+    func hasManyOperators(_ model: Model) {
+        // error at model: the compiler is unable to type-check this expression in reasonable time; try breaking up the
+        //     expression into distinct sub-expressions
+        model.renamed.add(self) { view, text in view.show("item " + String(view.count) + " of " + String(view.count + 1)) }
+    }
+
+    func ownerIsAnActorOffWhichItRuns(_ model: Model, _ history: History) {
+        // error at history: closure with 'isolated' parameter 'history' cannot have a global actor
+        model.renamed.add(history) { @MainActor history, text in self.show(text) }
+    }
+
+    func saysWhereItWasAdded(_ model: Model) {
+        // error at (: incorrect argument labels in call (have '_:fileID:line:_:', expected 'on:_:fileID:line:')
+        // error at self: cannot convert value of type 'View' to expected argument type '@Sendable (String) -> Void'
+        // error at {: trailing closure passed to parameter of type 'DispatchQueue' that does not accept a closure
+        model.renamed.add(self, fileID: "App/View.swift", line: 1) { view, text in view.show(text) }
+    }
+}
+
+@MainActor private final class Panel {
+    let model = Model()
+    // error at show: call to main actor-isolated instance method 'show' in a synchronous nonisolated context
+    lazy var token = model.renamed.add(self) { panel, text in panel.show(text) }
+
+    private enum Right {
+        @MainActor final class Panel {
+            let model = Model()
+            lazy var token = model.renamed.add(self) { @MainActor panel, text in panel.show(text) }
+
+            func show(_ text: String) {}
+        }
+    }
+
+    func show(_ text: String) {}
+}

@@ -65,6 +65,27 @@ struct DescriptionTests {
         #expect(set.debugDescription == expected)
     }
 
+    @Test("An owner is described by its own class, whatever its class was where the observer was added")
+    func ownersOwnClass() {
+        class Controller: @unchecked Sendable {
+            final func observe(_ set: ObserverSet<Int>, _ local: LocalObserverSet<Int>) {
+                set.add(self) { _, _ in }
+                local.add(self) { _, _ in }
+            }
+        }
+        final class DetailController: Controller, @unchecked Sendable {}
+        let local = LocalObserverSet<Int>()
+        let controllers = [Controller(), DetailController()]
+
+        for controller in controllers { controller.observe(set, local) }
+
+        for lines in [Mirror(reflecting: set), Mirror(reflecting: local)].map({ $0.children.map { "\($0.value)" } }) {
+            #expect(lines.count == 2)
+            #expect(lines.first?.hasPrefix("Controller, ") == true)
+            #expect(lines.last?.hasPrefix("DetailController, ") == true)
+        }
+    }
+
     @Test("The mirror has a child for each observer, equal to its line in the debug description")
     func mirror() {
         let owner = Tracked()

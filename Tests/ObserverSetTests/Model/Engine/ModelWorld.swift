@@ -158,9 +158,10 @@ final class ModelWorld: World {
         let least: [(mailbox: Mailbox, last: Int)]
         /// The mailboxes of the current set that it has still to visit.
         ///
-        /// It visits one set after another and one mailbox after another. In each it may also wait for jobs that have
-        /// arrived meanwhile.
+        /// It waits for one set after another, and for all mailboxes of a set at once. In a later set it also waits for
+        /// jobs that have arrived while it waited for the earlier ones.
         var left: [Mailbox] = []
+        /// The last job that it waits for in the current set.
         var last: Int
         var setsLeft: ArraySlice<Model>
         /// The sets for which it waits, and which it keeps alive.
@@ -184,14 +185,14 @@ final class ModelWorld: World {
         /// Whether it must have finished by now, since no mailbox that it has still to visit makes it wait.
         func isOver(by now: Int, _ isFree: (Mailbox, _ last: Int) -> Bool) -> Bool {
             while true {
-                while let mailbox = left.first {
+                left.removeAll { mailbox in
                     let isItsOwn = caller != 0 && mailbox.call?.job.number == caller
-                    if !isItsOwn, !isFree(mailbox, last) { return false }
-                    left.removeFirst()
-                    last = now
+                    return isItsOwn || isFree(mailbox, last)
                 }
+                guard left.isEmpty else { return false }
                 if setsLeft.isEmpty { return true }
                 enterNext()
+                last = now
                 // It may have reached this set earlier, when the set still had mailboxes that have been removed since.
                 left += found
             }
