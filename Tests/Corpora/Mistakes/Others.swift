@@ -126,7 +126,7 @@ extension View {
     func hasManyOperators(_ model: Model) {
         // error at model: the compiler is unable to type-check this expression in reasonable time; try breaking up the
         //     expression into distinct sub-expressions
-        model.renamed.add(self) { view, text in view.show("item " + String(view.count) + " of " + String(view.count + 1)) }
+        model.renamed.add(self) { view, _ in view.show("item " + String(view.count) + "/" + String(view.count + 1)) }
     }
 
     func ownerIsAnActorOffWhichItRuns(_ model: Model, _ history: History) {

@@ -136,14 +136,14 @@ struct AwaitingEndTests {
 
     @Test(
         "A value that arrives after the removal is dropped, without waiting for the current call",
-        arguments: [false, true])
-    func postedLate(_ isDead: Bool) async {
+        arguments: [false, true], [Buffering.unbounded, .newest(1), .oldest(1)])
+    func postedLate(_ isDead: Bool, _ buffering: Buffering) async {
         let lifetimes = Lifetimes.current
-        let entry = AwaitingEntry<Tracked>(owner: nil, nil, on: nil, addedOn: nil, .unbounded) { [door] _, _ in
+        let entry = AwaitingEntry<Tracked>(owner: nil, nil, on: nil, addedOn: nil, buffering) { [door] _, _ in
             await door.pass()
         }
         _ = entry.claimed()
-        let mailbox = AwaitingMailbox(on: nil, .unbounded)
+        let mailbox = AwaitingMailbox(on: nil, buffering)
         mailbox.post(Tracked(), to: entry)
         await eventually { door.waiting == 1 }
         if isDead { entry.noteDeadOwner() } else { entry.end() }
@@ -155,6 +155,22 @@ struct AwaitingEndTests {
         #expect(lifetimes.count == 1)
         await mailbox.settled()
         door.open()
+    }
+
+    @Test("A value that waits is dropped, and its observer not called, if the observer is being removed meanwhile")
+    func removedWhileAValueWaits() async {
+        let observer = WatchedObserver(door)
+        let mailbox = AwaitingMailbox(on: nil, .unbounded)
+        mailbox.post(1, to: observer)
+        await eventually { door.waiting == 1 }
+        mailbox.post(2, to: observer)
+
+        // As between the removal and what follows it after unlocking.
+        observer.isRemoved.set()
+        door.open()
+        await mailbox.settled()
+
+        #expect(observer.calls.value == 1)
     }
 
     // MARK: Owners
@@ -354,4 +370,25 @@ func addInBoth<Parameters>(
     kept.addAsync(buffering: buffering) { await call($0) }
     let observer = kept.observer.exchange(nil)!
     return (first.register(observer), second.register(observer))
+}
+
+/// Counts its calls, each of which waits at a door.
+private final class WatchedObserver: AwaitedObserver {
+    let calls = Counter()
+    let isRemoved = Signal()
+    private let door: Door
+
+    init(_ door: Door) {
+        self.door = door
+    }
+
+    var isActive: Bool { !isRemoved.isSet }
+    var actor: (any Actor)? { nil }
+
+    func call(_ job: AwaitingJob, on actor: isolated (any Actor)?) async {
+        calls.increment()
+        await door.pass()
+    }
+
+    func noteDropped() {}
 }

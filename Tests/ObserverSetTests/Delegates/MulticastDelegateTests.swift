@@ -357,6 +357,26 @@ struct MulticastDelegateTests {
         }
     }
 
+    @Test("Delegates that are added and removed leave no memory behind", .measuringMemory)
+    func removedLeaveNoMemory() async {
+        await #expect(processExitsWith: .success) {
+            final class Small {}
+            let delegate = Small()
+            func churn(_ count: Int) {
+                let multicast = MulticastDelegate<Small>()
+                for _ in 0..<count { multicast.add(delegate).remove() }
+            }
+
+            let growth = await AllocatedMemory.growth {
+                churn(100)
+            } _: {
+                churn(10_000)
+            }
+
+            #expect(growth < 64 << 10, "\(growth) bytes")
+        }
+    }
+
     @Test(
         "Short-lived delegates do not pile up, even if nobody notifies and no address is used again",
         .measuringMemory, arguments: [0, 100_000])

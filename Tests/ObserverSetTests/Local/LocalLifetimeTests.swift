@@ -399,10 +399,15 @@ struct LocalLifetimeTests {
                 set.removeAll()
             }
 
+            let removed = await bytes { set in
+                for token in (0..<100).map({ _ in set.add { _ in } }) { token.remove() }
+            }
+
             // Slots of forty bytes for a hundred observers, and at most as many again.
             #expect(grown <= 500 * (2 * 100 * 40 + 1_024))
             #expect(grownInside <= grown * 5 / 4)
             #expect(emptied <= grown / 4)
+            #expect(removed <= grown / 4)
         }
     }
 
