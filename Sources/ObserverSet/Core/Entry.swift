@@ -45,12 +45,12 @@ class AnyEntry: @unchecked Sendable {
         return ownerType == nil || owner != nil
     }
 
-    /// The owner's class, for descriptions.
+    /// The owner's class, for descriptions; nil if the owner is dead.
     ///
     /// Never called under the lock.
-    final var ownerDescription: String {
-        guard let ownerType else { return "closure" }
-        return owner.map { "\(type(of: $0))" } ?? "\(ownerType)"
+    final var ownerDescription: String? {
+        CallOut.assertNoLockIsHeld()
+        return ownerType == nil ? "closure" : owner.map { "\(type(of: $0))" }
     }
 
     /// Whether it has an owner that may die.

@@ -23,12 +23,12 @@ extension Registry {
 
     func droppedCount(of id: UInt64) -> Int { registration(id)?.entry?.droppedCount ?? 0 }
 
-    func description(of id: UInt64) -> String? { registration(id).map { Self.describe($0.entry, $0.site) } }
+    func description(of id: UInt64) -> String? { registration(id).flatMap { Self.describe($0.entry, $0.site) } }
 
     /// A line for each registered observer whose owner, if it has one, is alive; in the order of registration.
     var descriptions: [String] {
         var lines: [String] = []
-        forEachLiving { if $0.isAlive { lines.append(Self.describe($0.callee.entry, $0.site)) } }
+        forEachLiving { if let line = Self.describe($0.callee.entry, $0.site) { lines.append(line) } }
         return lines
     }
 
@@ -68,9 +68,9 @@ extension Registry {
         return unsafe (slot.pointee.callee.entry, slot.pointee.site)
     }
 
-    /// For example `View, on MainActor, registered at Player/View.swift:12`.
-    private static func describe(_ entry: AnyEntry?, _ site: Site) -> String {
-        let owner = entry?.ownerDescription ?? "closure"
+    /// For example `View, on MainActor, registered at Player/View.swift:12`; nil if the owner is dead.
+    private static func describe(_ entry: AnyEntry?, _ site: Site) -> String? {
+        guard let owner = entry.map(\.ownerDescription) ?? "closure" else { return nil }
         let place = entry?.placeDescription.map { "on \($0)" } ?? "nonisolated"
         return "\(owner), \(place), registered at \(site)"
     }

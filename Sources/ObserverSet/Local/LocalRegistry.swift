@@ -134,7 +134,7 @@ import Synchronization
     /// A line for each observer whose owner, if it has one, is alive.
     var descriptions: [String] {
         var lines: [String] = []
-        unsafe forEachLiving { if unsafe $0.pointee.isAlive { unsafe lines.append($0.pointee.description) } }
+        unsafe forEachLiving { if let line = unsafe $0.pointee.description { lines.append(line) } }
         return lines
     }
 
@@ -142,8 +142,7 @@ import Synchronization
     func description(of id: UInt64) -> String? {
         _ = unsafe begin()
         defer { end() }
-        guard let slot = unsafe slots.living(id, among: counts.taken), unsafe slot.pointee.isAlive else { return nil }
-        return unsafe slot.pointee.description
+        return unsafe slots.living(id, among: counts.taken)?.pointee.description
     }
 
     /// Whether that registration has not ended, and its owner, if it has one, is alive.
@@ -218,9 +217,9 @@ import Synchronization
 }
 
 extension Slot {
-    /// For example `View, registered at Player/View.swift:12`.
-    fileprivate var description: String {
-        let owner = callee.entry?.ownerDescription ?? "closure"
+    /// For example `View, registered at Player/View.swift:12`; nil if the owner is dead.
+    fileprivate var description: String? {
+        guard let owner = callee.entry.map(\.ownerDescription) ?? "closure" else { return nil }
         return "\(owner), registered at \(site)"
     }
 }

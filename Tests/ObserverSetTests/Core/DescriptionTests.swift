@@ -79,10 +79,13 @@ struct DescriptionTests {
 
         for controller in controllers { controller.observe(set, local) }
 
-        for lines in [Mirror(reflecting: set), Mirror(reflecting: local)].map({ $0.children.map { "\($0.value)" } }) {
-            #expect(lines.count == 2)
-            #expect(lines.first?.hasPrefix("Controller, ") == true)
-            #expect(lines.last?.hasPrefix("DetailController, ") == true)
+        withExtendedLifetime(controllers) {
+            for lines in [Mirror(reflecting: set), Mirror(reflecting: local)].map({ $0.children.map { "\($0.value)" } })
+            {
+                #expect(lines.count == 2)
+                #expect(lines.first?.hasPrefix("Controller, ") == true)
+                #expect(lines.last?.hasPrefix("DetailController, ") == true)
+            }
         }
     }
 
