@@ -43,7 +43,8 @@ final class Destination: Sendable {
 
     /// Where a function of that isolation runs if it was added on `home`; nil if it runs on the notifying thread.
     ///
-    /// The actor that adds an observer is held weakly, and so is an actor that is the owner.
+    /// The actor that adds an observer is held weakly, and so is an actor that is the owner. One to which the function
+    /// itself is isolated, since it captures the actor, is held strongly.
     @usableFromInline
     static func of(
         _ actor: (any Actor)?, addedOn home: (any Actor)? = nil, owner: AnyObject? = nil

@@ -12,8 +12,8 @@ extension NotificationSource {
     /// called before `notify` returns. Otherwise it is called later, on the actor, in the order of the notifications. An
     /// observer that belongs to no actor is called on the notifying thread.
     ///
-    /// An actor's instance is held weakly. If a closure or function has no isolation of its own, and the actor that
-    /// added it is gone, it is called on the notifying thread.
+    /// An actor's instance that adds an observer is held weakly, unless the closure captures it. If a closure or function
+    /// has no isolation of its own, and the actor that added it is gone, it is called on the notifying thread.
     ///
     /// The observer lives as long as the source does, or until its token is removed. Capture weakly what should not
     /// live that long, or use the form with an owner.

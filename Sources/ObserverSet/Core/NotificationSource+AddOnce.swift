@@ -1,11 +1,13 @@
 extension NotificationSource {
     /// Adds an observer that is called at most once, however many threads notify, and then removed.
     ///
-    /// It is called where, and may do what, an observer of ``add(_:isolation:fileID:line:)``. It is removed as it is
-    /// called: inside the call it is no longer counted, and its token is inactive, unless the notification came before
-    /// `addOnce` had returned, or another thread is removing it at that moment. Either it is called or a call of
-    /// `remove()` returns true, never both. (Its one call takes the set's lock for a moment, to remove it. What other
-    /// removed observers captured may be released then, before the call.)
+    /// It is called where, and may do what, an observer of ``add(_:isolation:fileID:line:)``. Either it is called or a
+    /// call of `remove()` returns true, never both.
+    ///
+    /// It is removed just before its call, for which the set's lock is taken for a moment. What other removed observers
+    /// captured may be released then. So inside the call it is no longer counted, and its token is inactive. (There are
+    /// two exceptions: the notification came before `addOnce` had returned, or another thread is removing it at that
+    /// moment.)
     ///
     /// ```swift
     /// connection.opened.addOnce { print("connected") }

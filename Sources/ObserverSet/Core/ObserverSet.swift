@@ -65,14 +65,14 @@ import Synchronization
 ///   removed, and still delivered if the set has been released.
 /// - If a notification is made while values from the observer's own mailbox are being delivered, its value waits behind
 ///   those, and may be delivered after the notification has returned: promise 7 goes before promise 6.
-/// - `count`, `isEmpty`, descriptions, `settled()` and a token's `isActive` count as notifications in flight as long as
-///   they run (promise 8).
+/// - `count`, `isEmpty`, descriptions, `settled()`, `removeAll(ownedBy:)`, a token's `isActive` and `droppedCount`, and an
+///   `add` that looks for dead owners count as notifications in flight as long as they run (promise 8).
 /// - If nonisolated code happens to run on the main actor, the main actor's observers are called synchronously where
 ///   `Task.immediate` is available, nothing waits in their mailbox, and no delivery is on its way to it. If it happens
 ///   to run on another actor, that is not noticed, and that actor's observers are called later, in order.
 /// - After the last observer, a notification may take the lock for a moment if it is free, to release what was removed
-///   meanwhile or to remove the entries of owners that it found dead. The first time that two threads are seen in a set
-///   at once, it allocates more counts (promise 11).
+///   meanwhile or to remove the entries of owners that it found dead, and may allocate for that. The first time that two
+///   threads are seen in a set at once, it allocates more counts (promise 11).
 /// - A *method* as the observer is applied to its owner anew for each call, for which Swift allocates, unless the build is
 ///   optimised and the method is named where it is added (promise 11).
 /// - An observer is an ordinary call: recursion is limited by the stack.
@@ -112,7 +112,7 @@ import Synchronization
     /// not be reported. If no other thread changes the set meanwhile, the function has been called before `add` or
     /// `remove` returns. An owner's death counts when the set notices it: during the next notification, or the one
     /// after if the observer runs on another actor or awaits; a later one if another thread is changing the set then.
-    /// (On another actor, or for an observer that awaits, it is found by a call, which a filter may prevent.)
+    /// (On another actor, or for an observer that awaits, values that a filter holds back do not count.)
     ///
     /// It runs on a thread that made a change, under no lock: it may add, remove and notify. What it captures lives as
     /// long as the set; do not capture the set's own model strongly.

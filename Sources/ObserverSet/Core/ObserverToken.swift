@@ -4,7 +4,7 @@ import Synchronization
 ///
 /// Dropping a token removes nothing. It keeps neither the set nor the owner nor the observer alive, and returns `false`
 /// when they are gone. It may be copied, compared, hashed and used on any thread; two tokens are equal if they name the
-/// same registration. Ids are 64 bits wide, unique in the process and never reused.
+/// same registration. Ids are unique in the process and never reused.
 ///
 /// ```swift
 /// let token = playlist.itemAdded.add { item in print(item.name) }
@@ -40,7 +40,8 @@ public struct ObserverToken: Sendable {
     ///
     /// - Returns: true for exactly one caller; false if the registration had ended before: removed, or its owner or its set
     ///   gone.
-    /// - Complexity: amortised O(1), plus at most O(log *n*) to find the entry.
+    /// - Complexity: amortised O(1), plus at most O(log *n*) to find the entry; if the observer awaits, also O(*m*), where *m*
+    ///   is the number of values that wait for it.
     @discardableResult
     public func remove() -> Bool {
         issuer.remove(id)

@@ -46,7 +46,7 @@ import Synchronization
 /// that is not observed there are no other costs. An event that is an object costs a cast for each class that is
 /// observed, so prefer structures.
 ///
-/// The set of an observed type is kept as long as the publisher. Empty, it takes up to two kilobytes. Types that are
+/// The set of an observed type is kept as long as the publisher. Empty, it takes up to three kilobytes. Types that are
 /// only published use no memory.
 public final class EventPublisher: Sendable {
     /// The publisher of programs that need only one.

@@ -4,7 +4,7 @@ import Synchronization
 ///
 /// A hash table with open addressing. It only grows: an entry is never removed, moved or changed. When it is half full,
 /// a table of twice the size is filled and published. The old table is kept until `deinit`, for readers that are still
-/// using it; all old tables together are smaller than the current one.
+/// using it; all old tables together are about as large as the current one.
 ///
 /// ## Why a reader finds only what is complete
 ///

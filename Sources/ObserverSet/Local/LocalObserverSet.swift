@@ -70,7 +70,7 @@ extension LocalObserverSet {
     /// May be called from inside an observer: the inner notification then completes before the outer one continues.
     ///
     /// - Parameter parameters: The value that the observers receive.
-    /// - Complexity: O(*n*). Allocates nothing.
+    /// - Complexity: O(*n*). Allocates nothing, but for methods in a debug build and what is removed meanwhile.
     public func notify(_ parameters: Parameters) {
         #if DEBUG
         // Without the frames of the closure below, notifications can nest deeper.

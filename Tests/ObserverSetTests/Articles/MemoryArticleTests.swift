@@ -108,6 +108,26 @@ struct MemoryArticleTests {
         #expect(isReleased { view in document.titleChanged.add(view) { view, title in view.show(title) } })
     }
 
+    @Test("An owner is kept alive by an inner observer that captures it, and not by one that has an owner of its own")
+    @MainActor func observerAddedInAnObserver() {
+        let document = Document()
+        let titles = document.titleChanged
+
+        let isReleasedIfCaptured = isReleased { (view: View) in
+            document.closed.add(view) { inner in titles.add(inner) { _, title in view.show(title) } }
+            document.closed.notify()
+        }
+        #expect(!isReleasedIfCaptured)
+        document.closed.removeAll()
+        titles.removeAll()
+
+        let isReleasedIfOwner = isReleased { (view: View) in
+            document.closed.add(view) { view in titles.add(view) { view, title in view.show(title) } }
+            document.closed.notify()
+        }
+        #expect(isReleasedIfOwner)
+    }
+
     @Test("An observer that captures its model keeps the model alive, even when the observer's owner is gone")
     @MainActor func capturedModel() {
         var view: View? = View()

@@ -38,6 +38,8 @@ struct LifetimeTests {
     /// Scenario 18, measured as allocated memory.
     ///
     /// Source: SimpleTwoWayBindingIOS#12, cmux#7799 (registrations that stay until the next change).
+    ///
+    /// Scenario 31: hundreds of thousands of them, one after the other.
     @Test("A million owners that come and go without a notification leave no memory behind", .measuringMemory)
     func deadOwnersLeaveNoMemory() async {
         await #expect(processExitsWith: .success) {

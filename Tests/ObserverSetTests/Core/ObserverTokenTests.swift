@@ -37,6 +37,7 @@ struct ObserverTokenTests {
         #expect(set.count == 4_000)
     }
 
+    /// Scenario 58: tokens are compared and hashed, without user code.
     @Test("A token may be in a `Set` and a dictionary key, and an equal copy removes it")
     func inCollections() {
         let token = set.add { _ in }

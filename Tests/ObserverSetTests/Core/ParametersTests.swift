@@ -2,7 +2,7 @@ import Dispatch
 import ObserverSet
 import Testing
 
-/// All kinds of parameters of a notification, in every spelling that they allow.
+/// All kinds of parameters of a notification, in every spelling that they allow (Scenario 57).
 @Suite("Parameters", .lifetimesChecked, .againstHanging)
 struct ParametersTests {
     private let log = Log<String>()

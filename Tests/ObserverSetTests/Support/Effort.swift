@@ -5,7 +5,7 @@ import Testing
 enum Effort: String {
     /// A run of seconds, for use after each change.
     ///
-    /// It is the default, and also what mutants and broken variants are judged by.
+    /// It is the default, and also what mutants are judged by.
     case quick
     /// Twenty times as many repetitions; takes minutes.
     case ci
