@@ -146,3 +146,12 @@ extension History {
         model.renamed.addAsync(self) { history in history.clear() }
     }
 }
+
+extension View {
+    func bufferingAsOfAsyncStream(_ model: Model) {
+        // misleading: it is `buffering: .newest(1)`
+        // error at bufferingNewest: cannot infer contextual base in reference to member 'bufferingNewest'
+        // error at bufferingNewest: extra argument 'bufferingPolicy' in call
+        _ = model.renamed.values(bufferingPolicy: .bufferingNewest(1))
+    }
+}

@@ -112,6 +112,13 @@ extension View {
         model.cleared.add { count += 1 }
     }
 
+    func forgetsOwner(_ model: Model) {
+        // misleading: `self.count` would compile, and keep the owner alive; it is `view.count`
+        // error at count: reference to property 'count' in closure requires explicit use of 'self' to make capture
+        //     semantics explicit
+        model.cleared.add(self) { view in count += 1 }
+    }
+
     func forgetsSelfOnLocalSet(_ local: LocalModel) {
         // error at show: implicit use of 'self' in closure; use 'self.' to make capture semantics explicit
         local.renamed.add { text in show(text) }

@@ -222,3 +222,19 @@ extension View {
         model.cleared.addAsync(method: View.clear, of: self)
     }
 }
+
+extension View {
+    func appliedMethodWithOwner(_ model: Model) {
+        // misleading: with an owner the method is `method: View.clear, of: self`
+        // error at clear: cannot convert value of type '@MainActor @Sendable () -> ()' to expected argument type
+        //     '@isolated(any) @Sendable (View, Void) -> Void'
+        model.cleared.add(self, clear)
+    }
+
+    func appliedMethodWithOwnerOnValueSet(_ model: Model) {
+        // misleading: with an owner the method is `method: View.show, of: self`
+        // error at show: cannot convert value of type '@MainActor @Sendable (String) -> ()' to expected argument type
+        //     '@isolated(any) @Sendable (View, String) -> Void'
+        model.renamed.add(self, show)
+    }
+}

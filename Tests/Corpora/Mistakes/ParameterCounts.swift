@@ -155,3 +155,12 @@ extension History {
         model.cleared.add(self) { history, text in history.show(text) }
     }
 }
+
+extension View {
+    func ownerForgottenOnTuple(_ model: Model) {
+        // misleading: the owner is missing, so that the closure's parameters are the two elements
+        // error at index: value of type 'Int' has no member 'index'
+        // error at move: value of type 'String' has no member 'move'
+        model.itemAdded.add { view, item in view.move(item.index, 1) }
+    }
+}

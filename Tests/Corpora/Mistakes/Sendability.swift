@@ -101,3 +101,39 @@ extension Draft {
         model.renamed.add { [weak self] text in self?.text = text }
     }
 }
+
+extension View {
+    func closureInVariable(_ model: Model) {
+        let show = { (view: View, text: String) in view.show(text) }
+        // misleading: the closure belongs to the main actor; its variable has to say so, or that it is `@Sendable`
+        // error at show: converting non-Sendable function value to '@isolated(any) @Sendable (View, String) -> Void'
+        //     may introduce data races
+        model.renamed.add(self, show)
+    }
+}
+
+func passesOn<Owner: AnyObject & Sendable>(_ model: Model, _ owner: Owner, to body: @escaping (Owner, String) -> Void) {
+    // error at body: capture of 'body' with non-Sendable type '(Owner, String) -> Void' in a '@Sendable' closure
+    model.renamed.add(owner) { owner, text in body(owner, text) }
+}
+
+func passesOnSendable<Owner: AnyObject & Sendable>(
+    _ model: Model, _ owner: Owner, to body: @escaping @Sendable (Owner, String) -> Void
+) {
+    model.renamed.add(owner) { owner, text in body(owner, text) }
+}
+
+func passesOnIsolated<Owner: AnyObject & Sendable>(
+    _ model: Model, _ owner: Owner, to body: @escaping @isolated(any) @Sendable (Owner, String) -> Void
+) {
+    // error at body: call to @isolated(any) parameter 'body' in a synchronous nonisolated context
+    model.renamed.add(owner) { owner, text in body(owner, text) }
+}
+
+extension View {
+    func givesClosureAway(_ model: Model) {
+        // misleading: a function that takes a `@Sendable` closure makes it a nonisolated one; return a source instead
+        // error at count: main actor-isolated property 'count' can not be mutated from a Sendable closure
+        passesOnSendable(model, self) { view, text in view.count += text.count }
+    }
+}

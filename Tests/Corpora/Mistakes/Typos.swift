@@ -247,6 +247,15 @@ extension History {
         model.cleared.add(self) { history in history.claer() }
     }
 
+    func typoAndWrongTypeInActor(_ model: Model) {
+        // misleading: two members are misspelt; the form for `Void` is as good a guess
+        // error at add: referencing instance method 'add(_:_:isolation:fileID:line:)' on 'NotificationSource' requires
+        //     the types '(name: String, index: Int)' and '()' be equivalent
+        // error at history: contextual closure type '@isolated(any) @Sendable (History) -> Void' expects 1 argument,
+        //     but 2 were used in closure body
+        model.itemAdded.add(self) { history, item in history.show(item.nmae, item.count) }
+    }
+
     func typoInActorInSeveralStatements(_ model: Model) {
         model.renamed.add(self) { history, text in
             history.count += 1
