@@ -12,6 +12,11 @@ enum Heap {
         let allocations: Int
         /// How many bytes more are in use than before, including the allocator's own eight for each block.
         let bytes: Int
+
+        /// The bytes of each of as many equal things, in whole bytes.
+        ///
+        /// Now and then the allocator gives a block sixteen bytes more, rather than leave a piece that is too small.
+        func bytes(each count: Int) -> Double { (Double(bytes) / Double(count)).rounded() }
     }
 
     /// What all threads together allocated and freed while `body` ran; not to be nested.

@@ -132,7 +132,7 @@ enum EverydayRows {
             let change = Heap.change {
                 for _ in 1..<sets { kept.append(make(owner, counter)) }
             }
-            return withExtendedLifetime(kept) { Double(change.bytes) / Double(sets - 1) }
+            return withExtendedLifetime(kept) { change.bytes(each: sets - 1) }
         }
     }
 

@@ -194,7 +194,7 @@ extension MemoryRows {
         let change = Heap.change {
             for _ in 0..<count { sets.append(make()) }
         }
-        return withExtendedLifetime(sets) { Double(change.bytes) / Double(count) }
+        return withExtendedLifetime(sets) { change.bytes(each: count) }
     }
 
     /// Owners that have been referenced weakly before.
