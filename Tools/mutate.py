@@ -8,8 +8,8 @@
     Tools/mutate.py --check             whether each accepted mutant can still be made
 
 A mutant that no test notices survives. Which are equivalent, and why others may survive, is written in
-`Tools/accepted-mutants.txt`; any other that survives, or a score below 95 % (of a hundred mutants or more), ends the run with exit code 1. The suite runs
-as it does by default, in its quick form. What weakens a memory order is tried under the thread sanitizer. The work is done in
+`Tools/accepted-mutants.txt`; any other that survives, or a score below 95 % (of a hundred mutants or more),
+ends the run with exit code 1. The suite runs as it does by default, in its quick form. What weakens a memory order is tried under the thread sanitizer. The work is done in
 copies of the package, in a temporary folder; with `--in-place`, which is for a clone of one's own, in this one.
 """
 

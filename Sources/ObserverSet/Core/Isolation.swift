@@ -62,8 +62,9 @@ enum Isolation {
     /// Stops a debug build in which code is not on the actor that its type says.
     ///
     /// The compiler takes a closure that is formed on an actor to be called there. What calls it may be unchecked, such as a
-    /// function of a module in language mode 5, and call it elsewhere. Where the runtime itself can tell that, it traps before
-    /// this message is printed: on Linux with a message of its own for an actor's instance, and with none for the main actor.
+    /// function of a module in language mode 5, and call it elsewhere. Where the runtime itself can tell that, it traps
+    /// before this message is printed: on Linux with a message of its own for an actor's instance, and with none for
+    /// the main actor.
     @inline(__always)
     static func assertIsOn(_ actor: (any Actor)?) {
         #if DEBUG

@@ -6,9 +6,9 @@
 // and call them there: an unapplied method (`View.show`), a generic function, a parameter of type `@MainActor () ->
 // Void`.
 //
-// The forms with an owner and a value are `@inlinable`. The client knows the types, which the runtime would otherwise look up for
-// each observer. And a method's adapter that is formed in the client is folded into a direct call; formed here, it
-// would allocate in each call.
+// The forms with an owner and a value are `@inlinable`. The client knows the types, which the runtime would otherwise
+// look up for each observer. And a method's adapter that is formed in the client is folded into a direct call; formed
+// here, it would allocate in each call.
 
 extension LocalObserverSet {
     /// Adds an observer without an owner.

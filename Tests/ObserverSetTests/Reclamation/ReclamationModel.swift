@@ -30,9 +30,9 @@
 ///  - An addition or a subtraction is atomic: no other thread's comes between its load and its store.
 ///  - An attempt to lock may find the lock taken after it was unlocked, until the thread has passed a fence.
 ///
-/// So a later load of another location may overtake a store. Compiled code hides that fault: on x86 each addition to a count is a locked instruction, which no load overtakes, and
-/// most code for arm64 has orders that are stronger than need be.
-/// The model contains neither stores that overtake stores nor loads that overtake loads; the thread sanitizer checks
+/// So a later load of another location may overtake a store. Compiled code hides that fault: on x86 each addition to a
+/// count is a locked instruction, which no load overtakes, and most code for arm64 has orders that are stronger than
+/// need be. The model contains neither stores that overtake stores nor loads that overtake loads; the thread sanitizer checks
 /// the order that publication needs.
 struct Scenario: Sendable {
     let name: String
