@@ -5,37 +5,57 @@
 final class AwaitingJob: @unchecked Sendable {
     let value: any Sendable
     let observer: any AwaitedObserver
-    /// That of the notifier; the raw value, since the layout of `TaskPriority` is known only at run time.
-    let priority: UInt8
+    /// That of the notifier.
+    let urgency: Urgency
     /// Unique in the process, and ascending in each mailbox; set once, under the inbox's lock.
     fileprivate(set) var number: UInt64 = 0
 
-    init(value: any Sendable, observer: any AwaitedObserver, priority: UInt8) {
+    init(_ value: any Sendable, to observer: any AwaitedObserver, _ urgency: Urgency) {
         self.value = value
         self.observer = observer
-        self.priority = priority
+        self.urgency = urgency
     }
 }
 
 /// What notifiers have posted since the mailbox was last looked into.
 struct AwaitingInbox: Sendable {
+    /// All of one urgency.
     fileprivate var jobs: [AwaitingJob?] = []
     /// The number of the last value.
     fileprivate var last: UInt64 = 0
-    /// Whether there is a task that delivers, or one is about to be made.
-    private var isBusy = false
+    /// That of everything that waits; nil if values differ.
+    ///
+    /// Then they are not put here, so that a task sees the highest.
+    fileprivate var urgency: Urgency?
+    /// Whether anything may wait, or a task is delivering.
+    var isBusy = false
+    /// Whether a task is delivering.
+    var isRunning = false
+    /// Those of the tasks that are on their way to the actor: at most one task of each.
+    var sent = Urgency.Set()
 
-    /// Appends a value; returns whether a task has to be made.
-    mutating func append(_ job: AwaitingJob) -> Bool {
-        last = ObserverToken.nextID()
-        job.number = last
+    /// Appends a value, and returns whether a task has to be sent; nil if it must be appended to what waits elsewhere.
+    mutating func append(_ job: AwaitingJob) -> Bool? {
+        if isBusy, urgency != job.urgency { return nil }
+        number(job)
         jobs.append(job)
-        defer { isBusy = true }
-        return !isBusy
+        return needsTask(job.urgency)
     }
 
-    /// Notes that there is no task any more, since nothing is left.
-    mutating func becomeIdle() { isBusy = false }
+    /// Numbers a value that is appended here or elsewhere.
+    fileprivate mutating func number(_ job: AwaitingJob) {
+        last = ObserverToken.nextID()
+        job.number = last
+        urgency = isBusy && urgency != job.urgency ? nil : job.urgency
+        isBusy = true
+    }
+
+    /// Whether a task has to be sent for that urgency; one that is delivering hands over to the next by itself.
+    mutating func needsTask(_ urgency: Urgency) -> Bool {
+        if isRunning || sent.covers(urgency) { return false }
+        sent.insert(urgency)
+        return true
+    }
 }
 
 /// What waits in a mailbox of an observer that awaits: values, and callers of `settled()`.
@@ -51,16 +71,28 @@ struct AwaitingJobs: Sendable {
     private var jobs = Queue<AwaitingJob>()
     private var waiters = Queue<Waiter>()
     private var last: UInt64 = 0
+    private var urgencies = Urgency.Counts()
 
     /// The number of values.
     var values: Int { jobs.count }
     var isEmpty: Bool { jobs.count == 0 && waiters.count == 0 }
-    var first: AwaitingJob? { jobs.first }
+    /// The highest of the values'; nil if there are none.
+    var urgency: Urgency? { urgencies.highest }
 
     /// Moves the values from the inbox to the end.
     mutating func take(from inbox: inout AwaitingInbox) {
         last = inbox.last
+        if let urgency = inbox.urgency { urgencies.add(inbox.jobs.count, of: urgency) }
         jobs.append(takingAll: &inbox.jobs)
+    }
+
+    /// Appends a value, behind those that were taken from the inbox; returns whether a task has to be sent.
+    mutating func append(_ job: AwaitingJob, _ inbox: inout AwaitingInbox) -> Bool {
+        inbox.number(job)
+        last = inbox.last
+        urgencies.add(1, of: job.urgency)
+        jobs.append(job)
+        return inbox.needsTask(job.urgency)
     }
 
     mutating func append(_ settlement: Settlement) {
@@ -68,11 +100,17 @@ struct AwaitingJobs: Sendable {
     }
 
     /// Removes and returns the first value.
-    mutating func removeFirst() -> AwaitingJob { jobs.removeFirst() }
+    mutating func removeFirst() -> AwaitingJob {
+        let job = jobs.removeFirst()
+        urgencies.add(-1, of: job.urgency)
+        return job
+    }
 
     /// Removes and returns all values for that observer.
     mutating func remove(for observer: any AwaitedObserver) -> [AwaitingJob] {
-        jobs.remove { $0.observer === observer }
+        let removed = jobs.remove { $0.observer === observer }
+        for job in removed { urgencies.add(-1, of: job.urgency) }
+        return removed
     }
 
     /// Removes and returns the waiters in front of which no values are left.
@@ -83,60 +121,5 @@ struct AwaitingJobs: Sendable {
             taken.append(waiters.removeFirst().settlement)
         }
         return taken
-    }
-}
-
-/// A queue: first in, first out, in amortised O(1).
-private struct Queue<Element: Sendable>: Sendable {
-    /// The first elements begin at `head`; the places before it are nil.
-    private var front: [Element?] = []
-    private var head = 0
-    /// The elements behind them.
-    private var back: [Element?] = []
-
-    /// The capacity that an empty queue keeps; what a burst needed beyond that is freed.
-    private static var keptRoom: Int { 32 }
-
-    var count: Int { front.count - head + back.count }
-    var first: Element? { head < front.count ? front[head] : back.first ?? nil }
-
-    mutating func append(_ element: Element) { back.append(element) }
-
-    /// Moves the elements of an array to the end, without copying them if there are no others.
-    mutating func append(takingAll elements: inout [Element?]) {
-        if back.isEmpty {
-            swap(&back, &elements)
-        } else {
-            back += elements
-            elements.removeAll()
-        }
-    }
-
-    mutating func removeFirst() -> Element {
-        if head == front.count {
-            front.removeAll(keepingCapacity: front.capacity <= Self.keptRoom)
-            head = 0
-            swap(&front, &back)
-        }
-        let element = front[head].take()!
-        head += 1
-        if count == 0 {
-            front.removeAll(keepingCapacity: front.capacity <= Self.keptRoom)
-            head = 0
-        }
-        return element
-    }
-
-    /// Removes and returns the elements that satisfy a condition.
-    mutating func remove(where isIncluded: (Element) -> Bool) -> [Element] {
-        var removed: [Element] = []
-        front = (front[head...] + back).filter { element in
-            guard isIncluded(element!) else { return true }
-            removed.append(element!)
-            return false
-        }
-        head = 0
-        back = []
-        return removed
     }
 }

@@ -1,31 +1,64 @@
+import Synchronization
+
 /// What has been notified to one observer that awaits, and not yet delivered: first in, first out, one call at a time.
 ///
-/// While there is something to deliver, one task delivers it: it takes a value, calls the observer, awaits the end of
-/// the call, suspensions included, and takes the next. A new task takes over if the next call needs another priority,
-/// or after a call that was cancelled. An idle mailbox has no task, and holds nothing of the user's except the
-/// observer's actor.
-final class AwaitingMailbox: AnyMailbox, @unchecked Sendable {
+/// While there is something to deliver, one task delivers it, on the observer's actor: it takes a value, calls the observer,
+/// awaits the end of the call, suspensions included, and takes the next. Another task takes over if what waits needs
+/// another priority, or after a call that was cancelled. An idle mailbox has no task, and holds nothing of the user's.
+final class AwaitingMailbox: Mailbox, @unchecked Sendable {
     private struct State: Sendable {
         var jobs = AwaitingJobs()
         /// The value with which the observer is being called.
         var called: AwaitingJob?
-        /// Whether the task was cancelled, and with it the call that is under way.
-        var isCancelled = false
-        /// The task; stored before its first call, so that `end` can cancel the call.
-        var task: Task<Void, Never>?
-        /// The task's continuation, if it began before it was stored in `task`, and waits for that.
-        ///
-        /// An array, since the layout of a continuation, and so of an optional one, is known only at run time.
-        var earlyStart: [CheckedContinuation<Void, Never>] = []
-        /// That of the task; see `AwaitingJob.priority`.
-        var priority = TaskPriority.medium.rawValue
-
-        /// Whether no call is under way, or only one that was cancelled, whose end no caller of `settled()` waits for.
-        var isFree: Bool { called == nil || isCancelled }
+        /// Whether no caller of `settled()` waits for the end of that call, since its observer was removed.
+        var isAbandoned = false
+        /// The task that delivers; nil if none has begun.
+        var worker: Worker?
 
         /// Removes and returns the waiters in front of which nothing is left.
         mutating func takeFreeWaiters() -> [Settlement] {
-            isFree ? jobs.takeWaiters() : []
+            called == nil || isAbandoned ? jobs.takeWaiters() : []
+        }
+
+        /// Cancels the call in progress; returns the task that is to be cancelled after unlocking.
+        mutating func cancelCall() -> Task<Void, Never>? {
+            worker?.isCancelled = true
+            return worker?.task
+        }
+
+        /// What the task does with the next value; nil if there is none that it may deliver.
+        mutating func goOn(_ worker: Worker) -> Step? {
+            guard let urgency = jobs.urgency, urgency == worker.urgency, !worker.isCancelled else { return nil }
+            let job = jobs.removeFirst()
+            guard job.observer.isActive else { return .drop(job) }
+            called = job
+            return .call(job)
+        }
+
+        /// Ends the task; another one delivers what is left, if anything is.
+        mutating func finish(_ inbox: inout AwaitingInbox) -> Step {
+            worker = nil
+            inbox.isRunning = false
+            guard let urgency = jobs.urgency else {
+                inbox.isBusy = false
+                return .end
+            }
+            return inbox.needsTask(urgency) ? .handOver(urgency) : .end
+        }
+
+        /// Whether the caller is inside the call in progress, or in a task that was started there.
+        var isCaller: Bool { called.map { $0.number == AwaitingCall.number } ?? false }
+    }
+
+    /// A task that delivers; guarded by the lock of `State`.
+    private final class Worker: @unchecked Sendable {
+        let urgency: Urgency
+        var isCancelled = false
+        /// Nil until the task is stored, which it may be after it has begun.
+        var task: Task<Void, Never>?
+
+        init(_ urgency: Urgency) {
+            self.urgency = urgency
         }
     }
 
@@ -34,57 +67,57 @@ final class AwaitingMailbox: AnyMailbox, @unchecked Sendable {
         case call(AwaitingJob)
         case drop(AwaitingJob)
         case resume([Settlement])
-        /// Makes a new task of that priority for the rest, and ends.
-        case handOn(UInt8)
-        /// Waits until it is stored in `State.task`.
-        case wait
+        /// Leaves the rest to a new task of that urgency.
+        case handOver(Urgency)
         case end
     }
 
-    /// The observer's actor, on which its owner is loaded and from which it is called.
-    ///
-    /// Nil if it has none, or if a task must not keep that actor alive between two calls.
-    private let actor: (any Actor)?
+    /// The observer's actor; a task keeps it alive, from the moment a value is posted until nothing is left.
+    private let home: WeakActor
+    private let actorType: (any Actor.Type)?
     private let buffering: Buffering
     private let state = Lock(State())
     // With a lock of its own, so that a notifier seldom meets the task: taken alone, or inside that of `state`.
     private let inbox = Lock(AwaitingInbox())
 
-    /// The number of steps after which a task yields, to let other work onto the actor.
-    private static var turn: Int { 1_000 }
-
     init(on actor: (any Actor)?, _ buffering: Buffering) {
-        self.actor = actor
+        home = WeakActor(actor)
+        actorType = actor.map { type(of: $0) }
         self.buffering = buffering
+        super.init(at: nil)
     }
+
+    override var description: String { "\(actorType.map { "\($0)" } ?? "no actor"), awaited" }
 
     // MARK: Posting and removing
 
     /// Appends a value for an observer, and makes sure that it is delivered.
-    func post(_ value: any Sendable, to observer: any AwaitedObserver) {
-        let job = AwaitingJob(value: value, observer: observer, priority: Self.priority)
+    func post(_ value: any Sendable, to observer: any AwaitedObserver, _ urgency: Urgency) {
+        let job = AwaitingJob(value, to: observer, urgency)
         var settled: [Settlement] = []
         var dropped: AwaitingJob?
+        var cancelled: Task<Void, Never>?
         // Checked under the lock: a value that is posted after `end` must not wait behind a call that was cancelled.
-        let isFirst =
-            if let room = buffering.room {
-                withAll { state, inbox in
-                    guard observer.isActive else { return false }
-                    if state.jobs.values >= room {
-                        if case .oldest = buffering {
-                            observer.noteDropped()
-                            return false
-                        }
-                        dropped = state.jobs.removeFirst()
-                        dropped?.observer.noteDropped()
-                        settled = state.takeFreeWaiters()
+        var isToSend =
+            buffering == .unbounded ? inbox.withLock { observer.isActive ? $0.append(job) : false } : nil
+        if isToSend == nil {
+            isToSend = withAll { state, inbox in
+                guard observer.isActive else { return false }
+                if let room = buffering.room, state.jobs.values >= room {
+                    if case .oldest = buffering {
+                        observer.noteDropped()
+                        return false
                     }
-                    return inbox.append(job)
+                    dropped = state.jobs.removeFirst()
+                    dropped?.observer.noteDropped()
+                    settled = state.takeFreeWaiters()
                 }
-            } else {
-                inbox.withLock { observer.isActive && $0.append(job) }
+                if buffering == .restarting, state.called != nil, !state.isCaller { cancelled = state.cancelCall() }
+                return state.jobs.append(job, &inbox)
             }
-        if isFirst { makeTask(job.priority) }
+        }
+        if isToSend == true { send(job.urgency) }
+        cancelled?.cancel()
         settled.leave()
         // Released here, and not under the lock.
         withExtendedLifetime((job, dropped)) {}
@@ -100,24 +133,19 @@ final class AwaitingMailbox: AnyMailbox, @unchecked Sendable {
         }
     }
 
-    /// The priority of the notifying task; a thread outside tasks may have none.
-    private static var priority: UInt8 {
-        let priority = Task.currentPriority.rawValue
-        return priority == 0 ? TaskPriority.medium.rawValue : priority
-    }
-
-    /// Drops what waits for a removed observer, and cancels its call, for whose end nothing waits any longer.
+    /// Drops what waits for a removed observer, and cancels its call, for whose end nothing waits any longer; but not if
+    /// it is the call itself that removes the observer.
     func end(_ observer: any AwaitedObserver) {
         var settled: [Settlement] = []
         var dropped: [AwaitingJob] = []
         let task = withAll { state, _ -> Task<Void, Never>? in
             dropped = state.jobs.remove(for: observer)
-            let isCalled = state.called?.observer === observer
-            if isCalled { state.isCancelled = true }
+            let isToCancel = state.called?.observer === observer && !state.isCaller
+            if isToCancel { state.isAbandoned = true }
             // Not only if this observer is being called: the call in progress may be a cancelled one of another
             // registration, and the dropped values may have been all that was left in front of a waiter.
             settled = state.takeFreeWaiters()
-            return isCalled ? state.task : nil
+            return isToCancel ? state.cancelCall() : nil
         }
         task?.cancel()
         settled.leave()
@@ -126,100 +154,80 @@ final class AwaitingMailbox: AnyMailbox, @unchecked Sendable {
     }
 
     override func holdUp(_ settlement: Settlement) -> Bool {
-        let caller = AwaitingCall.number
-        return withAll { state, _ in
+        withAll { state, _ in
             // An observer that waited for its own call would wait for ever.
-            guard caller == 0 || state.called?.number != caller, !(state.isFree && state.jobs.isEmpty) else {
-                return false
-            }
+            if state.isCaller || state.jobs.isEmpty && (state.called == nil || state.isAbandoned) { return false }
             state.jobs.append(settlement)
             return true
         }
     }
 
     func progress(of observer: any AwaitedObserver) -> String {
-        let (isCalled, waiting) = withAll { state, _ in (state.called?.observer === observer, state.jobs.values) }
-        return Self.progress(isInCall: isCalled, waiting: waiting)
+        Self.describe(withAll { state, _ in (state.called?.observer === observer, state.jobs.values) })
     }
 
     // MARK: Delivering
 
-    private func makeTask(_ priority: UInt8) {
-        let taskPriority = TaskPriority(rawValue: priority)
-        let task = AwaitingCall.outside { Task(priority: taskPriority) { await deliver(on: actor) } }
-        var earlyStart: [CheckedContinuation<Void, Never>] = []
-        state.withLock { state in
-            state.task = task
-            state.priority = priority
-            swap(&earlyStart, &state.earlyStart)
+    private func send(_ urgency: Urgency) {
+        let worker = Worker(urgency)
+        // Detached, so that the observer does not see the task-local values of whoever happened to start it.
+        let task = Task.detached(priority: urgency.priority) { [actor = home.actor] in
+            await self.deliver(worker, on: actor)
         }
-        for continuation in earlyStart { continuation.resume() }
+        // It may have begun already, and its call may have been cancelled.
+        let isCancelled = state.withLock { _ in
+            worker.task = task
+            return worker.isCancelled
+        }
+        if isCancelled { task.cancel() }
     }
 
-    private func waitUntilStored(isolation: isolated (any Actor)? = #isolation) async {
-        await withCheckedContinuation { continuation in
-            let isStored = state.withLock { state in
-                guard state.task == nil else { return true }
-                state.earlyStart = [continuation]
-                return false
-            }
-            if isStored { continuation.resume() }
-        }
-    }
-
-    private func deliver(on actor: isolated (any Actor)?) async {
-        var left = Self.turn
+    private func deliver(_ worker: Worker, on actor: isolated (any Actor)?) async {
+        guard begin(worker) else { return }
+        var turn = Turn()
         while true {
-            switch next() {
+            switch next(worker, turn.isOver()) {
             case .call(let job):
                 CallOut.assertNoLockIsHeld()
                 // Captures `actor`, and so stays on it. A closure that does not would leave the main actor for each call,
                 // and come back to it: two changes of thread.
-                await AwaitingCall.$number.withValue(job.number) {
-                    await job.observer.call(job, on: job.observer.actor ?? actor)
-                }
+                await AwaitingCall.$number.withValue(job.number) { await job.observer.call(job, on: actor) }
             case .drop:
                 break
             case .resume(let settlements):
                 settlements.leave()
-            case .handOn(let priority):
-                return makeTask(priority)
-            case .wait:
-                await waitUntilStored()
+            case .handOver(let urgency):
+                return send(urgency)
             case .end:
                 return
-            }
-            left -= 1
-            if left == 0 {
-                await Task.yield()
-                left = Self.turn
             }
         }
     }
 
-    /// Decides what the task does next, at first or after a step.
-    private func next() -> Step {
+    /// Makes it the task that delivers; false if there is one already.
+    private func begin(_ worker: Worker) -> Bool {
+        withAll { state, inbox in
+            inbox.sent.remove(worker.urgency)
+            guard state.worker == nil else { return false }
+            state.worker = worker
+            inbox.isRunning = true
+            return true
+        }
+    }
+
+    /// Decides what the task does next, at first or after a step; if its turn is over, it lets other work onto the actor.
+    private func next(_ worker: Worker, _ isOver: Bool) -> Step {
         let (last, step) = state.withLock { state -> (AwaitingJob?, Step) in
-            guard state.task != nil else { return (nil, .wait) }
             let last = state.called.take()
-            let waiters = state.takeFreeWaiters()
+            state.isAbandoned = false
+            let waiters = state.jobs.takeWaiters()
             if !waiters.isEmpty { return (last, .resume(waiters)) }
-            if state.jobs.values == 0 {
-                inbox.withLock { inbox in
-                    state.jobs.take(from: &inbox)
-                    if state.jobs.values == 0 { inbox.becomeIdle() }
-                }
+            if !isOver, let step = state.goOn(worker) { return (last, step) }
+            return inbox.withLock { inbox in
+                state.jobs.take(from: &inbox)
+                if !isOver, let step = state.goOn(worker) { return (last, step) }
+                return (last, state.finish(&inbox))
             }
-            let first = state.jobs.first
-            guard let job = first, !state.isCancelled, job.priority == state.priority else {
-                state.isCancelled = false
-                state.task = nil
-                return (last, first.map { .handOn($0.priority) } ?? .end)
-            }
-            _ = state.jobs.removeFirst()
-            guard job.observer.isActive else { return (last, .drop(job)) }
-            state.called = job
-            return (last, .call(job))
         }
         // Released here, and not under the lock.
         withExtendedLifetime(last) {}

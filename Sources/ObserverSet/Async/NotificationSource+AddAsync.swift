@@ -25,12 +25,14 @@ extension NotificationSource {
     /// .newest(0)".
     ///
     /// The observer lives as long as the source does, or until its token is removed. Its removal drops what waits, and
-    /// cancels the call in progress without waiting for its end: `Task.isCancelled` is true in that call. This is so
-    /// even if the observer itself removes the token. When the set is released, what waits is still delivered.
+    /// cancels the call in progress without waiting for its end: `Task.isCancelled` is true in that call. A call that
+    /// removes its own observer is not cancelled, and goes on. When the set is released, what waits is still delivered.
     /// ``settled()`` waits for these calls, too.
     ///
-    /// Each call has the priority of its notifier. Its task-local values are those of the notifier that started the
-    /// delivery: the last one whose value found nothing in the mailbox and no call in progress.
+    /// There is no order between two observers that await, nor between one and the other observers of its actor: observe
+    /// several sources as one, with ``map(_:)`` and `merge(with:)`, where that matters.
+    ///
+    /// Each call has the highest priority of what waits, and no task-local values of a notifier.
     ///
     /// May be called on any thread. See <doc:ObserversThatAwait> for a server that is built of such observers.
     ///
@@ -115,7 +117,8 @@ extension NotificationSource {
     /// }
     /// ```
     ///
-    /// The actor is held weakly while values wait, and strongly during its call. For order, buffering and removal see
+    /// The actor is held weakly, but strongly as long as values wait for it: it receives all that was notified to it. For
+    /// order, buffering and removal see
     /// ``addAsync(buffering:_:isolation:fileID:line:)``.
     ///
     /// - Parameters:
@@ -145,7 +148,8 @@ extension NotificationSource {
         _ function: @escaping AwaitingEntry<Parameters>.Function
     ) -> ObserverToken {
         buffering.checkRoom(of: "An observer that awaits", file: fileID, line: line)
-        let entry = AwaitingEntry(owner: owner, ownerType, on: isolation, addedOn: adder, buffering, function)
+        let actor = Mailbox.actor(for: isolation, addedOn: adder)
+        let entry = AwaitingEntry(owner: owner, ownerType, on: actor, buffering, function)
         return register(Observer(entry: entry, site: Site(fileID: fileID, line: line)))
     }
 }

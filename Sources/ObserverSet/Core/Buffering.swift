@@ -16,12 +16,18 @@ public enum Buffering: Hashable, Sendable {
     case newest(Int)
     /// Keeps this many of the oldest values, at least one. If there is no room, the new value is dropped.
     case oldest(Int)
+    /// Keeps only the newest value, and cancels the call in progress, so that the call with this value begins as soon as that
+    /// one has returned: for a search as the user types.
+    ///
+    /// A value that is notified inside that call does not cancel it. A sequence has no calls; for it, this is `.newest(1)`.
+    case restarting
 
     /// How many values there is room for; nil if for any number.
     package var room: Int? {
         switch self {
         case .unbounded: nil
         case .newest(let room), .oldest(let room): room
+        case .restarting: 1
         }
     }
 

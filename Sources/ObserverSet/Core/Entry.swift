@@ -11,8 +11,8 @@ class AnyEntry: @unchecked Sendable {
     var ownerType: Any.Type? { nil }
     /// Where the observer runs, for descriptions; nil if on the notifying thread.
     var placeDescription: String? { nil }
-    /// The mailbox for values that cannot be delivered at once; nil if none was ever needed.
-    var mailbox: AnyMailbox? { nil }
+    /// The mailbox for values that cannot be delivered at once; nil if it needs none.
+    var mailbox: Mailbox? { nil }
     /// How many values were dropped because there was no room for them.
     var droppedCount: Int { 0 }
     /// Whether it is an `IsolatedClosure`.
@@ -23,9 +23,9 @@ class AnyEntry: @unchecked Sendable {
     ///
     /// An observer's owner is loaded only where the observer runs, since the owner may be deallocated there; elsewhere
     /// it counts as alive until a call has found that it is dead.
-    func isKnownAlive(from here: UInt) -> Bool { fatalError("abstract") }
-    /// Calls the observer with a value from its mailbox; called where the observer runs.
-    func deliverEnqueued(_ value: any Sendable) { fatalError("nothing is enqueued for it") }
+    func isKnownAlive(by notifier: Notifier) -> Bool { fatalError("abstract") }
+    /// Calls the observer with a value from its mailbox, which has that number there; called where the observer runs.
+    func deliverEnqueued(_ value: any Sendable, _ number: UInt64) { fatalError("nothing is enqueued for it") }
     /// Notes that the registration has been removed, so that values still enqueued are dropped.
     ///
     /// Called under the lock.
@@ -34,7 +34,8 @@ class AnyEntry: @unchecked Sendable {
     var isAwaited: Bool { false }
     /// Drops what is enqueued, and cancels the call that is under way, if it is awaited.
     func cancel() { fatalError("abstract") }
-    /// The entry for one more registration: this one, or another of the same type with the same mailbox.
+    /// The entry for one more registration of the observer: this one the first time, then others for which the observer
+    /// has one order, too.
     func claimed() -> AnyEntry { self }
 
     /// Whether the observer may still be called: it has no owner, or a living one.
@@ -66,10 +67,8 @@ class AnyEntry: @unchecked Sendable {
 class Entry<Parameters>: AnyEntry, @unchecked Sendable {
     /// Calls the observer, or enqueues the call.
     ///
-    /// `here` identifies the notifier's actor; zero if it has none.
-    ///
     /// Returns false if the owner is dead, so that the notification can have the entry removed.
-    func deliver(_ parameters: Parameters, from here: UInt) -> Bool { fatalError("abstract") }
+    func deliver(_ parameters: Parameters, by notifier: inout Notifier) -> Bool { fatalError("abstract") }
 }
 
 /// An observer with a weakly held owner, which is called on the notifying thread.
@@ -87,13 +86,13 @@ final class OwnedEntry<Owner: AnyObject, Parameters>: Entry<Parameters>, @unchec
         self.call = call
     }
 
-    override func deliver(_ parameters: Parameters, from here: UInt) -> Bool {
+    override func deliver(_ parameters: Parameters, by notifier: inout Notifier) -> Bool {
         guard let owner = weakOwner else { return false }
         call(owner, parameters)
         return true
     }
 
-    override func isKnownAlive(from here: UInt) -> Bool { weakOwner != nil }
+    override func isKnownAlive(by notifier: Notifier) -> Bool { weakOwner != nil }
 
     override var owner: AnyObject? { weakOwner }
     override var ownerType: Any.Type? { Owner.self }

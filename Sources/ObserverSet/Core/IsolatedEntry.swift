@@ -1,86 +1,35 @@
 import Synchronization
 
-/// Where one observer runs, and the mailbox of what waits for it there.
+/// Where an isolated observer runs, and what waits for it there.
 ///
 /// The part of an isolated entry that does not depend on the type of the parameters.
 @safe struct Place: ~Copyable, Sendable {
-    private let destination: Destination
-    /// The destination's identity, copied so that a notification loads one pointer less.
+    let mailbox: Mailbox
+    /// The mailbox's identity, copied so that a notification loads one pointer less.
     private let identity: UInt
-    /// Retained; made when the first value has to wait, or when the observer is registered a second time.
-    private let lazyMailbox: Atomic<Unmanaged<Mailbox>?>
-    private let status: RegistrationStatus
+    let pending = Pending()
+    let status = RegistrationStatus()
 
-    init(_ destination: Destination) {
-        self.destination = destination
-        identity = destination.identity
-        unsafe lazyMailbox = unsafe Atomic(nil)
-        status = RegistrationStatus()
-    }
-
-    /// For a further registration of the same observer, which shares the mailbox.
-    init(sharing other: borrowing Place) {
-        destination = other.destination
-        identity = other.identity
-        unsafe lazyMailbox = unsafe Atomic(.passRetained(other.madeMailbox()))
-        status = RegistrationStatus(isClaimed: true)
+    init(_ mailbox: Mailbox) {
+        self.mailbox = mailbox
+        identity = mailbox.identity
     }
 
     deinit {
-        unsafe lazyMailbox.load(ordering: .relaxed)?.release()
+        mailbox.endUse()
     }
-
-    /// Claims the place for a registration; false if another registration has it already.
-    func claim() -> Bool { status.claim() }
 
     /// Whether the notifier is on the observer's actor, and no value is waiting that a call in place would overtake.
     @inline(__always)
-    func mayCall(from here: UInt) -> Bool {
-        guard here == identity else { return false }
-        guard let mailbox = unsafe lazyMailbox.load(ordering: .acquiring) else { return true }
-        return unsafe mailbox._withUnsafeGuaranteedRef { $0.isIdle }
+    func mayCall(from here: UInt) -> Bool { here == identity && pending.lastNumber == 0 }
+
+    var description: String {
+        mailbox.description + Mailbox.describe(mailbox.progress(pending))
     }
-
-    /// Puts a value into the mailbox; false if the owner is dead.
-    func enqueue(_ value: any Sendable, for observer: AnyEntry, from here: UInt) -> Bool {
-        guard status.isOpen else { return !status.isOwnerKnownDead }
-        // If the notifier is on the observer's actor, the mailbox is drained in place: earlier values first, then this
-        // one.
-        madeMailbox().post(value, to: observer, drainingInPlace: here == identity)
-        return true
-    }
-
-    /// Whether a value from the mailbox may be delivered.
-    var isActive: Bool { status.isActive }
-
-    func noteDeadOwner() { status.noteDeadOwner() }
-
-    var isOwnerKnownDead: Bool { status.isOwnerKnownDead }
-
-    func end() { status.end() }
-
-    var mailbox: Mailbox? {
-        // Acquiring: the mailbox must be seen initialised.
-        unsafe lazyMailbox.load(ordering: .acquiring)?.takeUnretainedValue()
-    }
-
-    private func madeMailbox() -> Mailbox {
-        if let mailbox { return mailbox }
-        let fresh = unsafe Unmanaged.passRetained(Mailbox(destination))
-        // Releasing, for threads that will load the pointer; acquiring, in case another thread has made a mailbox.
-        let (isOurs, theirs) = unsafe lazyMailbox.compareExchange(
-            expected: nil, desired: fresh, ordering: .acquiringAndReleasing)
-        if !isOurs { unsafe fresh.release() }
-        return unsafe (isOurs ? fresh : theirs!).takeUnretainedValue()
-    }
-
-    var description: String { destination.description + (mailbox?.progress ?? "") }
 }
 
-/// An observer that belongs to an actor or a queue: called in place if the notifier is already there, and through its
+/// An observer that belongs to an actor or a queue: called in place if the notifier is already there, and through the
 /// mailbox otherwise.
-///
-/// `Place.mayCall` decides which.
 @usableFromInline
 class IsolatedEntry<Parameters: Sendable>: Entry<Parameters>, @unchecked Sendable {
     fileprivate let place: Place
@@ -92,23 +41,49 @@ class IsolatedEntry<Parameters: Sendable>: Entry<Parameters>, @unchecked Sendabl
     /// Calls the observer; false if its owner is dead.
     fileprivate func call(_ parameters: Parameters) -> Bool { fatalError("abstract") }
 
-    override func deliver(_ parameters: Parameters, from here: UInt) -> Bool {
-        if place.mayCall(from: here) { return call(parameters) }
-        return place.enqueue(parameters, for: self, from: here)
+    override func deliver(_ parameters: Parameters, by notifier: inout Notifier) -> Bool {
+        deliver(parameters, for: self, place.status, by: &notifier)
     }
 
-    override final func isKnownAlive(from here: UInt) -> Bool {
-        place.mayCall(from: here) ? isAlive : !place.isOwnerKnownDead
+    /// The same for one registration of the observer.
+    @inline(never)
+    fileprivate final func deliver(
+        _ parameters: Parameters, for registration: AnyEntry, _ status: borrowing RegistrationStatus,
+        by notifier: inout Notifier
+    ) -> Bool {
+        if place.mayCall(from: notifier.identity) { return call(parameters) }
+        guard status.isOpen else { return !status.isOwnerKnownDead }
+        guard place.mailbox.catchUp(place.pending, by: &notifier) else {
+            place.mailbox.post(parameters, to: registration, place.pending, by: &notifier)
+            return true
+        }
+        // One of the values that waited may have ended the registration.
+        guard status.isOpen else { return !status.isOwnerKnownDead }
+        return call(parameters)
     }
 
-    override final func deliverEnqueued(_ value: any Sendable) {
+    override final func deliverEnqueued(_ value: any Sendable, _ number: UInt64) {
+        deliverEnqueued(value, number, place.status)
+    }
+
+    fileprivate final func deliverEnqueued(
+        _ value: any Sendable, _ number: UInt64, _ status: borrowing RegistrationStatus
+    ) {
         // The cast cannot fail: `deliver` has posted this value.
-        if place.isActive, !call(value as! Parameters) { place.noteDeadOwner() }
+        if status.isActive, !call(value as! Parameters) { status.noteDeadOwner() }
+        place.pending.delivered(number)
     }
 
-    override final var mailbox: AnyMailbox? { place.mailbox }
+    override final func isKnownAlive(by notifier: Notifier) -> Bool { isKnownAlive(place.status, by: notifier) }
+
+    fileprivate final func isKnownAlive(_ status: borrowing RegistrationStatus, by notifier: Notifier) -> Bool {
+        place.mayCall(from: notifier.identity) ? isAlive : !status.isOwnerKnownDead
+    }
+
+    override final func claimed() -> AnyEntry { place.status.claim() ? self : RepeatedEntry(self) }
+    override final var mailbox: Mailbox? { place.mailbox }
     override final var placeDescription: String? { place.description }
-    override final func end() { place.end() }
+    override final func end() { place.status.end() }
 }
 
 /// An isolated observer without an owner.
@@ -117,13 +92,9 @@ class IsolatedEntry<Parameters: Sendable>: Entry<Parameters>, @unchecked Sendabl
     private let function: @Sendable (Parameters) -> Void
 
     @usableFromInline
-    convenience init(_ call: @escaping @Sendable (Parameters) -> Void, at destination: Destination) {
-        self.init(call, place: Place(destination))
-    }
-
-    private init(_ function: @escaping @Sendable (Parameters) -> Void, place: consuming Place) {
+    init(_ function: @escaping @Sendable (Parameters) -> Void, in mailbox: Mailbox) {
         self.function = function
-        super.init(place: place)
+        super.init(place: Place(mailbox))
     }
 
     /// Calls the observer if it may be called in place; false otherwise.
@@ -140,10 +111,6 @@ class IsolatedEntry<Parameters: Sendable>: Entry<Parameters>, @unchecked Sendabl
     }
 
     override var isIsolatedClosure: Bool { true }
-
-    override func claimed() -> AnyEntry {
-        place.claim() ? self : IsolatedClosure(function, place: Place(sharing: place))
-    }
 }
 
 /// An isolated observer with a weakly held owner.
@@ -156,23 +123,15 @@ final class IsolatedOwnedEntry<Owner: AnyObject & Sendable, Parameters: Sendable
     private let function: @Sendable (Owner, Parameters) -> Void
 
     @usableFromInline
-    convenience init(
-        _ owner: Owner, _ call: @escaping @Sendable (Owner, Parameters) -> Void, at destination: Destination
-    ) {
-        self.init(owner, call, place: Place(destination))
-    }
-
-    private init(
-        _ owner: Owner?, _ function: @escaping @Sendable (Owner, Parameters) -> Void, place: consuming Place
-    ) {
+    init(_ owner: Owner, _ function: @escaping @Sendable (Owner, Parameters) -> Void, in mailbox: Mailbox) {
         weakOwner = owner
         self.function = function
-        super.init(place: place)
+        super.init(place: Place(mailbox))
     }
 
     // Spares the call in place, which is the usual one, a jump through the method table.
-    override func deliver(_ parameters: Parameters, from here: UInt) -> Bool {
-        place.mayCall(from: here) ? call(parameters) : super.deliver(parameters, from: here)
+    override func deliver(_ parameters: Parameters, by notifier: inout Notifier) -> Bool {
+        place.mayCall(from: notifier.identity) ? call(parameters) : super.deliver(parameters, by: &notifier)
     }
 
     @inline(__always)
@@ -182,10 +141,31 @@ final class IsolatedOwnedEntry<Owner: AnyObject & Sendable, Parameters: Sendable
         return true
     }
 
-    override func claimed() -> AnyEntry {
-        place.claim() ? self : IsolatedOwnedEntry(weakOwner, function, place: Place(sharing: place))
-    }
-
     override var owner: AnyObject? { weakOwner }
     override var ownerType: Any.Type? { Owner.self }
+}
+
+/// One more registration of an isolated observer, which has an end of its own; the observer has one order for all of them.
+private final class RepeatedEntry<Parameters: Sendable>: Entry<Parameters>, @unchecked Sendable {
+    private let first: IsolatedEntry<Parameters>
+    private let status = RegistrationStatus(isClaimed: true)
+
+    init(_ first: IsolatedEntry<Parameters>) {
+        self.first = first
+    }
+
+    override func deliver(_ parameters: Parameters, by notifier: inout Notifier) -> Bool {
+        first.deliver(parameters, for: self, status, by: &notifier)
+    }
+
+    override func deliverEnqueued(_ value: any Sendable, _ number: UInt64) {
+        first.deliverEnqueued(value, number, status)
+    }
+
+    override func isKnownAlive(by notifier: Notifier) -> Bool { first.isKnownAlive(status, by: notifier) }
+    override var owner: AnyObject? { first.owner }
+    override var ownerType: Any.Type? { first.ownerType }
+    override var mailbox: Mailbox? { first.mailbox }
+    override var placeDescription: String? { first.placeDescription }
+    override func end() { status.end() }
 }

@@ -43,7 +43,7 @@ extension NotificationSource {
     ) -> ObserverToken {
         register(
             Observer(
-                Isolation.removed(from: observer), at: .of(observer.isolation, addedOn: isolation),
+                Isolation.removed(from: observer), in: .of(observer.isolation, addedOn: isolation),
                 site: Site(fileID: fileID, line: line)))
     }
 
@@ -77,7 +77,7 @@ extension NotificationSource {
     ) -> ObserverToken {
         register(
             Observer(
-                owner, Isolation.removed(from: observer), at: .of(observer.isolation, addedOn: isolation, owner: owner),
+                owner, Isolation.removed(from: observer), in: .of(observer.isolation, addedOn: isolation),
                 site: Site(fileID: fileID, line: line)))
     }
 
@@ -229,7 +229,7 @@ extension NotificationSource {
     ) -> ObserverToken {
         register(
             Observer(
-                owner, Isolation.removed(from: observer), at: .of(owner, owner: owner),
+                owner, Isolation.removed(from: observer), in: .of(owner),
                 site: Site(fileID: fileID, line: line)))
     }
 
@@ -254,7 +254,7 @@ extension NotificationSource {
         _ observer: @escaping @Sendable (Parameters) -> Void,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> ObserverToken {
-        register(Observer(observer, at: nil, site: Site(fileID: fileID, line: line)))
+        register(Observer(observer, in: nil, site: Site(fileID: fileID, line: line)))
     }
 
     /// Adds an observer that lives as long as its owner, and runs on the notifying thread.
@@ -275,7 +275,7 @@ extension NotificationSource {
         _ observer: @escaping @Sendable (Owner, Parameters) -> Void,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> ObserverToken {
-        register(Observer(owner, observer, at: nil, site: Site(fileID: fileID, line: line)))
+        register(Observer(owner, observer, in: nil, site: Site(fileID: fileID, line: line)))
     }
 
     /// Adds a function of the main actor that applies a method.
@@ -285,6 +285,6 @@ extension NotificationSource {
     func addToMain<Owner: AnyObject & Sendable>(
         _ owner: Owner, _ call: @escaping @MainActor @Sendable (Owner, Parameters) -> Void, site: Site
     ) -> ObserverToken {
-        register(Observer(owner, Isolation.removed(fromMain: call), at: .of(MainActor.shared), site: site))
+        register(Observer(owner, Isolation.removed(fromMain: call), in: .of(MainActor.shared), site: site))
     }
 }

@@ -28,7 +28,7 @@ extension NotificationSource {
         let call = Isolation.removed(from: observer)
         return registerOnce { registration in
             Observer(
-                { if registration.end() { call($0) } }, at: .of(observer.isolation, addedOn: isolation),
+                { if registration.end() { call($0) } }, in: .of(observer.isolation, addedOn: isolation),
                 site: Site(fileID: fileID, line: line))
         }
     }
@@ -55,7 +55,7 @@ extension NotificationSource {
         return registerOnce { registration in
             Observer(
                 owner, { if registration.end() { call($0, $1) } },
-                at: .of(observer.isolation, addedOn: isolation, owner: owner), site: Site(fileID: fileID, line: line))
+                in: .of(observer.isolation, addedOn: isolation), site: Site(fileID: fileID, line: line))
         }
     }
 
@@ -79,7 +79,7 @@ extension NotificationSource {
         let call = Isolation.removed(from: observer)
         return registerOnce { registration in
             Observer(
-                owner, { if registration.end() { call($0, $1) } }, at: .of(owner, owner: owner),
+                owner, { if registration.end() { call($0, $1) } }, in: .of(owner),
                 site: Site(fileID: fileID, line: line))
         }
     }

@@ -4,8 +4,9 @@ public import Dispatch
 extension NotificationSource {
     /// Adds an observer that runs on a dispatch queue, in the order of the notifications.
     ///
-    /// It is always called asynchronously, even if the notifier is on the queue, and one call at a time, even on a
-    /// concurrent queue. If it is removed on its own serial queue, it is never called again, and values already
+    /// It is always called asynchronously, even if the notifier is on the queue. Observers on one serial queue receive what
+    /// a thread notifies in one order, whichever sets it concerns, and among other work in its place. On a concurrent queue,
+    /// an observer is called one call at a time, and different observers may run at once. If it is removed on its own serial queue, it is never called again, and values already
     /// enqueued are dropped.
     ///
     /// ```swift
@@ -25,7 +26,7 @@ extension NotificationSource {
         _ observer: @escaping @Sendable (Parameters) -> Void,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> ObserverToken {
-        register(Observer(observer, at: Destination(queue), site: Site(fileID: fileID, line: line)))
+        register(Observer(observer, in: QueueMailbox(queue), site: Site(fileID: fileID, line: line)))
     }
 
     /// Adds an observer that lives as long as its owner, and runs on a dispatch queue, in the order of the
@@ -48,7 +49,7 @@ extension NotificationSource {
         _ observer: @escaping @Sendable (Owner, Parameters) -> Void,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> ObserverToken {
-        register(Observer(owner, observer, at: Destination(queue), site: Site(fileID: fileID, line: line)))
+        register(Observer(owner, observer, in: QueueMailbox(queue), site: Site(fileID: fileID, line: line)))
     }
 }
 
@@ -74,12 +75,6 @@ extension NotificationSource where Parameters == Void {
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> ObserverToken {
         add(on: queue, owner, { owner, _ in observer(owner) }, fileID: fileID, line: line)
-    }
-}
-
-extension Destination {
-    fileprivate convenience init(_ queue: DispatchQueue) {
-        self.init(queue: queue, async: { queue.async(execute: $0) }, label: { queue.label })
     }
 }
 #endif

@@ -27,7 +27,7 @@ extension NotificationSource where Parameters == Void {
         let call = Isolation.removed(from: observer)
         return register(
             Observer(
-                owner, { owner, _ in call(owner) }, at: .of(observer.isolation, addedOn: isolation, owner: owner),
+                owner, { owner, _ in call(owner) }, in: .of(observer.isolation, addedOn: isolation),
                 site: Site(fileID: fileID, line: line)))
     }
 
@@ -78,7 +78,7 @@ extension NotificationSource where Parameters == Void {
         return registerOnce { registration in
             Observer(
                 owner, { owner, _ in if registration.end() { call(owner) } },
-                at: .of(observer.isolation, addedOn: isolation, owner: owner), site: Site(fileID: fileID, line: line))
+                in: .of(observer.isolation, addedOn: isolation), site: Site(fileID: fileID, line: line))
         }
     }
 

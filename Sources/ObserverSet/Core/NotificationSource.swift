@@ -34,7 +34,7 @@ public protocol NotificationSource<Parameters>: Sendable {
     /// it waits for one, the next may be notified, and it then waits for that, too. A source that does not keep the
     /// others alive returns at once when they are gone. The values that they have enqueued are still delivered.
     ///
-    /// May be called on any thread and in any task, a cancelled one, too. See ``ObserverSet/ObserverSet/settled()`` for
+    /// May be called in any task; in a cancelled one it returns at once. See ``ObserverSet/ObserverSet/settled()`` for
     /// calls from inside an observer.
     ///
     /// - Complexity: O(*n*) in the number of observers, besides the waiting.

@@ -4,7 +4,7 @@ import Synchronization
 ///
 /// It is opaque. The `add` family makes one and passes it to `NotificationSource.register(_:)`. A source of your own
 /// passes it on to the sources behind it, unchanged or `adapted(_:)` to their parameters. It holds its owner weakly. An
-/// observer that is registered in several places has one mailbox, so that it receives their values in order.
+/// observer that is registered in several places receives their values in order.
 public struct Observer<Parameters: Sendable>: Sendable {
     /// The function, if it runs on the notifying thread and has no owner; otherwise the entry has the function to call.
     let call: @Sendable (Parameters) -> Void
@@ -52,7 +52,7 @@ public struct Observer<Parameters: Sendable>: Sendable {
     ///
     /// - Parameter transform: Called on the notifying thread. Returns the value that the observer receives, or nil if
     ///   it is not to be called.
-    /// - Returns: An observer with the same owner, place to run, mailbox and registration site.
+    /// - Returns: An observer with the same owner, place to run, order and registration site.
     public func adapted<Input: Sendable>(
         _ transform: @escaping @Sendable (Input) -> Parameters?
     ) -> Observer<Input> {
@@ -60,11 +60,9 @@ public struct Observer<Parameters: Sendable>: Sendable {
     }
 
     /// Calls the observer, or enqueues the call; false if its owner is dead.
-    ///
-    /// `here` identifies the notifier's actor; zero if it has none.
-    func deliver(_ parameters: Parameters, from here: UInt) -> Bool {
+    func deliver(_ parameters: Parameters, by notifier: inout Notifier) -> Bool {
         if let entry {
-            return unsafe unsafeDowncast(entry, to: Entry<Parameters>.self).deliver(parameters, from: here)
+            return unsafe unsafeDowncast(entry, to: Entry<Parameters>.self).deliver(parameters, by: &notifier)
         }
         call(parameters)
         return true
@@ -87,12 +85,12 @@ private struct Nothing {
 // Inlinable, so that the entry's type is known where the client knows the types of the owner and the parameters.
 // Otherwise the runtime would look it up for each observer.
 extension Observer {
-    /// An observer from a function without its isolation, which runs at `destination`; if that is nil, on the notifying
-    /// thread.
+    /// An observer from a function without its isolation, which runs where that mailbox is drained; if it is nil, on the
+    /// notifying thread.
     @inlinable
-    init(_ call: @escaping @Sendable (Parameters) -> Void, at destination: Destination?, site: Site) {
-        if let destination {
-            self.init(entry: IsolatedClosure(call, at: destination), site: site)
+    init(_ call: @escaping @Sendable (Parameters) -> Void, in mailbox: Mailbox?, site: Site) {
+        if let mailbox {
+            self.init(entry: IsolatedClosure(call, in: mailbox), site: site)
         } else {
             self.init(call: call, site: site)
         }
@@ -101,11 +99,11 @@ extension Observer {
     /// The same for a function with an owner.
     @inlinable
     init<Owner: AnyObject & Sendable>(
-        _ owner: Owner, _ call: @escaping @Sendable (Owner, Parameters) -> Void, at destination: Destination?,
+        _ owner: Owner, _ call: @escaping @Sendable (Owner, Parameters) -> Void, in mailbox: Mailbox?,
         site: Site
     ) {
-        if let destination {
-            self.init(entry: IsolatedOwnedEntry(owner, call, at: destination), site: site)
+        if let mailbox {
+            self.init(entry: IsolatedOwnedEntry(owner, call, in: mailbox), site: site)
         } else {
             self.init(entry: OwnedEntry(owner, call), site: site)
         }
@@ -126,18 +124,18 @@ private final class AdaptedEntry<Input: Sendable, Parameters: Sendable>: Entry<I
         self.transform = transform
     }
 
-    override func deliver(_ input: Input, from here: UInt) -> Bool {
-        guard let parameters = transform(input) else { return isKnownAlive(from: here) }
+    override func deliver(_ input: Input, by notifier: inout Notifier) -> Bool {
+        guard let parameters = transform(input) else { return isKnownAlive(by: notifier) }
         guard isActive.load(ordering: .relaxed) else { return true }
-        return base.deliver(parameters, from: here)
+        return base.deliver(parameters, by: &notifier)
     }
 
-    override func isKnownAlive(from here: UInt) -> Bool { base.entry?.isKnownAlive(from: here) ?? true }
+    override func isKnownAlive(by notifier: Notifier) -> Bool { base.entry?.isKnownAlive(by: notifier) ?? true }
 
     override var owner: AnyObject? { base.entry?.owner }
     override var ownerType: Any.Type? { base.entry?.ownerType }
     override var placeDescription: String? { base.entry?.placeDescription }
-    override var mailbox: AnyMailbox? { base.entry?.mailbox }
+    override var mailbox: Mailbox? { base.entry?.mailbox }
     override var droppedCount: Int { base.entry?.droppedCount ?? 0 }
 
     override func claimed() -> AnyEntry { AdaptedEntry(base: base.claimed(), transform: transform) }

@@ -24,8 +24,8 @@ import Synchronization
 /// ```
 ///
 /// An observer runs on the actor that it belongs to, which the type system knows. The call is synchronous if the
-/// notifier is on that actor already, or if the observer belongs to no actor. Otherwise it is made later, on the actor,
-/// in the order of the notifications. An observer that awaits, added with `addAsync`, is never called synchronously:
+/// notifier is on that actor already, or if the observer belongs to no actor. Otherwise it is made later, on the actor:
+/// in the order of the notifications, over all sets that the actor's observers observe. An observer that awaits, added with `addAsync`, is never called synchronously:
 /// its calls are made one at a time, in the order of the notifications, each when the one before has returned.
 ///
 /// The idea is that of Mike Ash's article "Let's Build Swift Notifications".
@@ -39,13 +39,13 @@ import Synchronization
 /// 3. **Added during a notification**: first called by the next one.
 /// 4. **Removed is removed.** After `remove` returns, no notification that reaches that observer later calls it, on any
 ///    thread. A call that another thread has already decided on may still run. An observer that is removed in its own
-///    isolation is never called again, and values in its mailbox are dropped.
+///    isolation is never called again, and what waits for it is dropped.
 /// 5. **Owners are held weakly**, and strongly only for their own call. An owner that is being deallocated is never
 ///    called.
 /// 6. **Nested notifications** are depth first: the inner one completes before the outer one continues.
-/// 7. **Each observer receives notifications in order**: those of one thread in the order in which they were made, on
-///    whatever actor or queue the observer runs. Observers behind the one that makes a nested notification receive that
-///    before the outer one (promise 6).
+/// 7. **One order for each actor.** What one thread notifies reaches each actor in the order in which it was notified,
+///    whichever sets, events and observers it concerns. What is handed from thread to thread keeps its order, too.
+///    Observers behind the one that makes a nested notification receive that before the outer one (promise 6).
 /// 8. **Released promptly.** Removing an observer releases its closure and captures before `remove` returns, unless a
 ///    notification is in flight; then once those in flight have ended. Later, overlapping notifications may delay that,
 ///    but not without end. Entries of dead owners do not pile up, even if nobody notifies again.
@@ -59,17 +59,18 @@ import Synchronization
 ///
 /// ### Limits
 ///
-/// - No order is promised between the observers of two threads' notifications, nor between two observers that are called
-///   asynchronously, even on the same actor or queue: each has its own mailbox.
+/// - No order is promised between two threads' notifications, nor between two observers that await, nor between one that
+///   awaits and the others of its actor.
 /// - A value in a mailbox counts as a notification in flight (promise 8). It is dropped if its observer has been
 ///   removed, and still delivered if the set has been released.
-/// - If a notification is made while values from the observer's own mailbox are being delivered, its value waits behind
-///   those, and may be delivered after the notification has returned: promise 7 goes before promise 6.
+/// - If the notifier is on the observer's actor, what waits for that observer is delivered first, ahead of what waits for
+///   others. If more than a thousand values wait, or if the notification is made in a call with a value that had waited,
+///   the new value waits, too, and may be delivered after the notification has returned: promise 7 goes before promise 6.
 /// - `count`, `isEmpty`, descriptions, `settled()`, `removeAll(ownedBy:)`, a token's `isActive` and `droppedCount`, and an
 ///   `add` that looks for dead owners count as notifications in flight as long as they run (promise 8).
-/// - If nonisolated code happens to run on the main actor, the main actor's observers are called synchronously where
-///   `Task.immediate` is available, nothing waits in their mailbox, and no delivery is on its way to it. If it happens
-///   to run on another actor, that is not noticed, and that actor's observers are called later, in order.
+/// - If nonisolated code happens to run on the main actor, the main actor's observers are called synchronously if nothing
+///   waits for them. If it happens to run on another actor, that is not noticed, and that actor's observers are called
+///   later, in order.
 /// - After the last observer, a notification may take the lock for a moment if it is free, to release what was removed
 ///   meanwhile or to remove the entries of owners that it found dead, and may allocate for that. The first time that two
 ///   threads are seen in a set at once, it allocates more counts (promise 11).
@@ -78,9 +79,9 @@ import Synchronization
 /// - An observer is an ordinary call: recursion is limited by the stack.
 /// - For an *observer that awaits*, "called" means enqueued in promises 2, 3, 6 and 11. Its owner is held across the
 ///   suspensions of its call (promise 5). Its ``Buffering`` may lose values; those that are delivered are in order
-///   (promise 7). Removal cancels the call in progress and does not wait for it to end; until then the call keeps the
-///   closure and its captures (promise 8). A call that another thread has already decided on may begin after the
-///   removal, and is then cancelled from the start (promise 4).
+///   (promise 7). Removal cancels the call in progress, unless that call removes it, and does not wait for it to end; until
+///   then the call keeps the closure and its captures (promise 8). A call that another thread has already decided on may
+///   begin after the removal, and is then cancelled from the start (promise 4).
 @safe public final class ObserverSet<Parameters: Sendable>: Sendable {
     /// The registry, retained; allocated when the first observer is added, since most sets of a model are never
     /// observed.
@@ -159,7 +160,7 @@ extension ObserverSet {
     /// Calls every observer, in the order in which they were added.
     ///
     /// Observers that belong to no actor, or to the one that the caller is on, are called before this returns. For the
-    /// others the value is put into their mailbox. May be called on any thread, and from inside an observer (promises 6
+    /// others the value is put into their actor's mailbox. May be called on any thread, and from inside an observer (promises 6
     /// and 7).
     ///
     /// A debug build traps if the caller is not on the actor that its type says: a closure that was formed on an actor
@@ -195,20 +196,19 @@ extension ObserverSet {
     private func notify(
         _ parameters: Parameters, _ registry: Unmanaged<Registry>, upTo limit: UInt64, from here: UInt
     ) {
-        var metDeadOwner = false
-        do {
-            var traversal = unsafe Traversal(registry, upTo: limit)
-            var isPlain = false
-            while let slot = unsafe traversal.next(&isPlain) {
-                CallOut.assertNoLockIsHeld()
-                if _fastPath(isPlain) {
-                    unsafe BorrowedFunction.at(slot).pointee(parameters)
-                } else if unsafe !BorrowedEntry.at(slot).pointee.callClosure(parameters, from: here) {
-                    if unsafe !BorrowedEntry.at(slot).pointee.deliver(parameters, from: here) { metDeadOwner = true }
+        var notifier = Notifier(identity: here)
+        var traversal = unsafe Traversal(registry, upTo: limit)
+        var isPlain = false
+        while let slot = unsafe traversal.next(&isPlain) {
+            CallOut.assertNoLockIsHeld()
+            if _fastPath(isPlain) {
+                unsafe BorrowedFunction.at(slot).pointee(parameters)
+            } else if unsafe !BorrowedEntry.at(slot).pointee.callClosure(parameters, from: here) {
+                if unsafe !BorrowedEntry.at(slot).pointee.deliver(parameters, by: &notifier) {
+                    traversal.metDead = true
                 }
             }
         }
-        if metDeadOwner { unsafe registry._withUnsafeGuaranteedRef { $0.removeDead() } }
     }
 
     /// Calls every observer of a `Void` notification, or of one with an unlabelled tuple, without a second pair of
@@ -229,7 +229,7 @@ extension ObserverSet {
         notify((repeat each parameters), isolation: isolation)
     }
 
-    /// Waits until every value that was enqueued before the call has been delivered or dropped.
+    /// Waits until everything that was notified to the observers' actors before the call has been delivered or dropped.
     ///
     /// It makes tests of observers on other actors and queues deterministic. Synchronous observers need no waiting.
     ///
@@ -240,6 +240,8 @@ extension ObserverSet {
     ///
     /// The calls of observers that await (``NotificationSource/addAsync(buffering:_:isolation:fileID:line:)``) are waited for until
     /// they have returned, unless the observer has been removed.
+    ///
+    /// It returns when its task is cancelled. What an observer notifies to another set in turn is waited for with that set.
     ///
     /// In a task that a synchronous observer starts, it waits for that observer's call as for any other. In the call of
     /// an observer that awaits, and in tasks which that starts with `Task { }`, it does not wait for that call, nor for

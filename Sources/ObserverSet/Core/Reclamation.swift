@@ -277,10 +277,9 @@ final class Backlog: @unchecked Sendable {
     var older = Retired()
     /// The thread that retired something last: see `Reclamation.thread()`.
     var thread: UInt = 0
-    /// Mailboxes that were still busy when no traversal could reach their removed observer any more.
-    ///
-    /// They are kept until they are idle, since `settled()` waits for them, too.
-    var departing: [ObjectIdentifier: AnyMailbox] = [:]
+    /// Mailboxes that were still busy when no traversal could reach their removed observer any more: `settled()` waits for
+    /// them, too.
+    var departing: [ObjectIdentifier: Mailbox] = [:]
     /// The producer that is informed whether the set is observed; stored here, since few sets have one.
     var demand: Demand?
     /// The ids of living `WeakEntry`s, by the addresses of their objects.
@@ -301,13 +300,17 @@ final class Backlog: @unchecked Sendable {
         _ = newer.markAllRemoved() && older.markAllRemoved()
     }
 
-    /// Removes the id of a `WeakEntry` that was removed.
-    func forget(_ address: ObjectIdentifier) {
-        ids[address] = nil
-        // Frees the memory of a dictionary that has become almost empty. A filter that leaves nothing out would keep it.
-        guard ids.capacity > 64, ids.count < ids.capacity / 8 else { return }
-        ids = Dictionary(uniqueKeysWithValues: ids.lazy.map { ($0.key, $0.value) })
+    /// Keeps the mailbox of a removed observer, and none that has become idle.
+    func depart(_ mailbox: Mailbox) {
+        let key = ObjectIdentifier(mailbox)
+        guard departing[key] == nil else { return }
+        // In amortised O(1): the dictionary grows as it doubles.
+        if departing.count == departing.capacity { departing = departing.filter { !$0.value.isIdle } }
+        departing[key] = mailbox
     }
+
+    /// Removes the id of a `WeakEntry` that was removed.
+    func forget(_ address: ObjectIdentifier) { _ = ids.removeAndTrim(address) }
 
     deinit {
         // The registry is being deallocated, so no traversal is under way.

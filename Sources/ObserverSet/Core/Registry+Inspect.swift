@@ -43,20 +43,21 @@ extension Registry {
     /// use.
     ///
     /// A removed observer that awaits is not waited for; another registration of it may go on using its mailbox.
-    func mailboxes() -> [AnyMailbox] {
-        var mailboxes: [AnyMailbox] = []
-        forEachLiving { if let mailbox = $0.callee.entry?.mailbox { mailboxes.append(mailbox) } }
+    func mailboxes() -> [Mailbox] {
+        var mailboxes: [ObjectIdentifier: Mailbox] = [:]
+        forEachLiving { if let mailbox = $0.callee.entry?.mailbox { mailboxes[ObjectIdentifier(mailbox)] = mailbox } }
         // After the traversal: an observer that is removed meanwhile is found by the traversal or in the backlog.
         return write { contents, _ in
-            guard let backlog = contents.backlog else { return mailboxes }
-            mailboxes.append(contentsOf: backlog.departing.values)
+            guard let backlog = contents.backlog else { return Array(mailboxes.values) }
+            backlog.departing = backlog.departing.filter { !$0.value.isIdle }
+            mailboxes.merge(backlog.departing) { mailbox, _ in mailbox }
             for retired in [backlog.newer, backlog.older] {
                 retired.forEachCallee { callee in
                     guard let entry = callee.entry, !entry.isAwaited, let mailbox = entry.mailbox else { return }
-                    mailboxes.append(mailbox)
+                    mailboxes[ObjectIdentifier(mailbox)] = mailbox
                 }
             }
-            return mailboxes
+            return Array(mailboxes.values)
         }
     }
 

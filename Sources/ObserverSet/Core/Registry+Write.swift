@@ -142,28 +142,11 @@ extension Registry {
         if !contents.isAnythingWaiting { slots.trim(&contents.counts) }
         if slots.areWasteful(contents.counts) { moveToFreshBlock(&contents, &after) }
         after.displaced.forEachCallee { callee in
-            // No traversal can enqueue more for this removed observer. What is still enqueued keeps its mailbox in
-            // `departing`.
-            guard let mailbox = callee.entry?.mailbox else { return }
-            let key = ObjectIdentifier(mailbox)
-            // One that is there already is going to call.
-            guard contents.backlog?.departing[key] == nil, mailbox.isBusy(telling: self) else { return }
-            contents.madeBacklog().departing[key] = mailbox
+            // No traversal can post more for this removed observer. A call of it may be under way.
+            guard let entry = callee.entry, !entry.isAwaited, let mailbox = entry.mailbox, !mailbox.isIdle
+            else { return }
+            contents.madeBacklog().depart(mailbox)
         }
         checkInvariants(contents)
-    }
-}
-
-extension Registry: MailboxKeeper {
-    /// Called by a mailbox in `departing` when it has become idle.
-    func hasSettled(_ mailbox: Mailbox) {
-        write { contents, _ in
-            guard let backlog = contents.backlog else { return }
-            // It may have become busy again meanwhile: with values that other sets share it for, or of a registration
-            // that has been removed since. Then it is to call again.
-            if !mailbox.isBusy(telling: self) { backlog.departing[ObjectIdentifier(mailbox)] = nil }
-            // After thousands of mailboxes the dictionary is large: frees its memory with the last of them.
-            if backlog.departing.isEmpty { backlog.departing = [:] }
-        }
     }
 }

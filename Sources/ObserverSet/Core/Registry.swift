@@ -3,7 +3,7 @@ import Synchronization
 /// What a set and its tokens share: the slots that notifications walk, and the lock that guards changes to them.
 ///
 ///     ObserverSet ──▶ Registry ──▶ first slot ──▶ a function, or an entry ┄┄weak┄┄▶ owner
-///                        ▲    └──▶ block of slots          └──▶ mailbox, if ever one was needed
+///                        ▲    └──▶ block of slots          └──▶ mailbox of its actor
 ///     ObserverToken ─────┘
 ///
 /// A token keeps the registry alive, never the set. When a set is released, it empties its registry, and its tokens

@@ -1,10 +1,10 @@
-/// What a caller of `settled()` waits for: the end of what was enqueued in several mailboxes before the call.
+/// What a caller of `settled()` waits for: the end of what was posted to several mailboxes before the call.
 ///
 /// It is put into all mailboxes at once, and only then awaited. A caller that entered them one after the other would
 /// also wait for what had arrived meanwhile: for ever, perhaps, and the longer the more mailboxes there are.
 package final class Settlement: Sendable {
     private struct State: Sendable {
-        /// How many mailboxes have not yet delivered or dropped what they held.
+        /// How many mailboxes have not yet delivered or dropped what they held; zero if the caller was cancelled.
         var left: Int
         /// The caller, once it waits.
         var caller: CheckedContinuation<Void, Never>?
@@ -12,29 +12,35 @@ package final class Settlement: Sendable {
 
     private let state: Lock<State>
 
-    init(of mailboxes: [AnyMailbox]) {
+    init(of mailboxes: [Mailbox]) {
         state = Lock(State(left: mailboxes.count))
         for mailbox in mailboxes where !mailbox.holdUp(self) { leave() }
     }
 
     /// Called, under no lock, for each mailbox that no longer holds up the caller.
-    func leave() {
+    func leave() { setLeft { max(0, $0 - 1) } }
+
+    private func setLeft(_ next: (Int) -> Int) {
         let caller = state.withLock { state in
-            state.left -= 1
+            state.left = next(state.left)
             return state.left == 0 ? state.caller.take() : nil
         }
         caller?.resume()
     }
 
-    /// Returns when no mailbox holds up the caller any longer; awaited once.
+    /// Returns when no mailbox holds up the caller any longer, or when its task is cancelled; awaited once.
     package func wait() async {
-        await withCheckedContinuation { caller in
-            let isOver = state.withLock { state in
-                guard state.left > 0 else { return true }
-                state.caller = caller
-                return false
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { caller in
+                let isOver = state.withLock { state in
+                    guard state.left > 0 else { return true }
+                    state.caller = caller
+                    return false
+                }
+                if isOver { caller.resume() }
             }
-            if isOver { caller.resume() }
+        } onCancel: {
+            setLeft { _ in 0 }
         }
     }
 }

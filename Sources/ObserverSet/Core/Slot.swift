@@ -90,8 +90,8 @@ import Synchronization
 
     /// Calls the observer, or enqueues the call; false if its owner is dead.
     @inline(__always)
-    borrowing func deliver(_ parameters: Parameters, from here: UInt) -> Bool {
-        unsafe entry.deliver(parameters, from: here)
+    borrowing func deliver(_ parameters: Parameters, by notifier: inout Notifier) -> Bool {
+        unsafe entry.deliver(parameters, by: &notifier)
     }
 
     /// Calls the observer if it is an ownerless closure on the notifier's actor and no value waits for it; false

@@ -15,7 +15,7 @@
     private let registry: Unmanaged<Registry>
     private let ticket: Reclamation.Ticket
     private var cursor: Cursor
-    /// Whether the entry of a dead object was met; such entries are removed after the traversal.
+    /// Whether the entry of a dead owner or object was met; such entries are removed after the traversal.
     var metDead = false
 
     /// A traversal of the observers whose ids are at most `limit`.

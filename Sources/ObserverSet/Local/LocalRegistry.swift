@@ -48,7 +48,9 @@ import Synchronization
         // Removed before it is called, so that a nested notification does not reach it.
         if unsafe slot.pointee.isOnce { unsafe retire(slot) }
         if unsafe slot.pointee.callee.hasEntry {
-            return unsafe BorrowedEntry.at(slot).pointee.deliver(parameters, from: 0)
+            // Its entries do not ask who notifies.
+            var notifier = Notifier(identity: 0)
+            return unsafe BorrowedEntry.at(slot).pointee.deliver(parameters, by: &notifier)
         }
         unsafe BorrowedFunction.at(slot).pointee(parameters)
         return true

@@ -87,6 +87,7 @@ extension Buffering {
         switch self {
         case .unbounded: .unbounded
         case .newest(let room): .bufferingNewest(room)
+        case .restarting: .bufferingNewest(1)
         case .oldest(let room): .bufferingOldest(room)
         }
     }

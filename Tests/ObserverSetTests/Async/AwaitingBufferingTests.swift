@@ -183,4 +183,68 @@ struct AwaitingBufferingTests {
                     "An observer that awaits needs room for at least one element; use .newest(1) instead of \(policy)"))
         }
     }
+
+    // MARK: A new value cancels the call in progress
+
+    /// Search as the user types: the answer to the last text is wanted, and no other.
+    @Test("With `.restarting`, a new value cancels the call in progress, and replaces those that wait")
+    func restarting() async {
+        let set = ObserverSet<Int>()
+        let log = Log<String>()
+        let token = set.addAsync(buffering: .restarting) { value in
+            log.append("in \(value)")
+            while value < 4, !Task.isCancelled { await Task.yield() }
+            log.append("out \(value)")
+        }
+
+        set.notify(1)
+        await eventually { log.count == 1 }
+        for value in 2...4 { set.notify(value) }
+        await set.settled()
+
+        #expect(log.entries.prefix(2) == ["in 1", "out 1"])
+        #expect(log.entries.suffix(2) == ["in 4", "out 4"])
+        // Two of them were replaced if all arrived while the first call was in progress.
+        #expect((0...2).contains(token.droppedCount))
+        #expect(token.droppedCount == (8 - log.count) / 2)
+    }
+
+    @Test(
+        "With `.restarting`, the call for the new value begins when the cancelled one has returned, and is not cancelled"
+    )
+    func restartedAfterTheEnd() async {
+        let set = ObserverSet<Int>()
+        let log = Log<String>()
+        let door = Door()
+        set.addAsync(buffering: .restarting) { value in
+            log.append("in \(value)")
+            await door.pass()
+            log.append("out \(value)" + (Task.isCancelled ? ", cancelled" : ""))
+        }
+
+        set.notify(1)
+        await eventually { door.waiting == 1 }
+        set.notify(2)
+        #expect(log.entries == ["in 1"])
+        door.open()
+        await set.settled()
+
+        #expect(log.entries == ["in 1", "out 1, cancelled", "in 2", "out 2"])
+    }
+
+    @Test("With `.restarting`, a value that is notified inside the call does not cancel it")
+    func restartedByItself() async {
+        let set = ObserverSet<Int>()
+        let log = Log<String>()
+        set.addAsync(buffering: .restarting) { [weak set] value in
+            if value == 1 { set?.notify(2) }
+            await Task.yield()
+            log.append("\(value)" + (Task.isCancelled ? ", cancelled" : ""))
+        }
+
+        set.notify(1)
+        await eventually { log.count == 2 }
+
+        #expect(log.entries == ["1", "2"])
+    }
 }

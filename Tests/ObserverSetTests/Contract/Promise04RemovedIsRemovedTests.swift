@@ -450,6 +450,29 @@ struct Promise04RemovedIsRemovedTests {
             registration.end()
         }
     }
+
+    @Test(
+        "An observer that is added again receives nothing that waited for its old registration",
+        arguments: [false, true])
+    @MainActor func addedAgain(_ isAwaited: Bool) async {
+        let set = ObserverSet<Int>()
+        let log = Log<Int>()
+        let owner = MainActorListener<Int> { log.append($0) }
+        func add() -> ObserverToken {
+            isAwaited
+                ? set.addAsync(owner) { @MainActor owner, value in owner.hear(value) }
+                : set.add(method: MainActorListener.hear, of: owner)
+        }
+        let token = add()
+        join { for value in 1...3 { set.notify(value) } }
+
+        token.remove()
+        _ = add()
+        join { set.notify(4) }
+        await set.settled()
+
+        #expect(log.entries == [4])
+    }
 }
 
 /// Observers 0, 1, 2, … of one set, which log their number and then do what a test asks of them.

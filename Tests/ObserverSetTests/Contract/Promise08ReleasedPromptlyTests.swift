@@ -429,51 +429,6 @@ struct Promise08ReleasedPromptlyTests {
         #expect(set.registry!.mailboxes().isEmpty)
     }
 
-    /// A mailbox keeps its actor alive, so a mailbox that is never released would keep it for ever.
-    @Test("A mailbox that another set refills just when it becomes empty is released when it is empty again")
-    func sharedMailbox() async {
-        let other = ObserverSet<Int>()
-        let queue = DispatchQueue(label: "suspended")
-        queue.suspend()
-        let source = KeptObserver<Int>()
-        source.add(on: queue) { _ in }
-        let observer = source.observer.value!
-        set.register(observer)
-        let token = other.register(observer)
-        let mailbox = other.registry!.mailboxes()[0]
-        // The filler is informed of the empty mailbox before the set, which keeps the mailbox of its removed observer.
-        let fillings = Counter()
-        let filler = Filler {
-            fillings.increment()
-            other.notify(2)
-        }
-        other.notify(1)
-        #expect(mailbox.isBusy(telling: filler))
-        set.removeAll()
-        #expect(set.registry!.mailboxes().count == 1)
-
-        queue.resume()
-        await other.settled()
-        await other.settled()
-        await eventually { set.registry!.mailboxes().isEmpty }
-
-        #expect(fillings.value == 1)
-        #expect(set.registry!.mailboxes().isEmpty)
-        #expect(token.remove())
-        withExtendedLifetime(filler) {}
-    }
-
-    /// Runs a closure when a mailbox has become empty.
-    private final class Filler: MailboxKeeper {
-        private let fill: @Sendable () -> Void
-
-        init(_ fill: @escaping @Sendable () -> Void) {
-            self.fill = fill
-        }
-
-        func hasSettled(_ mailbox: Mailbox) { fill() }
-    }
-
     @Test("A notification that meets a dead owner removes its entry", arguments: ObserverKind.owned)
     func deadOwnerMetByNotify(_ kind: ObserverKind) async {
         for _ in 0..<10 { _ = kind.add(to: set) { _ in } }

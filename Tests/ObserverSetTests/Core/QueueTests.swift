@@ -116,20 +116,61 @@ struct QueueTests {
         for log in logs { #expect(log.entries == Array(0..<200)) }
     }
 
-    @Test("A long delivery lets other work run on the queue between its turns")
-    func turns() async {
-        let deliveredBefore = Log<Int>()
-        let allEnqueued = Signal()
-        queue.async { allEnqueued.wait() }
+    @Test("Other work on a serial queue runs between the values that were notified before it and after it")
+    func otherWork() async {
         set.add(on: queue) { [log] in log.append($0) }
 
-        for value in 0..<5_000 { set.notify(value) }
-        queue.async { [log] in deliveredBefore.append(log.count) }
-        allEnqueued.set()
+        queue.suspend()
+        for value in 0..<3_000 {
+            if value.isMultiple(of: 1_000) { queue.async { [log] in log.append(-1) } }
+            set.notify(value)
+        }
+        queue.resume()
         await set.settled()
 
-        #expect(deliveredBefore.entries[0] < 5_000)
-        #expect(log.entries == Array(0..<5_000))
+        let expected: [Int] = (0..<3_000).flatMap { $0.isMultiple(of: 1_000) ? [-1, $0] : [$0] }
+        #expect(log.entries == expected)
+    }
+
+    // MARK: One order for each serial queue
+
+    @Test("Observers of different sets on one serial queue receive what a thread notifies in one order")
+    func oneOrder() async {
+        let other = ObserverSet<Int>()
+        set.add(on: queue) { [log] in log.append($0) }
+        set.add(on: queue) { [log] in log.append($0) }
+        other.add(on: queue) { [log] in log.append($0) }
+
+        for _ in 0..<20 {
+            await onThread { [set] in
+                for value in 0..<300 { value.isMultiple(of: 3) ? set.notify(value) : other.notify(value) }
+            }
+            await set.settled()
+            await other.settled()
+            let expected: [Int] = (0..<300).flatMap { $0.isMultiple(of: 3) ? [$0, $0] : [$0] }
+            #expect(log.entries == expected)
+            log.removeAll()
+        }
+    }
+
+    @Test("On a concurrent queue, an observer's calls do not overlap, and are in order, while another's may run")
+    func oneCallAtATime() async {
+        let queue = DispatchQueue(label: "concurrent", attributes: .concurrent)
+        let isOtherCalled = Signal()
+        let calls = Counter()
+        set.add(on: queue) { [log] value in
+            #expect(calls.increment() == 1)
+            // Would wait for ever if the other observer could not be called meanwhile.
+            isOtherCalled.wait()
+            log.append(value)
+            calls.decrement()
+        }
+        set.add(on: queue) { value in if value == 99 { isOtherCalled.set() } }
+
+        await onThread { [set] in for value in 0..<100 { set.notify(value) } }
+        await set.settled()
+
+        #expect(log.entries == Array(0..<100))
     }
 
     /// Scenario 38, between two values.
@@ -172,23 +213,8 @@ struct QueueTests {
         queue.resume()
         await eventually { isCalled.isSet }
         set.notify(2)
-        #expect(token.description.contains("on queue \(queue.label), in a call, 1 waiting, registered"))
+        #expect(token.description.contains("on queue \(queue.label), in a call, 2 waiting, registered"))
         mayEnd.set()
         await eventually { token.description.contains("on queue \(queue.label), registered") }
-    }
-
-    @Test("A description shows the values of a burst that still wait when other work on the queue gets its turn")
-    func descriptionAmidABurst() async {
-        let token = set.add(on: queue) { _ in }
-        let amid = Shared("")
-
-        queue.suspend()
-        // A thousand values are delivered before other work on the queue gets its turn.
-        for value in 0..<1_003 { set.notify(value) }
-        queue.async { amid.value = token.description }
-        queue.resume()
-        await set.settled()
-
-        #expect(amid.value.contains("on queue \(queue.label), 3 waiting, registered"))
     }
 }

@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import Testing
 
@@ -40,6 +41,58 @@ struct SettledTests {
             #expect(log.count == (kind.isOnce ? 1 : round + 1))
         }
         registration.end()
+    }
+
+    @Test("`settled()` returns when its task is cancelled", arguments: [ObserverKind.queue, .awaited])
+    func cancelled(_ kind: ObserverKind) async {
+        let mayEnd = Signal()
+        let isCalled = Signal()
+        let queue = DispatchQueue(label: "stuck")
+        let door = Door()
+        if kind == .queue {
+            set.add(on: queue) { _ in
+                isCalled.set()
+                mayEnd.wait()
+            }
+        } else {
+            set.addAsync { _ in
+                isCalled.set()
+                await door.pass()
+            }
+        }
+        set.notify(1)
+        await eventually { isCalled.isSet }
+
+        let waiting = Task { [set] in await set.settled() }
+        let later = Task { [set] in
+            while !Task.isCancelled { await Task.yield() }
+            await set.settled()
+        }
+        for _ in 0..<100 { await Task.yield() }
+        waiting.cancel()
+        later.cancel()
+        await waiting.value
+        await later.value
+
+        mayEnd.set()
+        door.open()
+        await set.settled()
+    }
+
+    @Test("`settled()` waits for what was notified to the observers' actors by other sets, too")
+    func otherSets() async {
+        let keeper = Keeper()
+        let other = ObserverSet<Int>()
+        set.add(keeper) { [log] (_: isolated Keeper, value) in log.append(value) }
+        other.add(keeper) { [log] (_: isolated Keeper, value) in log.append(value) }
+
+        for _ in 0..<100 {
+            set.notify(1)
+            other.notify(2)
+            await set.settled()
+            #expect(log.entries == [1, 2])
+            log.removeAll()
+        }
     }
 
     @Test("`settled()` waits for all observers")
@@ -335,25 +388,6 @@ struct SettledTests {
         }
 
         #expect(await Index().run(set) == 5_000)
-    }
-
-    @Test("`settled()` waits in a cancelled task as well")
-    func cancelled() async {
-        let mayGoOn = Signal()
-        set.add(on: DispatchQueue(label: "serial")) { [log] in
-            mayGoOn.wait()
-            log.append($0)
-        }
-        set.notify(1)
-        let waiting = Task { [set, log] in
-            await set.settled()
-            return log.entries
-        }
-
-        waiting.cancel()
-        mayGoOn.set()
-
-        #expect(await waiting.value == [1])
     }
 
     @Test("Many tasks may notify and await `settled()` at once", arguments: ObserverKind.lastingHopping)

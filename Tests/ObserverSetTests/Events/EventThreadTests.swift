@@ -222,4 +222,25 @@ struct EventThreadTests {
         current.value = EventPublisher()
         #expect(lifetimes.count == 0)
     }
+
+    @Test("Events of different types reach an actor in the order in which a thread publishes them")
+    func oneOrderForEachActor() async {
+        struct First: Event { let number: Int }
+        struct Second: Event { let number: Int }
+        let publisher = EventPublisher()
+        let keeper = Keeper()
+        let all = Log<Int>()
+        publisher.observers(of: First.self).add(keeper) { (_: isolated Keeper, event) in all.append(event.number) }
+        publisher.observers(of: Second.self).add(keeper) { (_: isolated Keeper, event) in all.append(event.number) }
+
+        await onThread {
+            for number in 0..<500 {
+                number.isMultiple(of: 2)
+                    ? publisher.publish(First(number: number)) : publisher.publish(Second(number: number))
+            }
+        }
+        await publisher.settled()
+
+        #expect(all.entries == Array(0..<500))
+    }
 }

@@ -558,6 +558,23 @@ struct NotificationCenterTests {
 
         #expect(log.entries == ["heard true"])
     }
+
+    @Test("Notifications of different names reach an actor in the order in which a thread posts them")
+    func oneOrderForEachActor() async {
+        let center = NotificationCenter()
+        let names = (0..<2).map { Notification.Name("OneOrder\($0)") }
+        let keeper = Keeper()
+        let all = Log<Int>()
+        let sources = names.map { name in center.observers(named: name) { $0.userInfo?["number"] as? Int } }
+        for source in sources { source.add(keeper) { (_: isolated Keeper, number) in all.append(number) } }
+
+        await onThread {
+            for number in 0..<200 { center.post(name: names[number % 2], object: nil, userInfo: ["number": number]) }
+        }
+        for source in sources { await source.settled() }
+
+        #expect(all.entries == Array(0..<200))
+    }
 }
 
 /// The typed form of a notification that untyped code uses, too.

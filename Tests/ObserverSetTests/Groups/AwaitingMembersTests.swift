@@ -139,4 +139,26 @@ struct AwaitingMembersTests {
         #expect(log.entries == ["1", "2", "3"])
         #expect(token.isActive)
     }
+
+    @Test("An observer that awaits the merged values of several sets receives them in one order")
+    func oneOrder() async {
+        enum Step: Equatable, Sendable { case word(Int), end }
+        let words = ObserverSet<Int>()
+        let ends = ObserverSet<Void>()
+        let steps = Log<Step>()
+        words.map { Step.word($0) }.merge(with: ends.map { Step.end }).addAsync { step in
+            await Task.yield()
+            steps.append(step)
+        }
+
+        await onThread {
+            for number in 0..<200 {
+                words.notify(number)
+                ends.notify()
+            }
+        }
+        await words.settled()
+
+        #expect(steps.entries == (0..<200).flatMap { [Step.word($0), .end] })
+    }
 }

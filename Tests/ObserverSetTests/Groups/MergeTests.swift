@@ -231,6 +231,47 @@ struct MergeTests {
 
         #expect(left.isEmpty)
     }
+
+    @Test("Groups, merged and mapped sources keep the order of what is notified to one actor")
+    func derivedSources() async {
+        let sets = (0..<2).map { _ in ObserverSet<Int>() }
+        let keeper = Keeper()
+        let all = Log<Int>()
+        sets[0].merge(with: sets[1]).add(keeper) { [all] (_: isolated Keeper, value) in all.append(value) }
+        sets[1].filter { $0 % 2 == 1 }.map { -$0 }.add(keeper) { [all] (_: isolated Keeper, value) in all.append(value)
+        }
+        ObserverGroup(sets[0], sets[1]).add(keeper) { [all] (_: isolated Keeper) in all.append(0) }
+
+        await onThread { for value in 1...300 { sets[value % 2].notify(value) } }
+        await sets[0].settled()
+
+        let expected: [Int] = (1...300).flatMap { $0 % 2 == 1 ? [$0, -$0, 0] : [$0, 0] }
+        #expect(all.entries == expected)
+    }
+
+    @Test("A filtered observer of several sets on one actor is described at each, and ends with its owner")
+    func filteredOnAnActor() async {
+        let sets = (0..<2).map { _ in ObserverSet<Int>() }
+        let all = Log<Int>()
+        var keeper: Keeper? = Keeper()
+        sets[0].merge(with: sets[1]).filter { $0 > 0 }
+            .add(keeper!) { (_: isolated Keeper, value) in all.append(value) }
+
+        for set in sets {
+            #expect(set.debugDescription.contains("Keeper, on Keeper"))
+            for value in [-1, 1] { set.notify(value) }
+            await set.settled()
+        }
+        #expect(all.entries == [1, 1])
+
+        keeper = nil
+        for set in sets {
+            await eventually { set.isEmpty }
+            for value in [1, -1, -1] { set.notify(value) }
+            #expect(set.isEmpty)
+        }
+        #expect(all.count == 2)
+    }
 }
 
 private final class Hearer: Sendable {

@@ -439,6 +439,16 @@ struct SequenceTests {
 
         #expect(await waiting.value == nil)
     }
+
+    @Test("A sequence that is made with `.restarting` keeps the newest value")
+    func restarting() async {
+        let set = ObserverSet<Int>()
+        var values = set.values(buffering: .restarting).makeAsyncIterator()
+
+        for value in 1...3 { set.notify(value) }
+
+        #expect(await values.next() == 3)
+    }
 }
 
 /// A source that passes on the length of each line of another source, except for empty lines.

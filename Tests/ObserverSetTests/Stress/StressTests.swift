@@ -108,6 +108,13 @@ struct StressTests {
         #expect(mistakes.list == [])
     }
 
+    @Test("Each actor receives what a thread notifies to several sets in that thread's order", arguments: [1, 2, 4, 8])
+    func orders(threads: Int) async {
+        await Orders(threads: threads, deliveries: Self.deliveries, mistakes).run()
+
+        #expect(mistakes.list == [])
+    }
+
     @Test(
         "An observer that awaits is called one at a time, loses no value uncounted, and leaves nothing behind",
         arguments: [2, 3, 8])

@@ -30,7 +30,7 @@ final class WatchedEntry: Entry<Int>, @unchecked Sendable {
 
     override var owner: AnyObject? { isOver.load(ordering: .relaxed) ? nil : self }
 
-    override func deliver(_ parameters: Int, from here: UInt) -> Bool { !isOver.load(ordering: .relaxed) }
+    override func deliver(_ parameters: Int, by notifier: inout Notifier) -> Bool { !isOver.load(ordering: .relaxed) }
 }
 
 extension Registry {

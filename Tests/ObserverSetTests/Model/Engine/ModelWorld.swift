@@ -15,9 +15,10 @@ final class ModelWorld: World {
         case keepsLocalRemoved
         case makesTwoCallsAtATime, deliversRemoved, dropsWhatADeadSetLeft, callsLaterForDeadOwners, letsOwnersDieInCalls
         case dropsAtTheOtherEnd, countsNoLosses, countsTheCallAsWaiting
-        case cancelsNothing, cancelsTheNextCall, cancelsWithTheSet
+        case cancelsNothing, cancelsItself, cancelsTheNextCall, cancelsWithTheSet
         case settlesTooEarly, settlesTooLate, waitsForItsOwnCall
         case releasesDuringTheCall
+        case deliversByObserver, overtakesInPlace, callsInsideItsOwnCall
         #if NotificationCenter
         case tellsOtherShapes
         #endif
@@ -29,6 +30,8 @@ final class ModelWorld: World {
         let farewell: Int
         /// The world's own reference, and one for each call that is under way.
         var holds = 1
+        /// What waits for the observers of this owner as an actor, whichever sets it was notified by.
+        let mailbox = Mailbox(Operation(verb: .add))
 
         init(id: Int, program: Int, farewell: Int) {
             self.id = id
@@ -46,8 +49,10 @@ final class ModelWorld: World {
         let kind: Operation.Kind
         let owner: Owner?
         let isGroup: Bool
-        /// Only for an observer that awaits.
+        /// Only for an observer that awaits, or that belongs to an actor.
         let mailbox: Mailbox?
+        /// For an observer of an actor: whether it is being called with a value that has waited.
+        var isInCall = false
         var isDelegate = false
         var buffer: Buffer?
         var entries: [Entry] = []
@@ -66,7 +71,8 @@ final class ModelWorld: World {
             kind = operation.kind
             self.owner = owner
             self.isGroup = isGroup
-            mailbox = operation.kind.isAwaiting ? Mailbox(operation) : nil
+            mailbox =
+                operation.kind == .actorOwner ? owner!.mailbox : operation.kind.isAwaiting ? Mailbox(operation) : nil
         }
 
         var isAlive: Bool { owner == nil || owner!.holds > 0 }
@@ -83,7 +89,7 @@ final class ModelWorld: World {
         /// The number of this entry among all that were ever made, in all places.
         let time: Int
         var isRemoved = false
-        /// For an observer that awaits: whether it was removed other than by its set's deallocation.
+        /// For an observer with a mailbox: whether it was removed other than by its set's deallocation.
         var isEnded = false
         /// For an observer that awaits: whether a call could not be made because the owner is dead.
         var isDeathNoted = false
@@ -112,6 +118,8 @@ final class ModelWorld: World {
         var call: Call?
         /// Whether the previous call was cancelled.
         var wasCancelled = false
+        /// Whether a task that keeps the actor alive may be on its way.
+        var hasTask = false
 
         init(_ operation: Operation) {
             self.operation = operation
@@ -124,8 +132,8 @@ final class ModelWorld: World {
             func isOfThem(_ job: Job) -> Bool {
                 job.number <= last && sets?.contains { $0 === job.entry.set } ?? true
             }
-            // A job for a dead owner may be dropped at any time.
-            return jobs.contains { isOfThem($0) && $0.entry.isAlive }
+            // A job for a dead owner, or for a removed observer of an actor, may be dropped at any time.
+            return jobs.contains { isOfThem($0) && $0.entry.isAlive && !$0.entry.isEnded }
                 || call.map { isOfThem($0.job) && !$0.isCancelled } ?? false
         }
     }
@@ -220,7 +228,10 @@ final class ModelWorld: World {
             isCenter = place == Place.bridge
         }
 
-        var mailboxes: [Mailbox] { entries.filter { !$0.isRemoved }.compactMap(\.registration.mailbox) }
+        /// Those of actors that were busy when an observer was removed.
+        var departing: [Mailbox] = []
+
+        var mailboxes: [Mailbox] { entries.filter { !$0.isRemoved }.compactMap(\.registration.mailbox) + departing }
     }
 
     /// The model of an `EventPublisher`, which owns the places of published events.
@@ -285,8 +296,12 @@ final class ModelWorld: World {
     private var inside = 0
     /// Whether waiting values are being delivered at the moment.
     private var isDelivering = false
-    /// Owners that are kept alive by a call that has been scheduled, but has not begun.
+    /// Owners that are kept alive by the delivery of what was notified to them.
     private var leaving: [Owner] = []
+    /// Owners for whose observers, as an actor's, something waits.
+    private var busyActors: [Owner] = []
+    /// The actor on which an observer is being called, if it is an observer of an actor.
+    private var here: Owner?
 
     private var told: [Occurrence] = []
     private var position = 0
@@ -622,7 +637,13 @@ final class ModelWorld: World {
             if entry.time > time, fault != .callsAddedDuringThePass { continue }
             if entry.registration.mailbox != nil {
                 // Whether the owner is alive is checked where the observer runs.
-                if entry.isDeathNoted { met.append(entry) } else { post(value, to: entry) }
+                if entry.isDeathNoted {
+                    met.append(entry)
+                } else if entry.registration.kind == .actorOwner {
+                    deliver(value, to: entry, here: Place.sets.contains(place) ? here : nil)
+                } else {
+                    post(value, to: entry)
+                }
             } else if entry.isAlive || fault == .callsDeadOwners {
                 call(entry, value)
                 if throwing { noteError(of: entry.owner!.id) }
@@ -685,6 +706,73 @@ final class ModelWorld: World {
         release(owner)
     }
 
+    // MARK: Observers of an actor
+
+    /// Calls the observer at once if the notifier is on its actor, and posts the value otherwise.
+    private func deliver(_ value: Int, to entry: Entry, here: Owner?) {
+        let registration = entry.registration
+        let value = registration.isGroup ? 0 : value
+        let owner = entry.owner!
+        guard here === owner, !registration.isInCall || fault == .callsInsideItsOwnCall else {
+            return postToActor(value, entry)
+        }
+        // What waits for this observer comes first, and nothing else.
+        if fault != .overtakesInPlace {
+            for job in owner.mailbox.jobs where job.entry.registration === registration {
+                owner.mailbox.jobs.removeAll { $0.number == job.number }
+                callFromMailbox(job)
+            }
+        }
+        if !entry.isEnded { call(entry, value, onActorOf: owner) }
+    }
+
+    private func postToActor(_ value: Int, _ entry: Entry) {
+        let owner = entry.owner!
+        guard owner.holds > 0 else {
+            // A value for an actor that is gone finds that out at once.
+            entry.isDeathNoted = true
+            return
+        }
+        jobsMade += 1
+        let job = Job(entry: entry, value: value, number: jobsMade)
+        let mailbox = owner.mailbox
+        let last = mailbox.jobs.lastIndex { $0.entry.registration === entry.registration }
+        mailbox.jobs.insert(
+            job, at: fault == .deliversByObserver ? last.map { $0 + 1 } ?? mailbox.jobs.count : mailbox.jobs.count)
+        mailbox.hasTask = true
+        if !busyActors.contains(where: { $0 === owner }) { busyActors.append(owner) }
+    }
+
+    private func callFromMailbox(_ job: Job) {
+        guard !job.entry.isEnded || fault == .deliversRemoved else { return }
+        let registration = job.entry.registration
+        registration.isInCall = true
+        call(job.entry, job.value, onActorOf: registration.owner!)
+        registration.isInCall = false
+    }
+
+    private func call(_ entry: Entry, _ value: Int, onActorOf owner: Owner) {
+        let before = here
+        here = owner
+        owner.holds += 1
+        expect(Occurrence(.called, entry.registration.id, value))
+        run(entry.registration.operation.program)
+        here = before
+        release(owner)
+    }
+
+    /// Whether that call is what the actor's mailbox has first; then it is made.
+    private func follow(_ event: Occurrence, of owner: Owner) -> Bool {
+        let mailbox = owner.mailbox
+        mailbox.jobs.removeAll { $0.entry.isEnded && fault != .deliversRemoved }
+        guard let job = mailbox.jobs.first, event == Occurrence(.called, job.entry.registration.id, job.value) else {
+            return false
+        }
+        mailbox.jobs.removeFirst()
+        callFromMailbox(job)
+        return true
+    }
+
     // MARK: Observers that await
 
     private func post(_ value: Int, to entry: Entry) {
@@ -701,6 +789,7 @@ final class ModelWorld: World {
             registration.firmHolds -= 1
         }
         mailbox.jobs.append(job)
+        mailbox.hasTask = true
         registration.firmHolds += 1
         if !busy.contains(where: { $0 === registration }) { busy.append(registration) }
     }
@@ -714,7 +803,15 @@ final class ModelWorld: World {
         for entry in entries {
             guard let mailbox = entry.registration.mailbox else { continue }
             entry.isEnded = true
-            if let call = mailbox.call, call.job.entry === entry {
+            // What waits for it in the actor's mailbox is dropped when its turn comes.
+            if entry.registration.kind == .actorOwner {
+                if mailbox.isBusy, !entry.set.departing.contains(where: { $0 === mailbox }) {
+                    entry.set.departing.append(mailbox)
+                }
+                continue
+            }
+            // A call that removes its own observer goes on.
+            if let call = mailbox.call, call.job.entry === entry, inside != call.job.number || fault == .cancelsItself {
                 if fault != .cancelsNothing { call.isCancelled = true }
                 if fault == .releasesDuringTheCall { entry.registration.firmHolds -= 1 }
             }
@@ -739,10 +836,14 @@ final class ModelWorld: World {
     private func follow(_ event: Occurrence) -> Bool {
         if event.isAbout(.settled, event.subject) { return endWaiting(event.subject) }
         if event.isAbout(.ownerDied, event.subject) {
-            guard let index = leaving.firstIndex(where: { $0.id == event.subject }) else { return false }
+            // Not before it has received what was notified to it.
+            guard let index = leaving.firstIndex(where: { $0.id == event.subject }),
+                !leaving[index].mailbox.jobs.contains(where: { !$0.entry.isEnded })
+            else { return false }
             release(leaving.remove(at: index))
             return true
         }
+        if busyActors.contains(where: { follow(event, of: $0) }) { return true }
         guard let registration = busy.first(where: { $0.id == event.subject }), let mailbox = registration.mailbox
         else {
             return false
@@ -819,6 +920,16 @@ final class ModelWorld: World {
             for job in mailbox.jobs { job.entry.isDeathNoted = true }
             mailbox.jobs = []
         }
+        for owner in busyActors {
+            owner.mailbox.jobs.removeAll { $0.entry.isEnded }
+            if let job = owner.mailbox.jobs.first {
+                diverge("\(Occurrence(.called, job.entry.registration.id, job.value))")
+            }
+            owner.mailbox.hasTask = false
+        }
+        busyActors = []
+        // A task goes on where a call is suspended.
+        for registration in busy { registration.mailbox!.hasTask = registration.mailbox!.call != nil }
         if let owner = leaving.first { diverge("\(Occurrence(.ownerDied, owner.id, 0))") }
         busy.removeAll { !$0.mailbox!.isBusy }
         for waiter in waiters where divergence == nil {
@@ -829,15 +940,17 @@ final class ModelWorld: World {
         }
     }
 
-    /// Whether the owner, an actor, may be kept alive by a call that has been scheduled and is on its way to it.
+    /// Whether the owner, an actor, is kept alive by a task that delivers what was notified to it, or is on its way.
     ///
-    /// If that is possible, it is taken to be so unless the owner's deallocation was reported.
+    /// While values are delivered, it is not reported when such a task ends. Then the owner is taken to be kept unless its
+    /// deallocation was reported.
     private func mayBeKept(_ owner: Owner) -> Bool {
-        isDelivering && next != Occurrence(.ownerDied, owner.id, 0)
-            && busy.contains { registration in
-                registration.owner === owner && registration.kind == .awaitedActorOwner
-                    && registration.mailbox!.call == nil && !registration.mailbox!.jobs.isEmpty
+        let isKept =
+            owner.mailbox.hasTask
+            || busy.contains { registration in
+                registration.owner === owner && registration.kind == .awaitedActorOwner && registration.mailbox!.hasTask
             }
+        return isKept && !(isDelivering && next == Occurrence(.ownerDied, owner.id, 0))
     }
 
     // MARK: Waiting until a source is settled

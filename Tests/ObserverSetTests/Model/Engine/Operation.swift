@@ -78,19 +78,21 @@ struct Operation: CustomStringConvertible, Equatable {
         }
     }
 
-    /// The kinds of observer: synchronous ones, and those that await.
+    /// The kinds of observer: those called on the notifying thread, those of an actor, and those that await.
     enum Kind {
         case closure, owner, method, nonisolated, nonisolatedOwner, once, onceOwner
+        case actorOwner
         case awaited, awaitedOnActor, awaitedOwner, awaitedActorOwner
 
         static let synchronous: [Kind] = [
             .closure, .owner, .method, .nonisolated, .nonisolatedOwner, .once, .onceOwner,
         ]
+        static let ofAnActor: [Kind] = [.actorOwner, .actorOwner, .actorOwner]
         static let awaiting: [Kind] = [.awaited, .awaitedOnActor, .awaitedOwner, .awaitedActorOwner]
 
         var hasOwner: Bool {
             switch self {
-            case .owner, .method, .nonisolatedOwner, .onceOwner, .awaitedOwner, .awaitedActorOwner: true
+            case .owner, .method, .nonisolatedOwner, .onceOwner, .actorOwner, .awaitedOwner, .awaitedActorOwner: true
             default: false
             }
         }

@@ -87,7 +87,8 @@ struct OperationGenerator {
     }
 
     private func chooseObserver(of operation: inout Operation) {
-        operation.kind = Self.kinds[choices.below(Self.kinds.count)]
+        let kinds = World.awaits && !Place.isLocal(operation.place) ? Self.kinds : Self.localKinds
+        operation.kind = kinds[choices.below(kinds.count)]
         operation.program = program()
         if operation.kind.hasOwner {
             operation.owner = choices.below(Self.ownerCount)
@@ -117,7 +118,8 @@ struct OperationGenerator {
         return draw < Self.programCount ? draw : 0
     }
 
-    private static let kinds = Operation.Kind.synchronous
+    private static let localKinds = Operation.Kind.synchronous
+    private static let kinds = Operation.Kind.synchronous + Operation.Kind.ofAnActor
     private static let members = Operation.Members.allCases
 
     /// The places for observers: the sets more often than others, and rarely a `NotificationCenter`, which is slow.

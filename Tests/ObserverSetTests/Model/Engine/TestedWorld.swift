@@ -32,6 +32,8 @@ final class TestedWorld: World, @unchecked Sendable {
     private var bags = [ObserverBag(), ObserverBag()]
     private var values: [NotificationSequence<Int>?] = [nil, nil]
     private var iterators: [IteratorBox?] = [nil, nil]
+    /// The actor on which an observer is being called, if it is an observer of an actor.
+    fileprivate var here: WorldOwner?
     /// Where the suspended calls wait.
     private var gates: [CheckedContinuation<Void, Never>] = []
 
@@ -81,8 +83,8 @@ final class TestedWorld: World, @unchecked Sendable {
         switch operation.kind {
         case .method:
             register(operation, group.add(method: WorldOwner.receiveNothing, of: owner(for: operation)))
-        case .awaitedOwner, .awaitedActorOwner:
-            register(operation, addAwaiting(operation, tokens.count, to: group, owner(for: operation)))
+        case .actorOwner, .awaitedOwner, .awaitedActorOwner:
+            register(operation, addToGroup(operation, tokens.count, group, owner(for: operation)))
         default:
             add(operation, to: group, { _ in { _ in } }) { 0 }
         }
@@ -96,8 +98,8 @@ final class TestedWorld: World, @unchecked Sendable {
     ) {
         if operation.kind == .method {
             register(operation, source.add(method: method, of: owner(for: operation)))
-        } else if operation.kind == .awaitedActorOwner {
-            register(operation, addAwaiting(operation, tokens.count, to: source, actor: owner(for: operation), number))
+        } else if operation.kind == .actorOwner || operation.kind == .awaitedActorOwner {
+            register(operation, addToActor(operation, tokens.count, to: source, actor: owner(for: operation), number))
         } else if operation.kind.hasOwner {
             register(operation, addOwned(operation, tokens.count, to: source, owner(for: operation), number))
         } else {
@@ -146,11 +148,17 @@ final class TestedWorld: World, @unchecked Sendable {
         }
     }
 
-    private func addAwaiting<Source: NotificationSource>(
+    private func addToActor<Source: NotificationSource>(
         _ operation: Operation, _ id: Int, to source: Source, actor owner: WorldOwner,
         _ number: @escaping @Sendable (Source.Parameters) -> Int
     ) -> ObserverToken {
         let capture = WorldCapture(id, farewell: nil, in: self)
+        if operation.kind == .actorOwner {
+            return source.add(owner) { (owner: isolated WorldOwner, value) in
+                owner.assertIsolated()
+                capture.called(on: owner, number(value), operation.program)
+            }
+        }
         return source.addAsync(owner, buffering: Self.buffering(operation.form)) {
             (owner: isolated WorldOwner, value) in
             owner.assertIsolated()
@@ -158,14 +166,20 @@ final class TestedWorld: World, @unchecked Sendable {
         }
     }
 
-    /// The two forms for a group, which have no parameters.
-    private func addAwaiting<Owner: WorldOwning & Actor>(
-        _ operation: Operation, _ id: Int, to group: ObserverGroup, _ owner: Owner
+    /// The forms for a group, which have no parameters.
+    private func addToGroup(
+        _ operation: Operation, _ id: Int, _ group: ObserverGroup, _ owner: WorldOwner
     ) -> ObserverToken {
         let capture = WorldCapture(id, farewell: nil, in: self)
+        if operation.kind == .actorOwner {
+            return group.add(owner) { (owner: isolated WorldOwner) in
+                owner.assertIsolated()
+                capture.called(on: owner, 0, operation.program)
+            }
+        }
         let buffering = Self.buffering(operation.form)
         if operation.kind == .awaitedActorOwner {
-            return group.addAsync(owner, buffering: buffering) { (owner: isolated Owner) in
+            return group.addAsync(owner, buffering: buffering) { (owner: isolated WorldOwner) in
                 owner.assertIsolated()
                 await capture.awaited(owner, 0, operation)
             }
@@ -306,8 +320,16 @@ final class TestedWorld: World, @unchecked Sendable {
             let center = loadedCenter
             withExtendedLifetime(center) { post(value, form, to: center) }
             #endif
-        default: withSet(place) { $0.notify(value) }
+        default: withSet(place) { Self.notify($0, value, here) }
         }
+    }
+
+    /// Notifies from that actor, on which the caller is, although the compiler does not see it.
+    private static func notify(_ set: ObserverSet<Int>, _ value: Int, _ here: WorldOwner?) {
+        typealias Isolated = (ObserverSet<Int>, Int, isolated (any Actor)?) -> Void
+        typealias Nonisolated = (ObserverSet<Int>, Int, (any Actor)?) -> Void
+        let notify: Isolated = { $0.notify($1, isolation: $2) }
+        withoutActuallyEscaping(notify) { unsafe unsafeBitCast($0, to: Nonisolated.self)(set, value, here) }
     }
 
     private func publish(_ event: some WorldEvent, _ form: Int, by publisher: EventPublisher) {
@@ -628,6 +650,14 @@ private final class WorldCapture: @unchecked Sendable {
 
     func called(_ owner: some WorldOwning, _ value: Int, _ program: Int) {
         called(owner.isIntact ? value : -1, program)
+    }
+
+    /// A call on the actor that owns the observer.
+    func called(on owner: WorldOwner, _ value: Int, _ program: Int) {
+        let before = world.here
+        world.here = owner
+        called(owner, value, program)
+        world.here = before
     }
 
     /// A call that is awaited, on the actor on which the observer runs.

@@ -142,9 +142,9 @@ private final class Race: Sendable {
         record.last[item.thread] = item.number
         for _ in 0..<(item.number + pace) % 4 { await Task.yield() }
         if ending == .removedInside, item.number == moment {
-            // Several calls may get here, and each of them finds itself cancelled.
+            // Several calls may get here, and none of them is cancelled by that.
             token.value?.remove()
-            mistakes.note(.notCancelled, unless: Task.isCancelled)
+            mistakes.note(.cancelledByItself, unless: !Task.isCancelled)
         }
         if ending == .removed || ending == .removedWithAll, item.number == moment {
             await Cancellation().wait()

@@ -14,7 +14,8 @@ final class Mistakes: Sendable {
         case elementOutOfOrder
         case memoryGrew
         case calledWhileCalled
-        case notCancelled
+        case cancelledByItself
+        case overtaken
         case notSettled
     }
 

@@ -60,6 +60,8 @@ final class Counter: Sendable {
     func increment() -> Int {
         number.add(1, ordering: .acquiringAndReleasing).newValue
     }
+
+    func decrement() { number.subtract(1, ordering: .acquiringAndReleasing) }
 }
 
 /// Wakes threads that wait for a condition that another thread makes true.

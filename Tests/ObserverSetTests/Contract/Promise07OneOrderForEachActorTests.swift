@@ -2,11 +2,203 @@ import Dispatch
 import ObserverSet
 import Testing
 
-/// Promise 7: each observer receives the notifications of one thread in order, wherever the observer runs.
-@Suite("Promise 7: each observer sees notifications in order", .lifetimesChecked, .againstHanging)
-struct Promise07OrderForEachObserverTests {
+/// Promise 7: what one thread notifies reaches each actor in the order in which it was notified, whichever sets and observers it
+/// concerns.
+@Suite("Promise 7: one order for each actor", .lifetimesChecked, .againstHanging)
+struct Promise07OneOrderForEachActorTests {
     private let set = ObserverSet<Int>()
     private let log = Log<Int>()
+
+    // MARK: Programs of several sets
+
+    /// A player that makes *start, stop, start, stop, start* must end as playing.
+    @Test("A view that observes `started` and `stopped` of another actor shows the last state")
+    func lastState() async {
+        for _ in 0..<many(10_000) {
+            let player = MusicPlayer()
+            let view = await MusicPlayerView(player)
+            await player.playAndStop()
+            await player.started.settled()
+            #expect(await view.isPlaying)
+            #expect(await view.seen == [0, 1, 2, 3, 4])
+        }
+    }
+
+    @Test("An actor that observes `started` and `stopped` of another one has the last state")
+    func lastStateOfAnActor() async {
+        for _ in 0..<many(40_000) {
+            let player = MusicPlayer()
+            let observer = MusicPlayerObserver()
+            player.started.add(observer) { (observer: isolated MusicPlayerObserver, number) in
+                observer.seen.append(number)
+            }
+            player.stopped.add(observer) { (observer: isolated MusicPlayerObserver, number) in
+                observer.seen.append(number)
+            }
+            await player.playAndStop()
+            await player.started.settled()
+            #expect(await observer.seen == [0, 1, 2, 3, 4])
+        }
+    }
+
+    @Test("Ten observers of four sets, in two views, see twenty thousand values in the order of the notifications")
+    @MainActor func severalSets() async {
+        let sets = (0..<4).map { _ in ObserverSet<Int>() }
+        let views = (0..<2).map { _ in MainActorListener<Int> { _ in } }
+        let all = Log<(observer: Int, value: Int)>()
+        for observer in 0..<10 {
+            sets[observer % 4].add(views[observer % 2]) { @MainActor _, value in all.append((observer, value)) }
+        }
+
+        await onThread {
+            var generator = SystemRandomNumberGenerator()
+            for value in 0..<20_000 { sets[Int.random(in: 0..<4, using: &generator)].notify(value) }
+        }
+        for set in sets { await set.settled() }
+
+        #expect(zip(all.entries, all.entries.dropFirst()).allSatisfy { $0.value <= $1.value })
+        // Observers of one set receive each value in the order in which they were added.
+        #expect(
+            zip(all.entries, all.entries.dropFirst()).allSatisfy { $0.value < $1.value || $0.observer < $1.observer })
+        #expect(Set(all.entries.map(\.value)).count == 20_000)
+        withExtendedLifetime(views) {}
+    }
+
+    @Test(
+        "Four threads notify several sets: the actor receives what each has notified in that thread's order",
+        arguments: [ObserverKind.mainActor, .mainActorOwner, .actorOwner])
+    func severalThreadsAndSets(_ kind: ObserverKind) async {
+        let sets = (0..<3).map { _ in ObserverSet<(thread: Int, index: Int)>() }
+        let all = Log<(thread: Int, index: Int)>()
+        let keeper = Keeper()
+        let registrations = sets.map { set in
+            kind == .actorOwner
+                ? KeptRegistration(set.add(keeper) { (_: isolated Keeper, value) in all.append(value) })
+                : kind.add(to: set) { all.append($0) }
+        }
+
+        await onThreads(4) { thread in
+            for index in 0..<many(20_000) { sets[index % 3].notify((thread, index)) }
+        }
+        for set in sets { await set.settled() }
+
+        for thread in 0..<4 {
+            #expect(all.entries.filter { $0.thread == thread }.map(\.index) == Array(0..<many(20_000)))
+        }
+        registrations.forEach { $0.end() }
+    }
+
+    @Test("What a thread notifies after it was handed on by another thread arrives after what that thread has notified")
+    func handedOn() async {
+        let sets = (0..<2).map { _ in ObserverSet<Int>() }
+        let keeper = Keeper()
+        for set in sets { set.add(keeper) { [log] (_: isolated Keeper, value) in log.append(value) } }
+
+        let gate = Gate(2)
+        await onThreads(2) { thread in
+            for round in 0..<many(20_000) {
+                if round % 2 == thread { sets[round % 3 % 2].notify(round) }
+                gate.pass()
+            }
+        }
+        for set in sets { await set.settled() }
+
+        #expect(log.entries == Array(0..<many(20_000)))
+    }
+
+    @Test("A set that dies meanwhile loses nothing, and nothing overtakes what it has notified")
+    func deadSet() async {
+        let keeper = Keeper()
+        let lasting = ObserverSet<Int>()
+        lasting.add(keeper) { [log] (_: isolated Keeper, value) in log.append(value) }
+
+        for round in 0..<100 {
+            var set: ObserverSet<Int>? = ObserverSet()
+            set?.add(keeper) { [log] (_: isolated Keeper, value) in log.append(value) }
+            set?.notify(2 * round)
+            set = nil
+            lasting.notify(2 * round + 1)
+        }
+        await lasting.settled()
+
+        #expect(log.entries == Array(0..<200))
+    }
+
+    // MARK: In place
+
+    @Test("A notification on an actor calls no observers of another set, whatever waits")
+    @MainActor func onlyItsOwn() async {
+        let other = ObserverSet<Int>()
+        other.add { @MainActor [log] in log.append(-$0) }
+        set.add { @MainActor [log] in log.append($0) }
+        join { for value in 1...3 { other.notify(value) } }
+
+        set.notify(10)
+
+        #expect(log.entries == [10])
+        await other.settled()
+        #expect(log.entries == [10, -1, -2, -3])
+    }
+
+    @Test(
+        "What waits for an observer is delivered before a value that is notified on its actor, ahead of what waits for others"
+    )
+    @MainActor func takenOutOfTheMiddle() async {
+        let other = ObserverSet<Int>()
+        other.add { @MainActor [log] in log.append(-$0) }
+        set.add { @MainActor [log] in log.append($0) }
+        join { [set] in
+            for value in 1...3 {
+                other.notify(value)
+                set.notify(value)
+            }
+        }
+
+        set.notify(4)
+
+        #expect(log.entries == [1, 2, 3, 4])
+        await other.settled()
+        #expect(log.entries == [1, 2, 3, 4, -1, -2, -3])
+    }
+
+    /// A button's handler must not deliver a hundred thousand values first.
+    @Test("Behind a long backlog, a value that is notified on the observer's actor waits like the others")
+    @MainActor func longBacklog() async {
+        set.add { @MainActor [log] in log.append($0) }
+        join { [set] in for value in 0..<100_000 { set.notify(value) } }
+
+        set.notify(100_000)
+
+        #expect(log.count == 0)
+        await set.settled()
+        #expect(log.entries == Array(0...100_000))
+    }
+
+    @Test("No stack grows with what waits")
+    func noStackGrows() async {
+        let sets = (0..<2).map { _ in ObserverSet<Int>() }
+        let actor = BusyActor()
+        let depths = Shared((now: 0, most: 0))
+        for index in 0..<2 {
+            sets[index].add(actor) { (_: isolated BusyActor, value) in
+                depths.value.now += 1
+                depths.value.most = max(depths.value.most, depths.value.now)
+                if value > 0 { sets[1 - index].notify(value - 1) }
+                depths.value.now -= 1
+            }
+        }
+        let end = Signal()
+        await actor.keepBusy(until: end)
+
+        for value in 0..<500 { sets[value % 2].notify(value % 3) }
+        end.set()
+        for set in sets { await set.settled() }
+
+        #expect(depths.value.now == 0)
+        #expect(depths.value.most <= 6)
+        // The observers hold the sets.
+        for set in sets { set.removeAll() }
+    }
 
     // MARK: One notifying thread
 
@@ -271,6 +463,8 @@ struct Promise07OrderForEachObserverTests {
         join { [set] in for value in 1...3 { set.notify(value) } }
 
         await set.settled()
+        // For the values that were notified meanwhile.
+        await set.settled()
 
         #expect(log.entries == [1, -1, 2, -2, 3, -3, 101, -101, 102, -102, 103, -103])
         registration.end()
@@ -337,4 +531,34 @@ struct Promise07OrderForEachObserverTests {
     private nonisolated func notifyWithoutIsolation(_ values: ClosedRange<Int>) {
         for value in values { set.notify(value) }
     }
+}
+
+/// Makes notifications on an actor of its own.
+private actor MusicPlayer {
+    nonisolated let started = ObserverSet<Int>()
+    nonisolated let stopped = ObserverSet<Int>()
+
+    func playAndStop() {
+        for number in 0..<5 { number.isMultiple(of: 2) ? started.notify(number) : stopped.notify(number) }
+    }
+}
+
+@MainActor private final class MusicPlayerView {
+    private(set) var isPlaying = false
+    private(set) var seen: [Int] = []
+
+    init(_ player: MusicPlayer) {
+        player.started.add(self) { view, number in
+            view.isPlaying = true
+            view.seen.append(number)
+        }
+        player.stopped.add(self) { view, number in
+            view.isPlaying = false
+            view.seen.append(number)
+        }
+    }
+}
+
+private actor MusicPlayerObserver {
+    var seen: [Int] = []
 }

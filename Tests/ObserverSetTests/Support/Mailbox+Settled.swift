@@ -1,6 +1,6 @@
 @testable import ObserverSet
 
-extension AnyMailbox {
+extension Mailbox {
     /// Waits until everything that was enqueued before the call has been delivered or dropped.
     func settled() async { await Settlement(of: [self]).wait() }
 }

@@ -1,0 +1,15 @@
+#if canImport(Dispatch)
+import Dispatch
+
+/// Whether the caller runs on the main queue, and so on the main actor, whatever the compiler knows of it.
+func isOnMainQueue() -> Bool { DispatchQueue.getSpecific(key: mainQueueKey) != nil }
+
+private let mainQueueKey = {
+    let key = DispatchSpecificKey<Void>()
+    DispatchQueue.main.setSpecific(key: key, value: ())
+    return key
+}()
+#else
+/// Nobody can tell without Dispatch; then the main actor's observers are called later, in order.
+func isOnMainQueue() -> Bool { false }
+#endif

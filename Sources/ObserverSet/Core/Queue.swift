@@ -1,0 +1,59 @@
+/// A queue: first in, first out, in amortised O(1).
+struct Queue<Element: Sendable>: Sendable {
+    /// The first elements begin at `head`; the places before it are nil.
+    private var front: [Element?] = []
+    private var head = 0
+    /// The elements behind them.
+    private var back: [Element?] = []
+
+    /// The capacity that an empty queue keeps; what a burst needed beyond that is freed.
+    private static var keptRoom: Int { 32 }
+
+    var count: Int { front.count - head + back.count }
+
+    func count(where isCounted: (Element) -> Bool) -> Int {
+        front[head...].count { isCounted($0!) } + back.count { isCounted($0!) }
+    }
+
+    var first: Element? { head < front.count ? front[head] : back.first ?? nil }
+
+    mutating func append(_ element: Element) { back.append(element) }
+
+    /// Moves the elements of an array to the end, without copying them if there are no others.
+    mutating func append(takingAll elements: inout [Element?]) {
+        if back.isEmpty {
+            swap(&back, &elements)
+        } else {
+            back += elements
+            elements.removeAll()
+        }
+    }
+
+    mutating func removeFirst() -> Element {
+        if head == front.count {
+            front.removeAll(keepingCapacity: front.capacity <= Self.keptRoom)
+            head = 0
+            swap(&front, &back)
+        }
+        let element = front[head].take()!
+        head += 1
+        if count == 0 {
+            front.removeAll(keepingCapacity: front.capacity <= Self.keptRoom)
+            head = 0
+        }
+        return element
+    }
+
+    /// Removes and returns the elements that satisfy a condition.
+    mutating func remove(where isIncluded: (Element) -> Bool) -> [Element] {
+        var removed: [Element] = []
+        front = (front[head...] + back).filter { element in
+            guard isIncluded(element!) else { return true }
+            removed.append(element!)
+            return false
+        }
+        head = 0
+        back = []
+        return removed
+    }
+}

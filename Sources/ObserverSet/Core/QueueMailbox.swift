@@ -1,0 +1,81 @@
+#if canImport(Dispatch)
+import Dispatch
+
+/// What has been notified to one observer on a dispatch queue, and not yet delivered.
+///
+/// Each value is enqueued with a block of its own. So on a serial queue, the queue's order is that of all its observers. On a
+/// concurrent one, a block delivers the next value for its observer, which need not be the one that it was enqueued
+/// with; while another block is at it, that one does.
+final class QueueMailbox: Mailbox, @unchecked Sendable {
+    private struct State: Sendable {
+        var jobs = Queue<Job>()
+        var isDelivering = false
+        /// How many blocks have found another one delivering, and left their value to that.
+        var owed = 0
+
+        /// The job that a block is to deliver first, if any.
+        mutating func begin() -> Job? {
+            if isDelivering {
+                owed += 1
+                return nil
+            }
+            isDelivering = true
+            return jobs.removeFirst()
+        }
+
+        /// The job that the block is to deliver next, if any.
+        mutating func next() -> Job? {
+            if owed == 0 {
+                isDelivering = false
+                return nil
+            }
+            owed -= 1
+            return jobs.removeFirst()
+        }
+    }
+
+    private let queue: DispatchQueue
+    private let state = Lock(State())
+
+    init(_ queue: DispatchQueue) {
+        self.queue = queue
+        super.init(at: queue)
+    }
+
+    override var isIdle: Bool { state.withLock { !$0.isDelivering && $0.jobs.count == 0 } }
+
+    override var description: String { "queue \(queue.label)" }
+
+    override func post(
+        _ value: any Sendable, to observer: AnyEntry, _ pending: borrowing Pending, by notifier: inout Notifier
+    ) {
+        enqueue(Job(value, to: observer))
+    }
+
+    override func holdUp(_ settlement: Settlement) -> Bool {
+        if isIdle { return false }
+        enqueue(Job(settlement))
+        return true
+    }
+
+    private func enqueue(_ job: Job) {
+        state.withLock { state in
+            state.jobs.append(job)
+            // Under the lock: a thread's blocks must be in the order of its values, even if another thread is posting, too.
+            queue.async { self.deliver() }
+        }
+    }
+
+    private func deliver() {
+        var job = state.withLock { $0.begin() }
+        while let next = job {
+            next.deliver(0)
+            job = state.withLock { $0.next() }
+        }
+    }
+
+    override func progress(_ pending: borrowing Pending) -> (isInCall: Bool, waiting: Int) {
+        state.withLock { state in (state.isDelivering, state.jobs.count { $0.observer != nil }) }
+    }
+}
+#endif

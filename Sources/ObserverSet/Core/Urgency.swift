@@ -1,0 +1,55 @@
+/// How urgently a value is to be delivered: the notifier's task priority, in four steps.
+struct Urgency: Equatable, Sendable {
+    private let step: UInt8
+
+    static let highest = Urgency(step: 3)
+
+    private init(step: UInt8) { self.step = step }
+
+    /// That of the caller; a thread outside tasks may have no priority.
+    static var current: Urgency {
+        let priority = Task.currentPriority
+        if priority > .medium { return highest }
+        if priority == .medium || priority.rawValue == 0 { return Urgency(step: 2) }
+        return Urgency(step: priority > .background ? 1 : 0)
+    }
+
+    var priority: TaskPriority {
+        switch step {
+        case 0: .background
+        case 1: .utility
+        case 2: .medium
+        default: .high
+        }
+    }
+
+    /// A set of urgencies.
+    struct Set: Sendable {
+        private var bits: UInt8 = 0
+
+        /// The highest one; nil if there is none.
+        var highest: Urgency? {
+            bits == 0 ? nil : Urgency(step: UInt8(7 - bits.leadingZeroBitCount))
+        }
+
+        mutating func insert(_ urgency: Urgency) { bits |= 1 << urgency.step }
+        mutating func remove(_ urgency: Urgency) { bits &= ~(1 << urgency.step) }
+        func union(_ other: Set) -> Set { Set(bits: bits | other.bits) }
+
+        /// Whether it has one that is at least as high.
+        func covers(_ urgency: Urgency) -> Bool { bits >> urgency.step != 0 }
+    }
+}
+
+extension Urgency {
+    /// How many values of each urgency there are.
+    struct Counts: Sendable {
+        private var counts = SIMD4<Int>()
+
+        var highest: Urgency? {
+            (0..<4).last { counts[$0] > 0 }.map { Urgency(step: UInt8($0)) }
+        }
+
+        mutating func add(_ count: Int, of urgency: Urgency) { counts[Int(urgency.step)] += count }
+    }
+}

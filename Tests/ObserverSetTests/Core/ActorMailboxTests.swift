@@ -1,0 +1,237 @@
+import Dispatch
+import Testing
+
+@testable import ObserverSet
+
+/// How values reach an actor: one mailbox for all its observers, one delivery on its way for each priority, turns.
+@Suite("The mailbox of an actor", .lifetimesChecked, .againstHanging)
+struct ActorMailboxTests {
+    private let set = ObserverSet<Int>()
+    private let calls = Counter()
+    private let log = Log<Int>()
+
+    // MARK: One mailbox for each actor
+
+    @Test("All observers of an actor, of whichever sets, have one mailbox")
+    func oneMailbox() throws {
+        let keeper = Keeper()
+        let other = ObserverSet<String>()
+        set.add(keeper) { (_: isolated Keeper, _) in }
+        set.add(keeper) { (_: isolated Keeper, _) in }
+        other.add(keeper) { (_: isolated Keeper, _) in }
+        set.add { @MainActor _ in }
+        other.add { @MainActor _ in }
+
+        let ofSet = Set(try #require(set.registry).mailboxes().map(ObjectIdentifier.init))
+        let ofOther = Set(try #require(other.registry).mailboxes().map(ObjectIdentifier.init))
+
+        #expect(ofSet.count == 2)
+        #expect(ofSet == ofOther)
+    }
+
+    @Test("An actor's mailbox is released with its last observer")
+    func mailboxEnds() async throws {
+        let keeper = Keeper()
+        weak var mailbox: Mailbox?
+        let tokens = (0..<2).map { _ in set.add(keeper) { (_: isolated Keeper, _) in } }
+        mailbox = try #require(set.registry).mailboxes().first
+
+        tokens[0].remove()
+        #expect(mailbox != nil)
+        set.notify(1)
+        await set.settled()
+        tokens[1].remove()
+
+        await eventually { mailbox == nil }
+        #expect(mailbox == nil)
+    }
+
+    // (The address sanitizer uses no address again.)
+    @Test("Actors that come and go at addresses that were used before do not receive what is not theirs")
+    func reusedAddresses() async {
+        await withTaskGroup { group in
+            for _ in 0..<3 {
+                group.addTask {
+                    for round in 0..<many(20_000) {
+                        let set = ObserverSet<Int>()
+                        let other = ObserverSet<Int>()
+                        var keeper: NumberedActor? = NumberedActor(round)
+                        set.add(keeper!) { (keeper: isolated NumberedActor, value) in keeper.receive(value, first: true)
+                        }
+                        other.add(keeper!) { (keeper: isolated NumberedActor, value) in
+                            keeper.receive(value, first: false)
+                        }
+                        set.notify(round)
+                        other.notify(round)
+                        keeper = nil
+                        if round.isMultiple(of: 2) { await set.settled() }
+                    }
+                }
+            }
+        }
+
+        await eventually { NumberedActor.living.value == 0 }
+        #expect(NumberedActor.mistakes.value == 0)
+    }
+
+    // MARK: Deliveries on their way
+
+    @Test("While an actor is busy, deliveries do not pile up, even if the actor and another thread notify by turns")
+    func oneDeliveryOnItsWay() async {
+        let actor = BusyActor()
+        set.add(actor) { [calls] (_: isolated BusyActor, _) in calls.increment() }
+
+        await actor.perform { [set] _ in
+            for _ in 0..<200 {
+                join { set.notify(1) }
+                set.notify(2)
+            }
+        }
+        await set.settled()
+
+        #expect(calls.value == 400)
+        // One for the delivery of each priority, one for the call above.
+        #expect(actor.jobs.count < 10)
+    }
+
+    @Test("A notification to a thousand observers of one actor is one task, not a thousand")
+    func oneTask() async {
+        let actor = BusyActor()
+        for _ in 0..<1_000 { set.add(actor) { [calls] (_: isolated BusyActor, _) in calls.increment() } }
+        let end = Signal()
+        await actor.keepBusy(until: end)
+
+        set.notify(1)
+        let jobs = actor.jobs.count
+        end.set()
+        await set.settled()
+
+        #expect(calls.value == 1_000)
+        // One that keeps it busy.
+        #expect(jobs <= 2)
+    }
+
+    @Test(
+        "An urgent value is not held back by a delivery of lower priority that has not begun", arguments: [false, true])
+    func urgency(_ isAwaited: Bool) async {
+        let actor = BusyActor()
+        if isAwaited {
+            set.addAsync(actor) { [log] (_: isolated BusyActor, value) in log.append(value) }
+        } else {
+            set.add(actor) { [log] (_: isolated BusyActor, value) in log.append(value) }
+        }
+        let end = Signal()
+        await actor.keepBusy(until: end)
+
+        await notify(1, priority: .background)
+        await notify(2, priority: .background)
+        await notify(3, priority: .high)
+        await notify(4, priority: .medium)
+        // The deliveries come to the actor by themselves.
+        await eventually { actor.jobs.count >= 3 }
+        let priorities = actor.jobs.dropFirst()
+        end.set()
+        await eventually { log.count == 4 }
+
+        #expect(priorities.sorted(by: { $0.rawValue < $1.rawValue }) == [.background, .high])
+        #expect(log.entries == [1, 2, 3, 4])
+    }
+
+    @Test("What waits in front of an urgent value that an observer awaits is called with that priority")
+    func urgentCalls() async {
+        let priorities = Log<TaskPriority>()
+        let door = Door()
+        set.addAsync { _ in
+            priorities.append(Task.currentPriority)
+            await door.pass()
+        }
+        await notify(1, priority: .medium)
+        await eventually { door.waiting == 1 }
+
+        await notify(2, priority: .background)
+        await notify(3, priority: .high)
+        await notify(4, priority: .background)
+        door.open()
+        // Not `settled()`: it would raise the priority of a task that it waits for.
+        await eventually { priorities.count == 4 }
+
+        #expect(priorities.entries == [.medium, .high, .high, .background])
+    }
+
+    /// Notifies in a task of that priority, which is not awaited: that would raise its priority.
+    private func notify(_ value: Int, priority: TaskPriority) async {
+        let isDone = Signal()
+        Task.detached(priority: priority) { [set] in
+            set.notify(value)
+            isDone.set()
+        }
+        await eventually { isDone.isSet }
+    }
+
+    // MARK: Turns
+
+    @Test("A slow observer lets other work onto its actor every few calls", arguments: [false, true])
+    func turns(_ isAwaited: Bool) async {
+        let actor = BusyActor()
+        let work: @Sendable () -> Void = {
+            let began = ContinuousClock.now
+            while began.duration(to: .now) < .milliseconds(1) {}
+        }
+        if isAwaited {
+            set.addAsync(actor) { (_: isolated BusyActor, _) in work() }
+        } else {
+            set.add(actor) { (_: isolated BusyActor, _) in work() }
+        }
+
+        for value in 0..<100 { set.notify(value) }
+        await set.settled()
+
+        // Four calls take a turn.
+        #expect(actor.jobs.count >= 25)
+    }
+
+    @Test("A thousand values end a turn, however quick they are", arguments: [false, true])
+    func quickTurns(_ isAwaited: Bool) async {
+        let actor = BusyActor()
+        if isAwaited {
+            set.addAsync(actor) { [calls] (_: isolated BusyActor, _) in calls.increment() }
+        } else {
+            set.add(actor) { [calls] (_: isolated BusyActor, _) in calls.increment() }
+        }
+        let end = Signal()
+        await actor.keepBusy(until: end)
+
+        for value in 0..<10_000 { set.notify(value) }
+        end.set()
+        await set.settled()
+
+        #expect(calls.value == 10_000)
+        #expect(actor.jobs.count >= 10)
+    }
+}
+
+/// An actor that knows what it is to receive.
+private actor NumberedActor {
+    static let living = Counter()
+    static let mistakes = Counter()
+
+    private let number: Int
+    private var hasFirst = false
+    private var hasSecond = false
+
+    init(_ number: Int) {
+        self.number = number
+        Self.living.increment()
+    }
+
+    func receive(_ value: Int, first: Bool) {
+        if value != number || hasSecond || hasFirst == first { Self.mistakes.increment() }
+        if first { hasFirst = true } else { hasSecond = true }
+    }
+
+    deinit {
+        let isComplete = (hasFirst, hasSecond) == (true, true)
+        if !isComplete { Self.mistakes.increment() }
+        Self.living.decrement()
+    }
+}
