@@ -21,7 +21,7 @@ SLOTS = "Core/Slots.swift"
 SLOT = "Core/Slot.swift"
 LOCK = "Core/Lock.swift"
 SET = "Core/ObserverSet.swift"
-PLACE = "Core/IsolatedEntry.swift"
+MAILBOX = "Core/ActorMailbox.swift"
 TRAVERSAL_FILE = "Core/Traversal.swift"
 TABLE = "Events/EventTable.swift"
 CLASSES = "Events/ClassChannels.swift"
@@ -89,10 +89,9 @@ STEPS = {
     "registry": (SET, "private var unmanagedRegistry", "lazyRegistry.load(ordering: .acquiring)"),
     "make-registry": (
         SET, "private func madeRegistry(", "expected: nil, desired: fresh, ordering: .acquiringAndReleasing"),
-    "mailbox": (PLACE, "var mailbox: Mailbox?", "lazyMailbox.load(ordering: .acquiring)"),
-    "mailbox-in-place": (PLACE, "func mayCall(", "lazyMailbox.load(ordering: .acquiring)"),
-    "make-mailbox": (
-        PLACE, "private func madeMailbox()", "expected: nil, desired: fresh, ordering: .acquiringAndReleasing"),
+    # What waits in an actor's mailbox.
+    "post": (MAILBOX, "private func append(", "isBusy.store(true, ordering: .relaxed)"),
+    "is-idle": (MAILBOX, "override var isIdle", "isBusy.load(ordering: .relaxed)"),
     # Events.
     "table": (TABLE, "func set<Observed", "current.load(ordering: .acquiring)"),
     "key": (TABLE, "func set<Observed", "keys(table)[place].load(ordering: .acquiring)"),
@@ -117,7 +116,7 @@ STEPS = {
     "both-counts": (RECLAMATION, "func isEmpty() -> Bool", "isEmpty(0) && isEmpty(1)", "none"),
     "older": (RECLAMATION, "func collect(_ backlog", "backlog.older = backlog.newer", "none"),
     "trim": (WRITE, "func finish(", "if !contents.isAnythingWaiting { slots.trim(&contents.counts) }", "none"),
-    "depart": (WRITE, "func finish(", "mailbox.isBusy(telling: self)", "none"),
+    "depart": (WRITE, "func finish(", "!mailbox.isIdle", "none"),
 }
 
 
@@ -322,26 +321,23 @@ TESTS = [
         also=["trim"]),
     Test(
         "departure",
-        "While it is counted, a traversal makes a mailbox and posts into it; the change that sees the count zero "
-        "finds it there. Weakened, `settled()` would not wait for what is enqueued.",
+        "While it is counted, a traversal posts into a mailbox; the change that sees the count zero finds it busy. "
+        "Weakened, `settled()` would not wait for what is enqueued.",
         "head=1",
         ["""
             count += 1 @enter
             h = head @head
             if h == 1:
-                made = 1
-                o = lazy ? 0 -> 1 @make-mailbox
+                busy = 1 @post
             count -= 1 @leave
         """, """
             head = 2 @unlink
             z = count @look
             if z == 0:
-                b = lazy @mailbox
-                if b == 1:
-                    n = made
+                b = busy @is-idle
         """],
-        "(0:h=1 and 1:z=0 and 1:b=0) or 1:n=0",
-        weaker("leave relaxed", "head acquiring", "look acquiring", "mailbox relaxed", "make-mailbox relaxed"),
+        "0:h=1 and 1:z=0 and 1:b=0",
+        weaker("leave relaxed", "head acquiring", "look acquiring"),
         also=["depart"]),
     # "Why nothing is forgotten"
     Test(
@@ -590,18 +586,6 @@ TESTS += [
         "lazy-registry",
         "Two threads make the registry, one of the two is kept, and a third loads it: all see it made.",
         "registry", "make-registry"),
-    lazily("lazy-mailbox", "The same for a mailbox.", "mailbox", "make-mailbox"),
-    Test(
-        "lazy-mailbox-in-place",
-        "The same where a call in place looks for one.",
-        "",
-        ["made = 1\no = lazy ? 0 -> 1 @make-mailbox", """
-            r = lazy @mailbox-in-place
-            if r == 1:
-                v = made
-        """],
-        "1:v=0",
-        weaker("make-mailbox acquiring", "mailbox-in-place relaxed")),
     Test(
         "event-table",
         "A writer stores the set, then the key; it fills a larger table, then publishes that. Readers see a set "
