@@ -17,6 +17,19 @@ enum HopRows {
                 return (posting(count), launching(count))
             },
             .comparing(
+                "burst of 2000 to ten observers of one actor", to: "a Task { } for each value and observer",
+                reach: .time(atMost: 0.15)
+            ) { _ in
+                (postingToTen(2_000), launching(20_000))
+            },
+            .comparing(
+                "burst of 10000 from a thread to an owner on the main actor",
+                to: "`DispatchQueue.main.async` in its callback",
+                reach: .time(atMost: 0.65)
+            ) { _ in
+                MainActor.assumeIsolated { Unchecked((hoppingToMain(10_000), dispatchingToMain(10_000))) }.value
+            },
+            .comparing(
                 "notify to an observer that awaits", to: "a Task { } for each value", reach: .time(atMost: 0.25)
             ) { plan in
                 let count = Int(plan.sampleTime / 10)
@@ -78,6 +91,14 @@ enum HopRows {
         notifying(count) { set, sink in set.add(sink) { sink, value in sink.receive(value) } }
     }
 
+    private static func postingToTen(_ count: Int) -> Sampler {
+        let sink = Sink(expecting: 10 * count)
+        let set = ObserverSet<Int>()
+        for _ in 0..<10 { set.add(sink) { sink, value in sink.receive(value) } }
+        let notification = timing(count, sink) { value in set.notify(value) }
+        return { notification() / 10 }
+    }
+
     private static func launching(_ count: Int) -> Sampler {
         let sink = Sink(expecting: count)
         return timing(count, sink) { value in
@@ -133,6 +154,34 @@ enum HopRows {
         func wait() {
             while received < expected { _ = RunLoop.main.run(mode: .default, before: .distantFuture) }
             received = 0
+        }
+    }
+
+    @MainActor private static func hoppingToMain(_ count: Int) -> Sampler {
+        let sink = MainSink(expecting: count)
+        let set = ObserverSet<Int>()
+        set.add(sink) { sink, value in sink.receive(value) }
+        return timingFromThread(count, sink, set)
+    }
+
+    @MainActor private static func dispatchingToMain(_ count: Int) -> Sampler {
+        let sink = MainSink(expecting: count)
+        let set = ObserverSet<Int>()
+        set.addNonisolated(sink) { sink, value in
+            DispatchQueue.main.async { sink.receive(value) }
+        }
+        return timingFromThread(count, sink, set)
+    }
+
+    @MainActor private static func timingFromThread(_ count: Int, _ sink: MainSink, _ set: ObserverSet<Int>) -> Sampler
+    {
+        {
+            MainActor.assumeIsolated {
+                let start = now()
+                Thread.detachNewThread { for value in 0..<count { set.notify(value) } }
+                sink.wait()
+                return Double(now() - start) / Double(count)
+            }
         }
     }
 
