@@ -71,7 +71,7 @@ struct Numbered: Sendable {
 /// What an observer has received, by source.
 ///
 /// It is not protected by a lock, so that the thread sanitizer reports a race if the set does not order the calls.
-private struct Received: Equatable, Sendable {
+struct Received: Equatable, Sendable {
     var counts: [Int]
     var isInOrder = true
 

@@ -32,51 +32,29 @@ struct Orders: Sendable {
         await fromActor
         for set in sets { await set.settled() }
 
-        for receiver in receivers { await receiver.check(perSource, mistakes) }
-        await onMain.check(perSource, mistakes)
+        let complete = Received(counts: Array(repeating: perSource, count: threads + 1))
+        for receiver in receivers { mistakes.note(.overtaken, unless: await receiver.received == complete) }
+        mistakes.note(.overtaken, unless: await onMain.received == complete)
         await notifier.check(perSource * (threads + 1), mistakes)
     }
 }
 
-/// What an actor has received, by source; not protected by a lock, like that of `Hops`.
-private struct InOrder: Sendable {
-    private var last: [Int]
-    private var isInOrder = true
-
-    init(sources: Int) {
-        last = Array(repeating: 0, count: sources)
-    }
-
-    mutating func receive(_ value: Numbered) {
-        if value.number != last[value.source] + 1 { isInOrder = false }
-        last[value.source] = value.number
-    }
-
-    func check(_ count: Int, _ mistakes: Mistakes) {
-        mistakes.note(.overtaken, unless: isInOrder && last.allSatisfy { $0 == count })
-    }
-}
-
 private actor OrderReceiver {
-    private var received: InOrder
+    private(set) var received: Received
 
     init(sources: Int, _ sets: [ObserverSet<Numbered>]) {
-        received = InOrder(sources: sources)
+        received = Received(counts: Array(repeating: 0, count: sources))
         for set in sets { set.add(self) { receiver, value in receiver.received.receive(value) } }
     }
-
-    func check(_ count: Int, _ mistakes: Mistakes) { received.check(count, mistakes) }
 }
 
 @MainActor private final class MainOrderReceiver {
-    private var received: InOrder
+    private(set) var received: Received
 
     init(sources: Int, _ sets: [ObserverSet<Numbered>]) {
-        received = InOrder(sources: sources)
+        received = Received(counts: Array(repeating: 0, count: sources))
         for set in sets { set.add(self) { receiver, value in receiver.received.receive(value) } }
     }
-
-    func check(_ count: Int, _ mistakes: Mistakes) { received.check(count, mistakes) }
 }
 
 /// Notifies the sets that it observes.
