@@ -40,6 +40,8 @@ struct ActorMailboxTests {
         #expect(mailbox != nil)
         set.notify(1)
         await set.settled()
+        // A set keeps the mailbox of a removed observer that is busy until the set changes again.
+        await eventually { mailbox?.isIdle == true }
         tokens[1].remove()
 
         await eventually { mailbox == nil }
