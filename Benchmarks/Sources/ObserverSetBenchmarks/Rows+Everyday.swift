@@ -23,7 +23,7 @@ enum EverydayRows {
             case .closure: (.figure(atMost: 224, unit: "bytes"), .figure(atMost: 80, unit: "bytes"))
             case .nonisolated: (.figure(atMost: 288, unit: "bytes"), .figure(atMost: 144, unit: "bytes"))
             case .mainActor: (.figure(atMost: 320, unit: "bytes"), .figure(atMost: 176, unit: "bytes"))
-            case .local: (.figure(atMost: 208, unit: "bytes"), .told(unit: "bytes"))
+            case .local: (.figure(atMost: 224, unit: "bytes"), .told(unit: "bytes"))
             case .article, .center: (.told(unit: "bytes"), .told(unit: "bytes"))
             }
         }

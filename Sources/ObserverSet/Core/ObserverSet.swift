@@ -42,7 +42,8 @@ import Synchronization
 ///    isolation is never called again, and what waits for it is dropped.
 /// 5. **Owners are held weakly**, and strongly only for their own call. An owner that is being deallocated is never
 ///    called.
-/// 6. **Nested notifications** are depth first: the inner one completes before the outer one continues.
+/// 6. **Nested notifications** are depth first: the inner one completes before the outer one continues, so that the
+///    observers behind the one that notifies again receive the inner value first.
 /// 7. **One order for each actor.** What one thread notifies reaches each actor in the order in which it was notified,
 ///    whichever sets, events and observers it concerns. What is handed from thread to thread keeps its order, too.
 ///    Observers behind the one that makes a nested notification receive that before the outer one (promise 6).

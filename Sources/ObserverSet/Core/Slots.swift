@@ -245,6 +245,16 @@ struct SlotCounts {
         }
     }
 
+    /// Moves a cursor that is at the first slot behind one that it has returned before.
+    mutating func move(behind slot: UnsafeMutablePointer<Slot>) {
+        if unsafe slot != place, let memory = unsafe block {
+            let block = unsafe Block(memory)
+            unsafe self.block = nil
+            unsafe stop = unsafe block.slots + block.capacity
+        }
+        unsafe place = unsafe slot + 1
+    }
+
     /// Ends the walk: behind a vacant slot, or one whose observer was added later, there is nothing to call.
     private mutating func end() -> UnsafeMutablePointer<Slot>? {
         unsafe block = nil

@@ -22,8 +22,9 @@
 /// ```
 ///
 /// Every observer is called before `notify` returns, and may do anything: add, remove, notify, release the set. Of the
-/// promises of ``ObserverSet`` it keeps 2 to 6, 8 to 10 and 12, as far as they apply to one thread. There is no lock,
-/// and there are no atomic operations except loads and stores. If observers belong to several actors, or several
+/// promises of ``ObserverSet`` it keeps 2 to 5, 8 to 10 and 12, as far as they apply to one thread, and a stronger one than
+/// 6: each observer receives all values in the order in which they were notified, those of nested notifications, too. There
+/// is no lock, and there are no atomic operations except loads and stores. If observers belong to several actors, or several
 /// threads use the model, use ``ObserverSet``.
 ///
 /// ## Its isolation domain
@@ -67,19 +68,25 @@ extension LocalObserverSet: Sendable {}
 extension LocalObserverSet {
     /// Calls every observer, in the order in which they were added.
     ///
-    /// May be called from inside an observer: the inner notification then completes before the outer one continues.
+    /// May be called from inside an observer. Then the outer value first reaches the observers that it has not reached yet.
+    /// After that all of them receive the inner value, and only then does this return.
     ///
     /// - Parameter parameters: The value that the observers receive.
     /// - Complexity: O(*n*). Allocates nothing, but for methods in a debug build and what is removed meanwhile.
     public func notify(_ parameters: Parameters) {
         #if DEBUG
-        // Without the frames of the closure below, notifications can nest deeper.
-        registry?.notify(parameters)
+        // Without the frames of the closures below, notifications can nest deeper.
+        guard let registry else { return }
+        var copy = parameters
+        var delivery = unsafe LocalRegistry.Delivery(in: registry)
+        unsafe registry.notify(parameters, at: &copy, &delivery)
         #else
         // Not retained: the set holds its registry, and is held until this returns.
         defer { extendLifetime(self) }
         guard let registry = unsafe registry.map({ unsafe Unmanaged.passUnretained($0) }) else { return }
-        unsafe registry._withUnsafeGuaranteedRef { $0.notify(parameters) }
+        unsafe _withUnprotectedUnsafePointer(to: parameters) { pointer in
+            unsafe registry._withUnsafeGuaranteedRef { unsafe $0.notify(parameters, at: pointer) }
+        }
         #endif
     }
 

@@ -20,40 +20,113 @@ import Synchronization
     /// A flag, because reading `waiting` itself would make each notification ask the runtime for exclusive access.
     /// Declared here, where it takes no space.
     private var isAnythingWaiting = false
+    /// Whether a notification has met the entry of a dead owner, which is still to be removed.
+    private var hasMetDeadOwner = false
     private var lastID: UInt64 = 0
     /// What was removed or replaced during a traversal.
     private var waiting = Retired()
+    /// The notification that began last, while any has observers left to call; it points to the first of those.
+    private var latest = unsafe UnsafeMutablePointer<Delivery>?.none
 
     // MARK: Calling
 
-    /// Calls every observer that is registered now, in order, unless it is removed before its turn.
-    func notify<Parameters>(_ parameters: Parameters) {
-        var metDeadOwner = false
-        var cursor = unsafe begin()
-        var isPlain = false
-        while let slot = unsafe cursor.next(&isPlain) {
-            if _fastPath(isPlain) {
-                unsafe BorrowedFunction.at(slot).pointee(parameters)
-            } else if unsafe !callSpecial(slot, parameters) {
-                metDeadOwner = true
-            }
-        }
-        end()
-        if metDeadOwner { removeDead() }
+    /// A notification under way, on the stack of its `notify`.
+    @unsafe struct Delivery {
+        /// At the first slot.
+        fileprivate let start: Cursor
+        /// Whose observer is being called; nil before the first call.
+        fileprivate var slot: UnsafeMutablePointer<Slot>?
+        fileprivate var parameters: UnsafeRawPointer?
+        /// The notification that began after this one.
+        fileprivate var next: UnsafeMutablePointer<Delivery>?
+
+        @inline(__always)
+        init(in registry: LocalRegistry) { unsafe start = unsafe registry.begin() }
     }
 
-    /// Calls an observer that has an owner, or is called once; false if its owner is dead.
+    /// Calls every observer that is registered now, in order, unless it is removed before its turn.
+    ///
+    /// - Parameters:
+    ///   - parameters: The value.
+    ///   - pointer: The same, for nested notifications.
     @inline(never)
-    private func callSpecial<Parameters>(_ slot: UnsafeMutablePointer<Slot>, _ parameters: Parameters) -> Bool {
+    func notify<Parameters>(_ parameters: Parameters, at pointer: UnsafePointer<Parameters>) {
+        var delivery = unsafe Delivery(in: self)
+        unsafe notify(parameters, at: pointer, &delivery)
+    }
+
+    /// The same for the observers that were registered when the delivery was made.
+    ///
+    /// First it finishes what is under way: if an observer notifies again, the others receive the first value first. So each
+    /// observer receives all values in the order in which they were notified.
+    @inline(__always)
+    func notify<Parameters>(
+        _ parameters: Parameters, at pointer: UnsafePointer<Parameters>, _ own: UnsafeMutablePointer<Delivery>
+    ) {
+        // What is not inlined in a debug build takes no stack of nested notifications.
+        if unsafe isNested(own, pointer) { unsafe finishEarlier(than: own, Parameters.self) }
+        // Otherwise a notification that was nested in those calls has finished this one, too.
+        if unsafe latest != nil { unsafe call(from: own.pointee.start, own, parameters) }
+        conclude()
+    }
+
+    /// Notes that a notification is under way; true if others have observers left to call.
+    private func isNested(_ own: UnsafeMutablePointer<Delivery>, _ parameters: UnsafeRawPointer) -> Bool {
+        let earlier = unsafe latest
+        unsafe own.pointee.parameters = unsafe parameters
+        unsafe own.pointee.next = unsafe earlier?.pointee.next ?? own
+        unsafe earlier?.pointee.next = own
+        unsafe latest = own
+        return unsafe earlier != nil
+    }
+
+    private func conclude() {
+        unsafe latest = nil
+        end()
+        if hasMetDeadOwner { removeDead() }
+    }
+
+    /// Finishes what a nested notification is to follow.
+    @inline(never)
+    private func finishEarlier<Parameters>(than own: UnsafeMutablePointer<Delivery>, _: Parameters.Type) {
+        while let first = unsafe latest?.pointee.next, unsafe first != own {
+            var cursor = unsafe first.pointee.start
+            if let slot = unsafe first.pointee.slot { unsafe cursor.move(behind: slot) }
+            let parameters = unsafe first.pointee.parameters.unsafelyUnwrapped
+            unsafe call(from: cursor, first, parameters.load(as: Parameters.self))
+            unsafe first.pointee.slot = nil
+            unsafe latest?.pointee.next = first.pointee.next
+        }
+    }
+
+    /// Calls the observers from a slot on, unless a nested notification does.
+    @inline(__always)
+    private func call<Parameters>(
+        from cursor: Cursor, _ delivery: UnsafeMutablePointer<Delivery>, _ parameters: Parameters
+    ) {
+        var cursor = unsafe cursor
+        var isPlain = false
+        while let slot = unsafe cursor.next(&isPlain) {
+            unsafe delivery.pointee.slot = slot
+            if _fastPath(isPlain) {
+                unsafe BorrowedFunction.at(slot).pointee(parameters)
+            } else {
+                unsafe callSpecial(slot, parameters)
+            }
+            // Then a nested notification has finished this one.
+            if unsafe delivery.pointee.slot != slot { break }
+        }
+    }
+
+    /// Calls an observer that has an owner, or is called once.
+    @inline(never)
+    private func callSpecial<Parameters>(_ slot: UnsafeMutablePointer<Slot>, _ parameters: Parameters) {
         // Removed before it is called, so that a nested notification does not reach it.
         if unsafe slot.pointee.isOnce { unsafe retire(slot) }
-        if unsafe slot.pointee.callee.hasEntry {
-            // Its entries do not ask who notifies.
-            var notifier = Notifier(identity: 0)
-            return unsafe BorrowedEntry.at(slot).pointee.deliver(parameters, by: &notifier)
-        }
-        unsafe BorrowedFunction.at(slot).pointee(parameters)
-        return true
+        guard unsafe slot.pointee.callee.hasEntry else { return unsafe BorrowedFunction.at(slot).pointee(parameters) }
+        // Its entries do not ask who notifies.
+        var notifier = Notifier(identity: 0)
+        if unsafe !BorrowedEntry.at(slot).pointee.deliver(parameters, by: &notifier) { hasMetDeadOwner = true }
     }
 
     // MARK: Changing
@@ -109,6 +182,7 @@ import Synchronization
     private func removeDead() {
         // First, since loading an owner may lead to its `deinit`, which may add observers.
         counts.unexamined = 0
+        hasMetDeadOwner = false
         _ = removeAll { !$0.isAlive }
     }
 
@@ -165,7 +239,7 @@ import Synchronization
 
     /// Begins a traversal of the observers that are registered now.
     @inline(__always)
-    private func begin() -> Cursor {
+    fileprivate func begin() -> Cursor {
         traversals += 1
         return unsafe Cursor(slots, upTo: lastID)
     }

@@ -82,6 +82,47 @@ struct Promise06NestedNotificationsTests {
         set.removeAll()
     }
 
+    @Test("An observer that notifies twice has each value delivered to all before it goes on")
+    func twice() {
+        set.add { [set, log] value in
+            log.append("a\(value)")
+            if value == 0 {
+                set.notify(1)
+                set.notify(2)
+            }
+        }
+        set.add { [log] in log.append("b\($0)") }
+        set.add { [log] in log.append("c\($0)") }
+
+        set.notify(0)
+
+        #expect(log.entries == ["a0", "a1", "b1", "c1", "a2", "b2", "c2", "b0", "c0"])
+        set.removeAll()
+    }
+
+    /// Source: psygnal#281, ReSwift#519 (a view that ends with the older state).
+    @Test(
+        "Observers that read the state in their call end with the latest one, wherever they run",
+        arguments: ObserverKind.lasting)
+    func stateThatIsRead(_ kind: ObserverKind) async {
+        let changed = ObserverSet<Int>()
+        let state = Shared(0)
+        let shown = Log<Int>()
+        @Sendable func set(_ new: Int) {
+            state.value = new
+            changed.notify(0)
+        }
+        changed.add { _ in if state.value > 42 { set(42) } }
+        let registration = kind.add(to: changed) { _ in shown.append(state.value) }
+
+        await onThread { set(50) }
+        await changed.settled()
+
+        #expect(shown.entries == [42, 42])
+        registration.end()
+        changed.removeAll()
+    }
+
     @Test("Notifications that every observer makes form a tree of calls, which is traversed depth first")
     func tree() {
         for index in 0..<3 {

@@ -293,7 +293,7 @@ struct Promise12SweepTests {
 
         for value in 0..<10 {
             _ = registry.append(Callee(retaining: { (_: Int) in calls.increment() }), site: Site(), isOnce: true)
-            registry.notify(value)
+            unsafe withUnsafePointer(to: value) { unsafe registry.notify($0.pointee, at: $0) }
         }
 
         #expect(calls.value == 10)

@@ -114,7 +114,7 @@ struct LocalLifetimeTests {
 
         set.notify(1)
 
-        #expect(notes.entries == [2, 1])
+        #expect(notes.entries == [1, 2])
         #expect(set.count == 2)
         set.removeAll()
         token = nil

@@ -1,0 +1,287 @@
+import Testing
+
+@testable import ObserverSet
+
+/// The order of a local set's nested notifications: each observer receives all values in the order in which they were
+/// notified.
+@Suite("Local set: nested notifications", .lifetimesChecked)
+struct LocalNestedTests {
+    private let set = LocalObserverSet<Int>()
+    private let notes = Notes<String>()
+    private let owner = Plain()
+
+    /// Adds observers `names`, which note each value behind their name.
+    private func add(_ names: String, as form: LocalForm = .closure, then react: @escaping (Int) -> Void = { _ in }) {
+        for name in names {
+            form.add(to: set, owner: owner) { [notes] value in
+                notes.entries.append("\(name)\(value)")
+                react(value)
+            }
+        }
+    }
+
+    // MARK: Order
+
+    /// Scenario 9: what later observers receive.
+    ///
+    /// Source: RxSwift SubjectConcurrencyTest, roberthein/Observable#19; ReactiveX/rxjs#6580, psygnal#281 and #292,
+    /// ReSwift#519.
+    @Test("An observer that notifies again lets the others receive the first value first", arguments: LocalForm.lasting)
+    func once(form: LocalForm) {
+        add("a", as: form) { [unowned set] value in if value < 1 { set.notify(value + 1) } }
+        add("bc", as: form)
+
+        set.notify(0)
+
+        #expect(notes.entries == ["a0", "b0", "c0", "a1", "b1", "c1"])
+    }
+
+    /// Scenario 8.
+    @Test("An observer that notifies twice has each value delivered before the next", arguments: LocalForm.lasting)
+    func twice(form: LocalForm) {
+        add("a", as: form) { [unowned set, notes] value in
+            guard value == 0 else { return }
+            set.notify(1)
+            notes.entries.append("between")
+            set.notify(2)
+        }
+        add("bc", as: form)
+
+        set.notify(0)
+
+        #expect(notes.entries == ["a0", "b0", "c0", "a1", "b1", "c1", "between", "a2", "b2", "c2"])
+    }
+
+    @Test(
+        "An observer in the middle, or the last one, that notifies again changes no observer's order",
+        arguments: ["b", "c"])
+    func notTheFirst(name: String) {
+        for observer in ["a", "b", "c"] {
+            add(observer) { [unowned set] value in if observer == name, value < 2 { set.notify(value + 1) } }
+        }
+
+        set.notify(0)
+
+        #expect(notes.entries == ["a0", "b0", "c0", "a1", "b1", "c1", "a2", "b2", "c2"])
+    }
+
+    @Test("A value that is notified while an earlier one is completed comes behind the one that has that completed")
+    func whileCompleting() {
+        add("a") { [unowned set] value in if value == 0 { set.notify(1) } }
+        // Receives 0 inside the notification of 1, which nobody has received yet.
+        add("b") { [unowned set] value in if value == 0 { set.notify(2) } }
+        add("c")
+
+        set.notify(0)
+
+        #expect(notes.entries == ["a0", "b0", "c0", "a1", "b1", "c1", "a2", "b2", "c2"])
+    }
+
+    @Test("Observers that all notify again leave each of them with all values in order")
+    func everyObserver() {
+        let received = (0..<3).map { _ in Notes<Int>() }
+        let next = Notes<Int>()
+        for notes in received {
+            set.add { [unowned set] value in
+                notes.entries.append(value)
+                guard next.entries.count < 50 else { return }
+                next.entries.append(value)
+                set.notify(next.entries.count)
+            }
+        }
+
+        set.notify(0)
+
+        for notes in received { #expect(notes.entries == Array(0...50)) }
+    }
+
+    @Test("A state that an observer corrects is shown as corrected")
+    func correctedState() {
+        let state = Notes<Int>()
+        let changed = LocalObserverSet<(old: Int, new: Int)>()
+        func set(_ new: Int) {
+            let old = state.entries.last ?? 0
+            state.entries.append(new)
+            changed.notify((old, new))
+        }
+        let shown = Notes<Int>()
+        changed.add { change in if change.new > 42 { set(42) } }
+        changed.add { change in shown.entries.append(change.new) }
+
+        set(50)
+
+        #expect(state.entries.last == 42)
+        #expect(shown.entries == [50, 42])
+        changed.removeAll()
+    }
+
+    @Test("Another set that is notified in between is no part of the order")
+    func twoSets() {
+        let other = LocalObserverSet<Int>()
+        other.add { [unowned set] value in if value < 3 { set.notify(value) } }
+        add("a") { value in other.notify(value + 1) }
+        add("b")
+
+        set.notify(0)
+
+        #expect(notes.entries == ["a0", "b0", "a1", "b1", "a2", "b2"])
+        other.removeAll()
+    }
+
+    // MARK: Changes meanwhile
+
+    @Test("An observer behind that is removed before the nested notification receives neither value")
+    func removedBehind() {
+        var token: LocalObserverSet<Int>.Token?
+        add("a") { [unowned set] value in
+            guard value == 0 else { return }
+            #expect(token?.remove() == true)
+            set.notify(1)
+        }
+        token = set.add { [notes] value in notes.entries.append("b\(value)") }
+        add("c")
+
+        set.notify(0)
+
+        #expect(notes.entries == ["a0", "c0", "a1", "c1"])
+    }
+
+    @Test("An observer that is added before the nested notification receives its value, and not the first")
+    func addedBefore() {
+        add("a") { [unowned set, notes] value in
+            guard value == 0 else { return }
+            set.add { value in notes.entries.append("new\(value)") }
+            set.notify(1)
+        }
+        add("b")
+
+        set.notify(0)
+
+        #expect(notes.entries == ["a0", "b0", "a1", "b1", "new1"])
+    }
+
+    @Test("An observer that is added while the first value is completed receives neither value")
+    func addedWhileCompleting() {
+        add("a") { [unowned set] value in if value == 0 { set.notify(1) } }
+        add("b") { [unowned set, notes] value in
+            if value == 0 { set.add { value in notes.entries.append("new\(value)") } }
+        }
+
+        set.notify(0)
+        set.notify(2)
+
+        #expect(notes.entries == ["a0", "b0", "a1", "b1", "a2", "b2", "new2"])
+    }
+
+    @Test(
+        "A one-time observer behind receives the first value, and nothing else",
+        arguments: [LocalForm.once, .ownerOnce])
+    func oneTime(form: LocalForm) {
+        add("a") { [unowned set] value in if value < 2 { set.notify(value + 1) } }
+        add("b", as: form)
+
+        set.notify(0)
+
+        #expect(notes.entries == ["a0", "b0", "a1", "a2"])
+    }
+
+    @Test("An owner behind that dies before the nested notification is not called")
+    func deadBehind() {
+        var dying: Plain? = Plain()
+        add("a") { [unowned set] value in
+            guard value == 0 else { return }
+            dying = nil
+            set.notify(1)
+        }
+        set.add(dying!) { [notes] _, value in notes.entries.append("b\(value)") }
+        add("c")
+
+        set.notify(0)
+
+        #expect(notes.entries == ["a0", "c0", "a1", "c1"])
+        #expect(set.count == 2)
+    }
+
+    @Test("Removing all observers in a nested call ends the earlier notifications, too")
+    func removeAll() {
+        add("a") { [unowned set] value in value < 2 ? set.notify(value + 1) : set.removeAll() }
+        add("b")
+
+        set.notify(0)
+
+        #expect(notes.entries == ["a0", "b0", "a1", "b1", "a2"])
+    }
+
+    @Test("A set that is released in a nested call delivers everything first")
+    func setDies() {
+        var dying: LocalObserverSet<Int>? = LocalObserverSet()
+        dying!.add { [notes] value in
+            notes.entries.append("a\(value)")
+            if value < 2 { dying!.notify(value + 1) } else { dying = nil }
+        }
+        dying!.add { [notes] value in notes.entries.append("b\(value)") }
+
+        dying!.notify(0)
+
+        #expect(notes.entries == ["a0", "b0", "a1", "b1", "a2", "b2"])
+        #expect(dying == nil)
+    }
+
+    @Test("An observer removed in a nested notification is not called by the outer ones, and is released when they end")
+    func removalInTheDepth() {
+        let set = LocalObserverSet<Int>()
+        let notes = Notes<Int>()
+        var victim: LocalObserverSet<Int>.Token?
+        set.add { [unowned set] depth in
+            if depth < 5 { set.notify(depth + 1) } else { #expect(victim?.remove() == true) }
+            #expect(Lifetimes.current.count == 2, "the outer traversals may still reach the removed observer")
+        }
+        victim = set.add { [capture = Plain()] depth in notes.entries.append(depth + capture.heard.count) }
+
+        set.notify(0)
+
+        #expect(notes.entries == [0, 1, 2, 3, 4])
+        #expect(Lifetimes.current.count == 1)
+    }
+
+    // MARK: Depth
+
+    /// Scenario 10: how deep notifications nest on an ordinary stack.
+    ///
+    /// Source: canjs#27, brs-engine#905, ResInsight#14306. Runs in its own process, since a stack that is too small
+    /// ends the process.
+    @Test(
+        "Notifications nest 10,000 deep on a stack of 8 MiB (6,000 in a debug build)",
+        .disabled(if: AllocatedMemory.isSanitized, "A sanitizer enlarges frames"), arguments: [false, true])
+    func deep(hasOwner: Bool) async {
+        await #expect(processExitsWith: .success) { [hasOwner] in
+            #if DEBUG
+            let depth = 6_000
+            #else
+            let depth = 10_000
+            #endif
+            let reached = await onThread(stackSize: 8 << 20) {
+                let set = LocalObserverSet<Int>()
+                let owner = Notes<Int>()
+                let last = Notes<Int>()
+                // The observers' own frames are kept small, since they are not what is measured.
+                if hasOwner {
+                    set.add(owner) { [unowned set] owner, value in
+                        if value < depth { set.notify(value + 1) } else { owner.entries.append(value) }
+                    }
+                } else {
+                    set.add { [unowned set] value in
+                        if value < depth { set.notify(value + 1) } else { owner.entries.append(value) }
+                    }
+                }
+                // Behind the one that notifies again, and so sees whether all values come in order.
+                set.add { value in
+                    if value == last.entries.count + 1 { last.entries.append(value) }
+                }
+                set.notify(1)
+                return owner.entries + [last.entries.count]
+            }
+            #expect(reached == [depth, depth])
+        }
+    }
+}
