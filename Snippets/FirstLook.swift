@@ -49,9 +49,9 @@ let history = History()
 await history.follow(playlist)
 
 player.titleChanged.add(method: Logger.log, of: logger)
-player.titleChanged.addOnce { title in print("first: \(title)") }
+player.titleChanged.once.add { title in print("first: \(title)") }
 player.titleChanged.addNonisolated { title in print("on the notifying thread: \(title)") }
-player.titleChanged.add(on: .global()) { title in print("on a queue: \(title)") }
+player.titleChanged.addNonisolated(on: .global()) { title in print("on a queue: \(title)") }
 player.moved.notify(2, 5)
 let token = playlist.cleared.add { print("cleared") }
 token.remove()

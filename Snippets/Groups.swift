@@ -32,7 +32,7 @@ let store = Store()
 await store.observe(recipe.changed)
 
 // One call in all, whichever notification comes first.
-recipe.changed.addOnce { print("the recipe is edited") }
+recipe.changed.once.add { print("the recipe is edited") }
 
 // If all members have the same parameters, observers receive these.
 recipe.worded.filter { $0.count > 8 }.add { word in print("new: \(word)") }

@@ -32,7 +32,7 @@ var display: Display? = Display("kitchen", radio)
 var recorder: Recorder? = Recorder(radio)
 
 // 3. After one call.
-radio.tuned.addOnce { _ in print("  the first tune of the day") }
+radio.tuned.once.add { _ in print("  the first tune of the day") }
 
 // 4. When its token is removed.
 let token = radio.tuned.add { megahertz in if megahertz > 100 { print("  high up the band") } }

@@ -248,7 +248,7 @@ print("drawn last: \(drawn.last ?? 0) %; fewer than all: \(drawn.count < 100)")
     }
 
     func whenOpen(_ action: @escaping @MainActor () -> Void) {
-        if isOpen { action() } else { opened.addOnce { action() } }
+        if isOpen { action() } else { opened.once.add { action() } }
     }
 
     func waitUntilOpen() async {

@@ -113,7 +113,7 @@ actor History {
 extension History {
     #if swift(>=6)
     func losesItsIsolation(_ model: Model) {
-        model.renamed.add(on: .global(), show)
+        model.renamed.addNonisolated(on: .global(), show)
         model.renamed.addNonisolated(show)
         model.renamed.filter(isNew).add(self) { history, text in history.show(text) }
     }

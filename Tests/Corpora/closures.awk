@@ -15,7 +15,7 @@
 # - A call of `add` on a local set as all that a task does: the task would return the token.
 # - `add(method:of:)` with an actor's method, which Swift cannot form, and with a method of several parameters on a
 #   tuple with labels, which the compiler does not match. A method that takes the tuple as one parameter is here.
-# - In a closure of the main actor, `addNonisolated` and `add(on:)` with what belongs to that actor.
+# - In a closure of the main actor, `addNonisolated` and `addNonisolated(on:)` with what belongs to that actor.
 
 BEGIN {
     # A body is `R` for the receiver, `T` for what is told as a text, `N` for the same as a number. `;` ends a line.
@@ -225,6 +225,7 @@ function inPlace(type, number,   call, isLocal, heard, owner) {
     kind = kindOf[s]
     call = expressionOf[s]
     isLocal = familyOf[s] == "LocalObserverSet"
+    once = isLocal ? ".addOnce" : ".once.add"
     file = out "/" type familyOf[s] kind ".swift"
     print "import Dispatch\nimport Foundation\nimport ObserverSet\n" >file
     print (type == "View" ? "@MainActor " : type == "Log" ? "nonisolated " : "") "extension " type " {" >file
@@ -234,17 +235,17 @@ function inPlace(type, number,   call, isLocal, heard, owner) {
     print "    ) {" >file
 
     withoutOwner(call ".add", "self")
-    withoutOwner(call ".addOnce", "self")
+    withoutOwner(call once, "self")
     observer(call ".add", methodOf[kind])
-    observer(call ".addOnce", methodOf[kind])
+    observer(call once, methodOf[kind])
     if (type != "History") {
         withOwner(call ".add(", "self", type)
-        withOwner(call ".addOnce(", "self", type)
+        withOwner(call once "(", "self", type)
         observer(call ".add", "method: " type "." methodOf[kind] ", of: self")
-        observer(call ".addOnce", "method: " type "." methodOf[kind] ", of: self")
+        observer(call once, "method: " type "." methodOf[kind] ", of: self")
     } else if (!isLocal) {
         withOwner(call ".add(", "self", "isolated History")
-        withOwner(call ".addOnce(", "self", "isolated History")
+        withOwner(call once "(", "self", "isolated History")
     } else {
         form += 2
     }
@@ -254,17 +255,19 @@ function inPlace(type, number,   call, isLocal, heard, owner) {
         withOwner(call ".addAsync(", "self", type == "History" ? "isolated History" : type)
         withOwner(call ".addAsync(", "history", "isolated History")
         withoutOwner(call ".addAsync(buffering: .newest(1))", "log")
+        withoutOwner(call ".once.addAsync", "self")
+        withOwner(call ".once.addAsync(", "history", "isolated History")
         owner = type == "Log" ? "self" : "log"
         withoutOwner(call ".addNonisolated", owner)
-        withoutOwner(call ".add(on: queue)", owner)
+        withoutOwner(call ".addNonisolated(on: queue)", owner)
         withOwner(call ".addNonisolated(", owner, "Log")
-        withOwner(call ".add(on: queue, ", owner, "Log")
+        withOwner(call ".addNonisolated(on: queue, ", owner, "Log")
         observer(call ".addNonisolated", owner "." methodOf[kind])
         # What belongs to another actor is added from here, too.
         withOwner(call ".add(", "history", "isolated History")
-        withOwner(call ".addOnce(", "history", "isolated History")
+        withOwner(call once "(", "history", "isolated History")
         observer(call ".add", "method: View." methodOf[kind] ", of: view")
-        observer(call ".addOnce", "method: View." methodOf[kind] ", of: view")
+        observer(call once, "method: View." methodOf[kind] ", of: view")
     }
     print "    }\n}" >file
     close(file)

@@ -134,7 +134,7 @@ extension MemoryRows {
                 let set = ObserverSet<Int>()
                 let queue = DispatchQueue(label: "suspended")
                 let isLast = DispatchSemaphore(value: 0)
-                set.add(on: queue) { value in if value == 0 { isLast.signal() } }
+                set.addNonisolated(on: queue) { value in if value == 0 { isLast.signal() } }
                 let send: (Int) -> Void = { count in
                     queue.suspend()
                     for value in (0..<count).reversed() { set.notify(value) }

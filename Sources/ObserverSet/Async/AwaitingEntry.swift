@@ -36,13 +36,13 @@ final class AwaitingEntry<Parameters: Sendable>: Entry<Parameters>, AwaitedObser
         status = RegistrationStatus()
     }
 
-    /// For a further registration of the same observer, which shares the mailbox.
-    private init(sharing other: AwaitingEntry) {
-        function = other.function
+    /// The same observer, with the same mailbox, for another registration.
+    private init(sharing other: AwaitingEntry, isClaimed: Bool, _ function: @escaping Function) {
+        self.function = function
         weakOwner = other.weakOwner
         staticOwnerType = other.staticOwnerType
         home = other.home
-        status = RegistrationStatus(isClaimed: true)
+        status = RegistrationStatus(isClaimed: isClaimed)
     }
 
     func call(_ job: AwaitingJob, on actor: isolated (any Actor)?) async {
@@ -77,7 +77,15 @@ final class AwaitingEntry<Parameters: Sendable>: Entry<Parameters>, AwaitedObser
         return home.description + home.progress(of: self) + (dropped == 0 ? "" : ", \(dropped) dropped")
     }
 
-    override func claimed() -> AnyEntry { status.claim() ? self : AwaitingEntry(sharing: self) }
+    override func claimed() -> AnyEntry {
+        status.claim() ? self : AwaitingEntry(sharing: self, isClaimed: true, function)
+    }
+
+    override func ending(_ registration: EndingRegistration) -> Entry<Parameters> {
+        AwaitingEntry(sharing: self, isClaimed: false) { [function] owner, parameters in
+            if registration.end() { await function(owner, parameters) }
+        }
+    }
 
     override func end() { status.end() }
     override var isAwaited: Bool { true }

@@ -279,6 +279,11 @@ import Synchronization
         return (isInCall, numbers.count)
     }
 
+    override func used() -> Mailbox {
+        if !home.isMain { Self.table.withLock { _ in uses += 1 } }
+        return self
+    }
+
     override func endUse() {
         if home.isMain { return }
         let last = Self.table.withLock { table -> ActorMailbox? in

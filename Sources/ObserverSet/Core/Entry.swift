@@ -69,6 +69,9 @@ class Entry<Parameters>: AnyEntry, @unchecked Sendable {
     ///
     /// Returns false if the owner is dead, so that the notification can have the entry removed.
     func deliver(_ parameters: Parameters, by notifier: inout Notifier) -> Bool { fatalError("abstract") }
+
+    /// The same observer, of which only that call goes through that ends the registration; asked before it is registered.
+    func ending(_ registration: EndingRegistration) -> Entry { fatalError("abstract") }
 }
 
 /// An observer with a weakly held owner, which is called on the notifying thread.
@@ -90,6 +93,12 @@ final class OwnedEntry<Owner: AnyObject, Parameters>: Entry<Parameters>, @unchec
         guard let owner = weakOwner else { return false }
         call(owner, parameters)
         return true
+    }
+
+    override func ending(_ registration: EndingRegistration) -> Entry<Parameters> {
+        // The caller of `add` holds the owner; a dead one is never called.
+        guard let owner = weakOwner else { return self }
+        return OwnedEntry(owner) { [call] in if registration.end() { call($0, $1) } }
     }
 
     override func isKnownAlive(by notifier: Notifier) -> Bool { weakOwner != nil }

@@ -110,6 +110,10 @@ class IsolatedEntry<Parameters: Sendable>: Entry<Parameters>, @unchecked Sendabl
         return true
     }
 
+    override func ending(_ registration: EndingRegistration) -> Entry<Parameters> {
+        IsolatedClosure({ [function] in if registration.end() { function($0) } }, in: place.mailbox.used())
+    }
+
     override var isIsolatedClosure: Bool { true }
 }
 
@@ -139,6 +143,12 @@ final class IsolatedOwnedEntry<Owner: AnyObject & Sendable, Parameters: Sendable
         guard let owner = weakOwner else { return false }
         function(owner, parameters)
         return true
+    }
+
+    override func ending(_ registration: EndingRegistration) -> Entry<Parameters> {
+        guard let owner = weakOwner else { return self }
+        return IsolatedOwnedEntry(
+            owner, { [function] in if registration.end() { function($0, $1) } }, in: place.mailbox.used())
     }
 
     override var owner: AnyObject? { weakOwner }

@@ -59,6 +59,14 @@ enum Isolation {
         unsafe unsafeBitCast(IsolatedToOwner(function: function), to: Nonisolated2.self).function
     }
 
+    /// A function of any number of arguments, without its isolation.
+    @inlinable @inline(__always)
+    static func removed<each A>(
+        fromMethod function: @escaping @isolated(any) @Sendable (repeat each A) -> Void
+    ) -> @Sendable (repeat each A) -> Void {
+        unsafe unsafeBitCast(IsolatedPack(function: function), to: NonisolatedPack<repeat each A>.self).function
+    }
+
     /// Stops a debug build in which code is not on the actor that its type says.
     ///
     /// The compiler takes a closure that is formed on an actor to be called there. What calls it may be unchecked, such as a
@@ -93,6 +101,19 @@ enum Isolation {
     @frozen @usableFromInline
     struct Nonisolated1<A> {
         @usableFromInline let function: @Sendable (A) -> Void
+    }
+
+    @frozen @usableFromInline
+    struct IsolatedPack<each A> {
+        @usableFromInline let function: @isolated(any) @Sendable (repeat each A) -> Void
+        @inlinable init(function: @escaping @isolated(any) @Sendable (repeat each A) -> Void) {
+            self.function = function
+        }
+    }
+
+    @frozen @usableFromInline
+    struct NonisolatedPack<each A> {
+        @usableFromInline let function: @Sendable (repeat each A) -> Void
     }
 
     @frozen @usableFromInline

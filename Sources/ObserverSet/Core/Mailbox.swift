@@ -36,6 +36,9 @@ class Mailbox: @unchecked Sendable {
     /// For descriptions: whether an observer is being called with a value from the mailbox, and how many wait for it.
     func progress(_ pending: borrowing Pending) -> (isInCall: Bool, waiting: Int) { fatalError("abstract") }
 
+    /// The same mailbox, for one more observer; called while another one uses it.
+    func used() -> Mailbox { self }
+
     /// Called by each observer that was made with this mailbox, when it is deallocated.
     func endUse() {}
 

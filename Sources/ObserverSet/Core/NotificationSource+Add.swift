@@ -81,7 +81,7 @@ extension NotificationSource {
                 site: Site(fileID: fileID, line: line)))
     }
 
-    /// Adds a method of an owner as an observer, which lives as long as the owner and runs on the main actor.
+    /// Adds a method of the main actor as an observer, which lives as long as the owner whose method it is.
     ///
     /// ```swift
     /// document.titleChanged.add(method: Window.setTitle, of: self)        // func setTitle(_ title: String)
@@ -93,14 +93,13 @@ extension NotificationSource {
     /// In language mode 5 the compiler warns that an unapplied method is not `Sendable`, unless the upcoming feature
     /// `InferSendableFromCaptures` is on.
     ///
-    /// Methods of the main actor and nonisolated methods have a form each. For a method that belongs to another global
-    /// actor use the form with a closure: the compiler does not refuse it here, and it would run off its actor. A tuple
-    /// with labels does not match a method's parameters; a closure sees the labels.
+    /// Other methods, whatever their actor, have a form of their own. A tuple with labels does not match a method's
+    /// parameters; a closure sees the labels.
     ///
     /// - Parameters:
     ///   - method: The method, unapplied.
     ///   - owner: The object whose method it is; held weakly.
-    ///   - actor: Tells this form from the one for nonisolated methods.
+    ///   - actor: Tells this form from the one for other methods.
     ///   - fileID: The file of the registration, for descriptions.
     ///   - line: The line of the registration, for descriptions.
     /// - Returns: A token that ends the registration before its owner does.
@@ -112,19 +111,24 @@ extension NotificationSource {
         of owner: Owner, isolation actor: MainActor.Type = MainActor.self,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> ObserverToken {
-        // One form for methods of any isolation would need the conversion to `@isolated(any)` of an unapplied method, whose
-        // code the compiler shares between methods that differ in nothing but the isolation.
+        // A form of its own, since the compiler shares the code that converts unapplied methods to `@isolated(any)` between
+        // those methods of a class that differ in nothing but the isolation.
         addToMain(owner, { owner, parameters in method(owner)(parameters) }, site: Site(fileID: fileID, line: line))
     }
 
-    /// Adds a nonisolated method of an owner as an observer, which lives as long as the owner and runs on the notifying
-    /// thread.
+    /// Adds a method as an observer, which lives as long as the owner whose method it is, and runs on the method's global
+    /// actor; a nonisolated method runs on the notifying thread.
     ///
     /// ```swift
     /// document.titleChanged.add(method: Log.write, of: log)          // func write(_ text: String), of a class on no actor
     /// ```
     ///
-    /// Otherwise the same as the form for methods of the main actor.
+    /// The method is applied to the owner for each call, for which Swift allocates; a closure is faster.
+    ///
+    /// If a class has methods of the same type, of which some belong to a global actor of yours and some to none, name
+    /// only one kind of them in a module, and use closures for the others: the compiler takes the isolation of the one for
+    /// that of the other. If the global actor is not public, the compiler stops with "function has wrong linkage to be
+    /// called from": use a closure.
     ///
     /// - Parameters:
     ///   - method: The method, unapplied.
@@ -136,11 +140,14 @@ extension NotificationSource {
     @discardableResult
     @inlinable
     public func add<Owner: AnyObject & Sendable>(
-        method: @escaping @Sendable (Owner) -> @Sendable (Parameters) -> Void,
+        method: @escaping @Sendable (Owner) -> @isolated(any) @Sendable (Parameters) -> Void,
         of owner: Owner,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> ObserverToken {
-        addNonisolated(owner, { owner, parameters in method(owner)(parameters) }, fileID: fileID, line: line)
+        register(
+            Observer(
+                owner, { owner, parameters in Isolation.removed(from: method(owner))(parameters) },
+                in: .of(method(owner).isolation), site: Site(fileID: fileID, line: line)))
     }
 
     /// Adds a method without parameters, or with several, of an owner as an observer of `Void` or of an unlabelled
@@ -156,7 +163,7 @@ extension NotificationSource {
     /// - Parameters:
     ///   - method: The method, unapplied.
     ///   - owner: The object whose method it is; held weakly.
-    ///   - actor: Tells this form from the one for nonisolated methods.
+    ///   - actor: Tells this form from the one for other methods.
     ///   - fileID: The file of the registration, for descriptions.
     ///   - line: The line of the registration, for descriptions.
     /// - Returns: A token that ends the registration before its owner does.
@@ -174,8 +181,8 @@ extension NotificationSource {
             site: Site(fileID: fileID, line: line))
     }
 
-    /// Adds a nonisolated method without parameters, or with several, of an owner as an observer of `Void` or of an
-    /// unlabelled tuple, which runs on the notifying thread.
+    /// Adds a method without parameters, or with several, as an observer of `Void` or of an unlabelled tuple, which runs on
+    /// the method's global actor; a nonisolated method runs on the notifying thread.
     ///
     /// Otherwise the same as the form for one parameter.
     ///
@@ -190,12 +197,14 @@ extension NotificationSource {
     @_disfavoredOverload
     @inlinable
     public func add<Owner: AnyObject & Sendable, each P>(
-        method: @escaping @Sendable (Owner) -> @Sendable (repeat each P) -> Void,
+        method: @escaping @Sendable (Owner) -> @isolated(any) @Sendable (repeat each P) -> Void,
         of owner: Owner,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> ObserverToken where Parameters == (repeat each P) {
-        addNonisolated(
-            owner, { owner, parameters in method(owner)(repeat each parameters) }, fileID: fileID, line: line)
+        register(
+            Observer(
+                owner, { owner, parameters in Isolation.removed(fromMethod: method(owner))(repeat each parameters) },
+                in: .of(method(owner).isolation), site: Site(fileID: fileID, line: line)))
     }
 
     /// Adds an observer that is isolated to the actor that owns it.

@@ -10,7 +10,7 @@ extension NotificationSource {
     /// enqueued are dropped.
     ///
     /// ```swift
-    /// download.progressed.add(on: .main) { fraction in print(fraction) }
+    /// download.progressed.addNonisolated(on: .main) { fraction in print(fraction) }
     /// ```
     ///
     /// - Parameters:
@@ -21,7 +21,7 @@ extension NotificationSource {
     /// - Returns: A token that ends the registration.
     /// - Complexity: Amortised O(1).
     @discardableResult
-    public func add(
+    public func addNonisolated(
         on queue: DispatchQueue,
         _ observer: @escaping @Sendable (Parameters) -> Void,
         fileID: StaticString = #fileID, line: UInt = #line
@@ -32,7 +32,7 @@ extension NotificationSource {
     /// Adds an observer that lives as long as its owner, and runs on a dispatch queue, in the order of the
     /// notifications.
     ///
-    /// The owner is not kept alive by values that wait for the queue. See ``add(on:_:fileID:line:)``.
+    /// The owner is not kept alive by values that wait for the queue. See ``addNonisolated(on:_:fileID:line:)``.
     ///
     /// - Parameters:
     ///   - queue: Where the observer runs.
@@ -43,7 +43,7 @@ extension NotificationSource {
     /// - Returns: A token that ends the registration before its owner does.
     /// - Complexity: Amortised O(1).
     @discardableResult
-    public func add<Owner: AnyObject & Sendable>(
+    public func addNonisolated<Owner: AnyObject & Sendable>(
         on queue: DispatchQueue,
         _ owner: Owner,
         _ observer: @escaping @Sendable (Owner, Parameters) -> Void,
@@ -68,13 +68,13 @@ extension NotificationSource where Parameters == Void {
     /// - Returns: A token that ends the registration before its owner does.
     /// - Complexity: Amortised O(1).
     @discardableResult
-    public func add<Owner: AnyObject & Sendable>(
+    public func addNonisolated<Owner: AnyObject & Sendable>(
         on queue: DispatchQueue,
         _ owner: Owner,
         _ observer: @escaping @Sendable (Owner) -> Void,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> ObserverToken {
-        add(on: queue, owner, { owner, _ in observer(owner) }, fileID: fileID, line: line)
+        addNonisolated(on: queue, owner, { owner, _ in observer(owner) }, fileID: fileID, line: line)
     }
 }
 #endif

@@ -56,56 +56,6 @@ extension NotificationSource where Parameters == Void {
         add(owner, { (owner: isolated Owner, _: Void) in observer(owner) }, fileID: fileID, line: line)
     }
 
-    /// Adds an observer that is called at most once, if its owner lives to see it.
-    ///
-    /// See the same form for sources with parameters.
-    ///
-    /// - Parameters:
-    ///   - owner: The object that the observer belongs to; held weakly.
-    ///   - observer: What to call with the owner.
-    ///   - isolation: The caller's own, filled in by the compiler.
-    ///   - fileID: The file of the registration, for descriptions.
-    ///   - line: The line of the registration, for descriptions.
-    /// - Returns: A token that ends the registration before it has been called.
-    /// - Complexity: Amortised O(1).
-    @discardableResult
-    public func addOnce<Owner: AnyObject & Sendable>(
-        _ owner: Owner,
-        @_inheritActorContext _ observer: @escaping @isolated(any) @Sendable (Owner) -> Void,
-        isolation: isolated (any Actor)? = #isolation, fileID: StaticString = #fileID, line: UInt = #line
-    ) -> ObserverToken {
-        let call = Isolation.removed(from: observer)
-        return registerOnce { registration in
-            Observer(
-                owner, { owner, _ in if registration.end() { call(owner) } },
-                in: .of(observer.isolation, addedOn: isolation), site: Site(fileID: fileID, line: line))
-        }
-    }
-
-    /// Adds an observer that is isolated to the actor that owns it, and is called at most once.
-    ///
-    /// ```swift
-    /// playlist.cleared.addOnce(history) { history in history.names = [] }
-    /// ```
-    ///
-    /// See the same form for sources with parameters.
-    ///
-    /// - Parameters:
-    ///   - owner: The actor on which the observer runs; held weakly.
-    ///   - observer: What to call with the actor.
-    ///   - fileID: The file of the registration, for descriptions.
-    ///   - line: The line of the registration, for descriptions.
-    /// - Returns: A token that ends the registration before it has been called.
-    /// - Complexity: Amortised O(1).
-    @discardableResult
-    public func addOnce<Owner: Actor>(
-        _ owner: Owner,
-        _ observer: @escaping @Sendable (isolated Owner) -> Void,
-        fileID: StaticString = #fileID, line: UInt = #line
-    ) -> ObserverToken {
-        addOnce(owner, { (owner: isolated Owner, _: Void) in observer(owner) }, fileID: fileID, line: line)
-    }
-
     /// Adds an observer that lives as long as its owner, and runs on the notifying thread.
     ///
     /// See the same form for sources with parameters.

@@ -68,6 +68,18 @@ public struct Observer<Parameters: Sendable>: Sendable {
         return true
     }
 
+    /// The same observer, of which only that call goes through that ends the registration.
+    ///
+    /// It is decided where the observer runs, not where it is notified: a value that waits may still be dropped.
+    func ending(_ registration: EndingRegistration) -> Observer {
+        if let entry {
+            let entry = unsafe unsafeDowncast(entry, to: Entry<Parameters>.self)
+            return Observer(entry: entry.ending(registration), site: site)
+        }
+        let call = call
+        return Observer(call: { if registration.end() { call($0) } }, site: site)
+    }
+
     /// The same observer, for one more registration.
     func claimed() -> Observer {
         guard let entry else { return self }
@@ -139,6 +151,10 @@ private final class AdaptedEntry<Input: Sendable, Parameters: Sendable>: Entry<I
     override var droppedCount: Int { base.entry?.droppedCount ?? 0 }
 
     override func claimed() -> AnyEntry { AdaptedEntry(base: base.claimed(), transform: transform) }
+
+    override func ending(_ registration: EndingRegistration) -> Entry<Input> {
+        AdaptedEntry(base: base.ending(registration), transform: transform)
+    }
 
     override var isAwaited: Bool { base.entry?.isAwaited ?? false }
     override func cancel() { base.entry?.cancel() }

@@ -75,8 +75,8 @@ import Synchronization
 /// - After the last observer, a notification may take the lock for a moment if it is free, to release what was removed
 ///   meanwhile or to remove the entries of owners that it found dead, and may allocate for that. The first time that two
 ///   threads are seen in a set at once, it allocates more counts (promise 11).
-/// - A *method* as the observer is applied to its owner anew for each call, for which Swift allocates, unless the build is
-///   optimised and the method is named where it is added (promise 11).
+/// - A *method* as the observer is applied to its owner anew for each call, for which Swift allocates, unless it is one of
+///   the main actor, the build is optimised, and the method is named where it is added (promise 11).
 /// - An observer is an ordinary call: recursion is limited by the stack.
 /// - For an *observer that awaits*, "called" means enqueued in promises 2, 3, 6 and 11. Its owner is held across the
 ///   suspensions of its call (promise 5). Its ``Buffering`` may lose values; those that are delivered are in order

@@ -16,7 +16,7 @@ final class RackView: Sendable {
     init(_ rack: Rack) {
         rack.changed.add(self) { view in view.reload() }
         rack.changed.add(method: RackView.reload, of: self)
-        rack.changed.addOnce(self) { $0.reload() }
+        rack.changed.once.add(self) { $0.reload() }
         rack.cleared.addNonisolated(self) { _ in }
     }
 

@@ -20,14 +20,71 @@ import ObserverSet
     }
 }
 
+@globalActor public actor Depots {
+    public static let shared = Depots()
+}
+
+@Depots final class Depot {
+    private var stored = 0
+
+    nonisolated init() {}
+
+    func store(_ item: Int) {
+        Depots.preconditionIsolated()
+        stored += 1
+    }
+
+    func clear() {
+        Depots.preconditionIsolated()
+        stored += 1
+    }
+
+    func move(_ from: Int, _ to: Int) {
+        Depots.preconditionIsolated()
+        stored += 1
+    }
+
+    var count: Int { stored }
+}
+
+/// Methods of a global actor of one's own run on it.
+func useMethodsOfAnotherActor() async {
+    let depot = Depot()
+    let items = ObserverSet<Int>()
+    let cleared = ObserverSet<Void>()
+    let moves = ObserverSet<(Int, Int)>()
+    items.add(method: Depot.store, of: depot)
+    items.once.add(method: Depot.store, of: depot)
+    cleared.add(method: Depot.clear, of: depot)
+    moves.add(method: Depot.move, of: depot)
+
+    await withTaskGroup { group in
+        for index in 0..<4 {
+            group.addTask {
+                for _ in 0..<100 {
+                    items.notify(index)
+                    cleared.notify()
+                    moves.notify((index, index))
+                }
+            }
+        }
+    }
+    await items.settled()
+    await cleared.settled()
+    await moves.settled()
+    let count = await depot.count
+    precondition(count == 1_201, "\(count)")
+}
+
 func useMethods() async {
+    await useMethodsOfAnotherActor()
     let sign = Sign()
     let floors = ObserverSet<Int>()
     let moves = ObserverSet<(Int, Int)>()
     floors.add(method: Sign.note, of: sign)
     floors.add(method: Sign.show, of: sign)
-    floors.addOnce(method: Sign.show, of: sign)
-    floors.addOnce(method: Sign.note, of: sign)
+    floors.once.add(method: Sign.show, of: sign)
+    floors.once.add(method: Sign.note, of: sign)
     moves.add(method: Sign.showMove, of: sign)
     moves.add(method: Sign.noteMove, of: sign)
     var signs = sign.shown.values().makeAsyncIterator()

@@ -28,7 +28,7 @@ class Playlist {
         playlist.moved.add(method: PlaylistView.move, of: self)
         playlist.itemAdded.add(self) { view, item in view.log.append("\(item.name) at \(item.index)") }
         playlist.played.add { [weak self] index in self?.log.append("playing \(index)") }
-        playlist.renamed.addOnce(self) { view, name in view.log.append("first \(name)") }
+        playlist.renamed.once.add(self) { view, name in view.log.append("first \(name)") }
     }
 
     func clear() { log.append("cleared") }
@@ -72,9 +72,9 @@ actor Index {
     playlist.cleared.add(method: Logger.clear, of: logger)
     playlist.renamed.addNonisolated { name in print("renamed", name) }
     playlist.renamed.addNonisolated(logger) { logger, name in logger.rename(name) }
-    playlist.renamed.addOnce { name in print("once", name) }
-    playlist.renamed.add(on: .global()) { name in print("on a queue", name) }
-    playlist.renamed.add(on: .main, logger) { logger, name in logger.rename(name) }
+    playlist.renamed.once.add { name in print("once", name) }
+    playlist.renamed.addNonisolated(on: .global()) { name in print("on a queue", name) }
+    playlist.renamed.addNonisolated(on: .main, logger) { logger, name in logger.rename(name) }
     let token = playlist.renamed.add { name in print("never", name) }
     precondition(token.isActive && playlist.renamed.remove(token) && !token.remove())
     playlist.title = "Sketches of Spain"

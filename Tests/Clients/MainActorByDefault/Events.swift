@@ -21,7 +21,7 @@ final class Inbox {
         events.observers(of: ItemAdded.self).add(self) { inbox, item in inbox.log.append(item.name) }
         events.observers(of: Change<Int>.self).add(method: Inbox.change, of: self)
         events.observers(of: Message.self).add(self) { inbox, message in inbox.log.append("\(type(of: message))") }
-        events.allEvents.addOnce(self) { inbox, event in inbox.log.append("first: \(event)") }
+        events.allEvents.once.add(self) { inbox, event in inbox.log.append("first: \(event)") }
     }
 
     private func change(_ change: Change<Int>) { log.append("\(change)") }

@@ -19,7 +19,7 @@ final class ProgressBar {
 
     init(_ download: Download) {
         download.progressed.add(self) { bar, fraction in bar.hear("\(fraction)") }
-        download.progressed.addOnce(self) { bar, fraction in bar.hear("first \(fraction)") }
+        download.progressed.once.add(self) { bar, fraction in bar.hear("first \(fraction)") }
         download.progressed.addAsync(self) { bar, fraction in bar.hear("awaited \(fraction)") }
         download.finished.add { [weak self] in self?.hear("finished") }
     }

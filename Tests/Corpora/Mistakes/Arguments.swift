@@ -13,7 +13,8 @@ extension View {
     }
 
     func ownerAfterQueue(_ model: Model, _ log: Log) {
-        // error at on: argument 'on' must precede unnamed argument #1
+        // error at add: no exact matches in call to instance method 'add'
+        // error at main: cannot infer contextual base in reference to member 'main'
         model.renamed.add(log, on: .main) { log, text in log.show(text) }
     }
 
@@ -26,7 +27,7 @@ extension View {
 
     func mainActorForQueue(_ model: Model) {
         // error at shared: cannot convert value of type 'MainActor' to expected argument type 'DispatchQueue'
-        model.renamed.add(on: MainActor.shared) { text in print(text) }
+        model.renamed.addNonisolated(on: MainActor.shared) { text in print(text) }
     }
 
     func ownerLabelled(_ model: Model) {
@@ -65,7 +66,7 @@ extension View {
     }
 
     func onceAsArgument(_ model: Model) {
-        // misleading: does not say that `once` is unknown; `addOnce` is a form of its own
+        // misleading: does not say that `once` is unknown as a label; `once.add` it is
         // error at add: no exact matches in call to instance method 'add'
         model.cleared.add(self, once: true) { view in view.clear() }
     }

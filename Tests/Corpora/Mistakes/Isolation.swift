@@ -26,12 +26,12 @@ extension View {
 
     func methodOnQueueOfMain(_ model: Model) {
         // error at show: call to main actor-isolated instance method 'show' in a synchronous nonisolated context
-        model.renamed.add(on: .main) { text in self.show(text) }
+        model.renamed.addNonisolated(on: .main) { text in self.show(text) }
     }
 
     func methodOnQueueWithOwner(_ model: Model) {
         // error at show: call to main actor-isolated instance method 'show' in a synchronous nonisolated context
-        model.renamed.add(on: .main, self) { view, text in view.show(text) }
+        model.renamed.addNonisolated(on: .main, self) { view, text in view.show(text) }
     }
 
     func appliedMethodNonisolated(_ model: Model) {
@@ -109,7 +109,7 @@ extension History {
 
     func actorOnQueue(_ model: Model, _ queue: DispatchQueue) {
         // error at show: call to actor-isolated instance method 'show' in a synchronous nonisolated context
-        model.renamed.add(on: queue, self) { history, text in history.show(text) }
+        model.renamed.addNonisolated(on: queue, self) { history, text in history.show(text) }
     }
 
     func actorAsOwnerOfLocalSet(_ local: LocalModel) {
@@ -124,7 +124,8 @@ extension History {
     }
 
     func sourceOfMainActor(_ settings: Settings) {
-        // error at changed: main actor-isolated property 'changed' can not be referenced on a nonisolated actor instance
+        // error at changed: main actor-isolated property 'changed' can not be referenced on a nonisolated actor
+        //     instance
         settings.changed.add(self) { history, text in history.show(text) }
     }
 }

@@ -30,10 +30,9 @@ func notifiesOnQueue(_ renamed: LocalObserverSet<String>) {
 
 func observesOnQueue(_ local: LocalModel) {
     // misleading: speaks of methods; a local set has no form with a queue
-    // error at add: instance method 'add(method:of:isolation:fileID:line:)' requires that 'Any' be a class type
-    // error at (: incorrect argument labels in call (have 'on:_:', expected 'method:of:isolation:fileID:line:')
-    // error at main: type 'Any' has no member 'main'
-    local.renamed.add(on: .main) { text in print(text) }
+    // error at addNonisolated: value of type 'LocalObserverSet<String>' has no member 'addNonisolated'
+    // error at main: cannot infer contextual base in reference to member 'main'
+    local.renamed.addNonisolated(on: .main) { text in print(text) }
 }
 
 func addsNonisolated(_ local: LocalModel) {

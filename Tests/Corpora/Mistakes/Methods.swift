@@ -18,10 +18,10 @@ extension View {
     }
 
     func ownerAndMethodWithoutLabelsOnce(_ model: Model) {
-        // misleading: the method is taken for a closure; it needs the labels, `addOnce(method:of:)`
+        // misleading: the method is taken for a closure; it needs the labels, `once.add(method:of:)`
         // error at show: cannot convert value of type '@Sendable (View) -> @MainActor @Sendable (String) -> ()' to
         //     expected argument type '@isolated(any) @Sendable (View, String) -> Void'
-        model.renamed.addOnce(self, View.show)
+        model.renamed.once.add(self, View.show)
     }
 
     func methodOfWrongParameter(_ model: Model) {
@@ -33,7 +33,7 @@ extension View {
     func methodOfTooManyParameters(_ model: Model) {
         // misleading: "pack expansion" stands for: the set tells one value, the method takes two
         // error at move: pack expansion requires that 'String' and 'Int, Int' have the same shape
-        model.renamed.addOnce(method: View.move, of: self)
+        model.renamed.once.add(method: View.move, of: self)
     }
 
     func methodWithoutParametersOnValueSet(_ model: Model) {
@@ -130,7 +130,8 @@ extension View {
 
     func closureForMethod(_ model: Model) {
         // misleading: the closure should not return a function; it goes behind the owner, without labels
-        // error at clear: cannot convert value of type '()' to closure result type '@Sendable (Void) -> Void'
+        // error at clear: cannot convert value of type '()' to closure result type '@isolated(any) @Sendable (Void) ->
+        //     Void'
         model.cleared.add(method: { view in view.clear() }, of: self)
     }
 
@@ -142,9 +143,8 @@ extension View {
 
     func methodOnQueue(_ model: Model, _ log: Log) {
         // misleading: the label is not too many as such; there is no such form, a closure is needed
-        // error at main: cannot infer contextual base in reference to member 'main'
-        // error at main: extra argument 'on' in call
-        model.cleared.add(on: .main, method: Log.clear, of: log)
+        // error at addNonisolated: no exact matches in call to instance method 'addNonisolated'
+        model.cleared.addNonisolated(on: .main, method: Log.clear, of: log)
     }
 
     func selector(_ model: Model) {
@@ -212,7 +212,8 @@ final class PlainView {
 
 func methodOfPlainClass(_ model: Model, _ view: PlainView) {
     // misleading: it is not the function that is wrong; the class of the owner must be `Sendable`
-    // error at clear: converting non-Sendable function value to '@Sendable () -> Void' may introduce data races
+    // error at clear: converting non-Sendable function value to '@isolated(any) @Sendable () -> Void' may introduce
+    //     data races
     model.cleared.add(method: PlainView.clear, of: view)
 }
 

@@ -50,7 +50,7 @@ extension View {
             guard !text.isEmpty else { return nil }
             return text.count
             // misleading: speaks of the observer's parameter; the transform has to say what it returns
-            // error at length: cannot infer type of closure parameter 'length' without a type annotation
+        // error at length: cannot infer type of closure parameter 'length' without a type annotation
         }.add(self) { view, length in view.show("\(length)") }
     }
 }
@@ -135,9 +135,7 @@ extension View {
     }
 
     func saysWhereItWasAdded(_ model: Model) {
-        // error at (: incorrect argument labels in call (have '_:fileID:line:_:', expected 'on:_:fileID:line:')
-        // error at self: cannot convert value of type 'View' to expected argument type '@Sendable (String) -> Void'
-        // error at {: trailing closure passed to parameter of type 'DispatchQueue' that does not accept a closure
+        // error at {: unnamed argument #4 must precede argument 'fileID'
         model.renamed.add(self, fileID: "App/View.swift", line: 1) { view, text in view.show(text) }
     }
 }

@@ -98,7 +98,7 @@ extension View {
     func ownerAloneOnce(_ model: Model) {
         // error at view: contextual closure type '@isolated(any) @Sendable (View, String) -> Void' expects 2 arguments,
         //     but 1 was used in closure body
-        model.renamed.addOnce(self) { view in view.clear() }
+        model.renamed.once.add(self) { view in view.clear() }
     }
 
     func ownerAloneNonisolated(_ model: Model, _ log: Log) {
@@ -110,7 +110,7 @@ extension View {
     func ownerAloneOnQueue(_ model: Model, _ log: Log) {
         // error at log: contextual closure type '@Sendable (Log, String) -> Void' expects 2 arguments, but 1 was used
         //     in closure body
-        model.renamed.add(on: .main, log) { log in log.clear() }
+        model.renamed.addNonisolated(on: .main, log) { log in log.clear() }
     }
 
     func valueOfGroup(_ model: Model) {
@@ -159,8 +159,8 @@ extension History {
 extension View {
     func ownerForgottenOnTuple(_ model: Model) {
         // misleading: the owner is missing, so that the closure's parameters are the two elements
-        // error at index: value of type 'Int' has no member 'index'
         // error at move: value of type 'String' has no member 'move'
+        // error at index: value of type 'Int' has no member 'index'
         model.itemAdded.add { view, item in view.move(item.index, 1) }
     }
 }

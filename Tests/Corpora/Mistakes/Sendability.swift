@@ -19,18 +19,19 @@ func ownerIsPlainOnVoidSet(_ model: Model, _ draft: Draft) {
 }
 
 func ownerIsPlainOnce(_ model: Model, _ draft: Draft) {
-    // error at addOnce: type 'Draft' does not conform to the 'Sendable' protocol
-    model.renamed.addOnce(draft) { draft, text in draft.text = text }
+    // error at add: type 'Draft' does not conform to the 'Sendable' protocol
+    model.renamed.once.add(draft) { draft, text in draft.text = text }
 }
 
 func ownerIsPlainOnQueue(_ model: Model, _ draft: Draft) {
-    // error at add: type 'Draft' does not conform to the 'Sendable' protocol
-    model.renamed.add(on: .main, draft) { draft, text in draft.text = text }
+    // error at addNonisolated: type 'Draft' does not conform to the 'Sendable' protocol
+    model.renamed.addNonisolated(on: .main, draft) { draft, text in draft.text = text }
 }
 
 func ownerOfMethodIsPlain(_ model: Model, _ draft: Draft) {
     // misleading: it is not the function that is wrong; the class of the owner must be `Sendable`
-    // error at rewrite: converting non-Sendable function value to '@Sendable (String) -> Void' may introduce data races
+    // error at rewrite: converting non-Sendable function value to '@isolated(any) @Sendable (String) -> Void' may
+    //     introduce data races
     model.renamed.add(method: Draft.rewrite, of: draft)
 }
 
@@ -46,7 +47,7 @@ func captureIsPlainAndWeak(_ model: Model, _ draft: Draft) {
 
 func captureIsPlainOnQueue(_ model: Model, _ draft: Draft) {
     // error at draft: capture of 'draft' with non-Sendable type 'Draft' in a '@Sendable' closure
-    model.renamed.add(on: .main) { text in draft.text = text }
+    model.renamed.addNonisolated(on: .main) { text in draft.text = text }
 }
 
 func captureIsLocalSet(_ model: Model, _ local: LocalObserverSet<String>) {

@@ -98,12 +98,12 @@ extension View {
 
     func typoOnce(_ model: Model) {
         // error at shwo: value of type 'View' has no member 'shwo'
-        model.renamed.addOnce(self) { view, text in view.shwo(text) }
+        model.renamed.once.add(self) { view, text in view.shwo(text) }
     }
 
     func typoOnceOnVoidSet(_ model: Model) {
         // error at claer: value of type 'View' has no member 'claer'
-        model.cleared.addOnce(self) { view in view.claer() }
+        model.cleared.once.add(self) { view in view.claer() }
     }
 
     func typoNonisolated(_ model: Model, _ log: Log) {
@@ -118,12 +118,12 @@ extension View {
 
     func typoOnQueue(_ model: Model, _ log: Log) {
         // error at shwo: value of type 'Log' has no member 'shwo'
-        model.renamed.add(on: .main, log) { log, text in log.shwo(text) }
+        model.renamed.addNonisolated(on: .main, log) { log, text in log.shwo(text) }
     }
 
     func typoOnQueueOnVoidSet(_ model: Model, _ log: Log) {
         // error at claer: value of type 'Log' has no member 'claer'
-        model.cleared.add(on: .main, log) { log in log.claer() }
+        model.cleared.addNonisolated(on: .main, log) { log in log.claer() }
     }
 
     func typoThroughSource(_ model: Model) {

@@ -54,7 +54,7 @@ struct PainlessEventDeliveryTests {
         var total: Double { fees.entries.reduce(0, +) }
 
         init(_ events: EventPublisher) {
-            events.observers(of: BookReturned.self).add(on: Self.queue, self) { cashier, event in
+            events.observers(of: BookReturned.self).addNonisolated(on: Self.queue, self) { cashier, event in
                 dispatchPrecondition(condition: .onQueue(Self.queue))
                 cashier.fees.append(event.fee)
             }

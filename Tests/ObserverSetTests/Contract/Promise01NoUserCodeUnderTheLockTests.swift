@@ -188,7 +188,7 @@ struct Promise01NoUserCodeUnderTheLockTests {
     @Test("A capture of a one-time observer may use the set in its `deinit` when the observer has been called")
     func captureOfOneTimeObserver() {
         let capture = Shared<Tracked?>(meddler())
-        set.addOnce { [capture = capture.exchange(nil)] _ in _ = capture }
+        set.once.add { [capture = capture.exchange(nil)] _ in _ = capture }
 
         set.notify(1)
 

@@ -14,7 +14,7 @@ struct Promise02RegistrationOrderTests {
         set.add { [log] in log.append("closure \($0)") }
         set.add(owner) { [log] _, value in log.append("owner \(value)") }
         set.addNonisolated { [log] in log.append("nonisolated \($0)") }
-        set.addOnce { [log] in log.append("once \($0)") }
+        set.once.add { [log] in log.append("once \($0)") }
         set.addNonisolated(owner) { [log] _, value in log.append("nonisolated owner \(value)") }
 
         set.notify(1)
@@ -51,7 +51,7 @@ struct Promise02RegistrationOrderTests {
         set.add { [log] _ in log.append("main") }
         set.add(owner) { [log] _, _ in log.append("main owner") }
         set.addNonisolated(owner) { [log] _, _ in log.append("nonisolated owner") }
-        set.addOnce { [log] _ in log.append("main once") }
+        set.once.add { [log] _ in log.append("main once") }
 
         set.notify(1)
 
@@ -75,7 +75,7 @@ struct Promise02RegistrationOrderTests {
     func onASerialQueue() async {
         let queue = DispatchQueue(label: "serial")
         let log = Log<Int>()
-        for index in 0..<20 { set.add(on: queue) { _ in log.append(index) } }
+        for index in 0..<20 { set.addNonisolated(on: queue) { _ in log.append(index) } }
 
         for _ in 0..<100 {
             set.notify(1)
@@ -107,7 +107,7 @@ struct Promise02RegistrationOrderTests {
     func enqueuedInOrder() {
         let queue = DispatchQueue(label: "serial")
         set.add { [log] _ in log.append("before") }
-        set.add(on: queue) { [log] _ in log.append("queue") }
+        set.addNonisolated(on: queue) { [log] _ in log.append("queue") }
         set.add { [log] _ in
             queue.sync {}
             log.append("after")
@@ -125,7 +125,7 @@ struct Promise02RegistrationOrderTests {
             queue.sync {}
             log.append("before")
         }
-        set.add(on: queue) { [log] _ in log.append("queue") }
+        set.addNonisolated(on: queue) { [log] _ in log.append("queue") }
 
         set.notify(1)
         await set.settled()

@@ -13,7 +13,7 @@ struct Promise03AddedDuringNotificationTests {
         arguments: ObserverKind.allCases)
     func everyKind(_ kind: ObserverKind) async {
         let added = Log<KeptRegistration>()
-        set.addOnce { [set, log] _ in
+        set.once.add { [set, log] _ in
             added.append(kind.add(to: set) { log.append("added \($0)") })
         }
 
@@ -30,7 +30,7 @@ struct Promise03AddedDuringNotificationTests {
     @Test("However many observers are added during a notification, all are first called by the next one")
     func addsThousands() {
         let log = Log<Int>()
-        set.addOnce { [set] _ in
+        set.once.add { [set] _ in
             log.append(-1)
             for index in 0..<5_000 { set.add { _ in log.append(index) } }
         }
@@ -71,7 +71,7 @@ struct Promise03AddedDuringNotificationTests {
     func itselfAgain() {
         let adder = Shared<(@Sendable () -> Void)?>(nil)
         adder.value = { [set, log] in
-            set.addOnce { value in
+            set.once.add { value in
                 log.append("\(value)")
                 adder.value?()
             }
@@ -144,7 +144,7 @@ struct Promise03AddedDuringNotificationTests {
 
     @Test("An observer added to a set that was emptied during the notification is called by the next one")
     func afterRemoveAll() {
-        set.addOnce { [set, log] _ in
+        set.once.add { [set, log] _ in
             set.removeAll()
             set.add { log.append("added \($0)") }
         }
@@ -159,7 +159,7 @@ struct Promise03AddedDuringNotificationTests {
 
     @Test("An observer that another thread adds during a notification is not called by that notification")
     func fromAnotherThread() {
-        set.addOnce { [set, log] _ in
+        set.once.add { [set, log] _ in
             join {
                 for _ in 0..<100 { set.add { log.append("added \($0)") } }
             }
@@ -175,7 +175,7 @@ struct Promise03AddedDuringNotificationTests {
     @Test("An observer added during a notification does not take the slot of one removed in the same notification")
     func placesAreNotUsedAgain() {
         let token = Shared<ObserverToken?>(nil)
-        set.addOnce { [set, log] _ in
+        set.once.add { [set, log] _ in
             #expect(token.value?.remove() == true)
             set.add { log.append("added \($0)") }
         }

@@ -31,7 +31,7 @@ struct Promise04RemovedIsRemovedTests {
     func byAnEarlierOne(_ kind: ObserverKind) async {
         let calls = Counter()
         let token = Shared<ObserverToken?>(nil)
-        set.addOnce { _ in #expect(token.value?.remove() == true) }
+        set.once.add { _ in #expect(token.value?.remove() == true) }
         let registration = kind.add(to: set) { _ in calls.increment() }
         token.value = registration.token
 
@@ -120,7 +120,7 @@ struct Promise04RemovedIsRemovedTests {
         let other = Tracked()
         let log = Log<String>()
         set.add(owner) { _, _ in log.append("before") }
-        set.addOnce { [set] _ in #expect(set.removeAll(ownedBy: owner) == 3) }
+        set.once.add { [set] _ in #expect(set.removeAll(ownedBy: owner) == 3) }
         set.add(owner) { _, _ in log.append("after") }
         set.add(other) { _, _ in log.append("other") }
         set.add(owner) { _, _ in log.append("last") }
@@ -137,7 +137,7 @@ struct Promise04RemovedIsRemovedTests {
     func afterGrowth(_ added: Int) {
         let calls = Counter()
         let token = Shared<ObserverToken?>(nil)
-        set.addOnce { [set] _ in
+        set.once.add { [set] _ in
             for _ in 0..<added { set.add { _ in } }
             #expect(token.value?.remove() == true)
         }
@@ -152,7 +152,7 @@ struct Promise04RemovedIsRemovedTests {
     func afterCompaction() {
         let calls = Counter()
         let tokens = Shared<[ObserverToken]>([])
-        set.addOnce { _ in
+        set.once.add { _ in
             // This compacts the set several times; during the last removals the notification walks a snapshot that has
             // been replaced.
             for token in tokens.value { #expect(token.remove()) }
@@ -168,7 +168,7 @@ struct Promise04RemovedIsRemovedTests {
     @Test("Emptying the set reaches notifications that traverse a snapshot that has been replaced since")
     func removeAllAfterGrowth() {
         let calls = Counter()
-        set.addOnce { [set] _ in
+        set.once.add { [set] _ in
             for _ in 0..<100 { set.add { _ in calls.increment() } }
             set.removeAll()
         }
@@ -357,7 +357,7 @@ struct Promise04RemovedIsRemovedTests {
         let allEnqueued = Signal()
         let owner = Tracked()
         let queue = DispatchQueue(label: "serial")
-        let registration = KeptRegistration(set.add(on: queue, owner) { _, _ in calls.increment() }, owner)
+        let registration = KeptRegistration(set.addNonisolated(on: queue, owner) { _, _ in calls.increment() }, owner)
         queue.async { [set] in
             allEnqueued.wait()
             #expect(removal.perform(on: set, registration))

@@ -324,7 +324,7 @@ struct Promise05WeakOwnersTests {
         let lifetimes = Lifetimes.current
         var owner: Tracked? = Tracked()
         weak let weakOwner = owner
-        set.add(on: queue, owner!) { [capture = Tracked()] _, value in log.append(value + capture.value) }
+        set.addNonisolated(on: queue, owner!) { [capture = Tracked()] _, value in log.append(value + capture.value) }
 
         queue.suspend()
         for value in 0..<10 { set.notify(value) }
@@ -387,7 +387,7 @@ struct Promise05WeakOwnersTests {
                 switch kind {
                 case .owner: set.add(owner, heard)
                 case .ownerNonisolated: set.addNonisolated(owner, heard)
-                default: set.addOnce(owner, heard)
+                default: set.once.add(owner, heard)
                 }
                 // Some owners are kept until they have been called, so that notifications certainly reach some.
                 if round.isMultiple(of: 50) { while calls.value == before { Thread.yield() } }
@@ -424,9 +424,9 @@ private final class AddsItselfAtItsEnd: Sendable {
         let tokens = [
             set.add(self) { owner, value in owner.isTold(value) },
             set.add(method: AddsItselfAtItsEnd.isTold, of: self),
-            set.addOnce(self) { owner, value in owner.isTold(value) },
+            set.once.add(self) { owner, value in owner.isTold(value) },
             set.addNonisolated(self) { owner, value in owner.isTold(value) },
-            set.add(on: DispatchQueue(label: "Q"), self) { owner, value in owner.isTold(value) },
+            set.addNonisolated(on: DispatchQueue(label: "Q"), self) { owner, value in owner.isTold(value) },
         ]
         set.add { [log] in log.append($0 * 10) }
         set.notify(-1)

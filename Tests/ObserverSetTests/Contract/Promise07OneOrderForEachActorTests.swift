@@ -326,7 +326,7 @@ struct Promise07OneOrderForEachActorTests {
         let inPlace = Log<Int>()
         let onQueue = Log<Int>()
         set.add(owner) { _, value in inPlace.append(value) }
-        set.add(on: DispatchQueue(label: "Q"), owner) { _, value in onQueue.append(value) }
+        set.addNonisolated(on: DispatchQueue(label: "Q"), owner) { _, value in onQueue.append(value) }
 
         for value in 1...1_000 { set.notify(value) }
         #expect(inPlace.entries == Array(1...1_000))
@@ -478,7 +478,7 @@ struct Promise07OneOrderForEachActorTests {
         "A value that an observer on a queue notifies comes after the waiting values, never inside the observer's call")
     func nestedOnAQueue() async {
         let allEnqueued = Signal()
-        set.add(on: DispatchQueue(label: "serial")) { [set, log] value in
+        set.addNonisolated(on: DispatchQueue(label: "serial")) { [set, log] value in
             allEnqueued.wait()
             log.append(value)
             if value < 10 { set.notify(value + 100) }

@@ -140,7 +140,7 @@ struct Promise08ReleasedPromptlyTests {
         arguments: ObserverKind.held)
     func duringAPass(_ kind: ObserverKind) async {
         let registration = addCapture(kind)
-        set.addOnce { _ in
+        set.once.add { _ in
             registration.token.remove()
             #expect(registration.capture != nil)
         }
@@ -163,7 +163,7 @@ struct Promise08ReleasedPromptlyTests {
         let isInside = Signal()
         let mayGoOn = Signal()
         let lifetimes = Lifetimes()
-        set.addOnce { _ in
+        set.once.add { _ in
             isInside.set()
             mayGoOn.wait()
         }
@@ -255,7 +255,7 @@ struct Promise08ReleasedPromptlyTests {
         do {
             let capture = Tracked()
             weakCapture = capture
-            let token = set.add(on: queue) { _ in _ = capture }
+            let token = set.addNonisolated(on: queue) { _ in _ = capture }
             for value in 0..<100 { set.notify(value) }
             token.remove()
         }
@@ -276,7 +276,7 @@ struct Promise08ReleasedPromptlyTests {
         let allEnqueued = Signal()
         let lifetimes = Lifetimes.current
         let before = lifetimes.count
-        set.add(on: DispatchQueue(label: "serial")) { _ in
+        set.addNonisolated(on: DispatchQueue(label: "serial")) { _ in
             allEnqueued.wait()
             alive.append(lifetimes.count - before)
         }
@@ -360,7 +360,7 @@ struct Promise08ReleasedPromptlyTests {
                 let set = ObserverSet<Int>()
                 let queue = DispatchQueue(label: "suspended")
                 let isWarm = Signal()
-                set.add(on: queue) { [weak set] value in
+                set.addNonisolated(on: queue) { [weak set] value in
                     guard value == 1 else { return }
                     for _ in 0..<(isWarm.isSet ? more : 1) { set?.notify(0) }
                 }
@@ -386,7 +386,7 @@ struct Promise08ReleasedPromptlyTests {
             let isOver = Signal()
             let rounds = Counter()
             // One more value arrives while the only one is being delivered, so that the mailbox is never empty.
-            set.add(on: queue) { [weak set] value in
+            set.addNonisolated(on: queue) { [weak set] value in
                 guard value == 1, !isOver.isSet else { return }
                 rounds.increment()
                 set?.notify(1)
@@ -418,7 +418,7 @@ struct Promise08ReleasedPromptlyTests {
     func mailboxes(observers: Int) async {
         let queue = DispatchQueue(label: "suspended")
         queue.suspend()
-        let tokens = (0..<observers).map { _ in set.add(on: queue) { _ in } }
+        let tokens = (0..<observers).map { _ in set.addNonisolated(on: queue) { _ in } }
         let mailboxes = set.registry!.mailboxes()
         set.notify(1)
         for token in tokens { token.remove() }
@@ -516,7 +516,7 @@ struct Promise08ReleasedPromptlyTests {
         #expect(storedSlots == 1)
         #expect(room == 3)
 
-        set.addOnce { [set] _ in
+        set.once.add { [set] _ in
             let token = set.add { _ in }
             token.remove()
         }

@@ -216,7 +216,7 @@ struct Promise09IdempotentRemovalTests {
     func onceRemovesItself() {
         let token = Shared<ObserverToken?>(nil)
         let results = Log<Bool?>()
-        token.value = set.addOnce { [set] _ in
+        token.value = set.once.add { [set] _ in
             results.append(token.value?.isActive)
             results.append(token.value?.remove())
             results.append(set.isEmpty && set.count == 0)

@@ -148,7 +148,7 @@ struct Promise10SetDeathTests {
         let token: ObserverToken
         do {
             let set = ObserverSet<Int>()
-            token = set.addOnce { @MainActor in log.append($0) }
+            token = set.once.add { @MainActor in log.append($0) }
             join { for value in 0..<3 { set.notify(value) } }
         }
         #expect(!token.isActive)
@@ -166,7 +166,7 @@ struct Promise10SetDeathTests {
         do {
             let set = ObserverSet<Int>()
             let owner = Tracked()
-            set.add(on: queue, owner) { [calls] _, _ in calls.increment() }
+            set.addNonisolated(on: queue, owner) { [calls] _, _ in calls.increment() }
             for value in 0..<100 { set.notify(value) }
         }
 

@@ -119,7 +119,7 @@ struct Promise11NotifyingWaitsForNobodyTests {
         let isInside = Signal()
         let hasReturned = Signal()
         let lifetimes = Lifetimes.current
-        set.addOnce { _ in
+        set.once.add { _ in
             isInside.set()
             mayGoOn.wait()
         }

@@ -273,7 +273,7 @@ struct Promise12BlockTests {
         nested.add { [weak nested] depth in
             if depth > 0 { return nested!.notify(depth - 1) }
             let set = ObserverSet<Int>()
-            set.addOnce { _ in }
+            set.once.add { _ in }
             set.notify(0)
             results.append(areSpread(set.registry!))
         }

@@ -61,7 +61,7 @@ struct Promise12ComplexityTests {
     @Test("Removals inside an observer take no longer than outside")
     func removalsInsideAnObserver() {
         let tokens = Shared<[ObserverToken]>([])
-        set.addOnce { _ in
+        set.once.add { _ in
             for token in tokens.exchange([]) { #expect(token.remove()) }
         }
         tokens.value = (0..<many(60_000)).map { _ in set.addNonisolated { [calls] _ in calls.increment() } }
@@ -75,7 +75,7 @@ struct Promise12ComplexityTests {
     @Test(
         "Additions and removals during a long notification take no longer than without one")
     func churnDuringAPass() {
-        set.addOnce { [set] _ in
+        set.once.add { [set] _ in
             for _ in 0..<many(60_000) { #expect(set.add { _ in }.remove()) }
         }
 

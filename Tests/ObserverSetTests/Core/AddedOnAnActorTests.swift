@@ -51,17 +51,17 @@ struct AddedOnAnActorTests {
 
         func observeOnce(_ set: ObserverSet<Int>, _ form: Form, owner: Tracked) {
             switch form {
-            case .capturing: set.addOnce { value in self.hear(value) }
-            case .appliedMethod: set.addOnce(hear)
+            case .capturing: set.once.add { value in self.hear(value) }
+            case .appliedMethod: set.once.add(hear)
             case .weak:
-                set.addOnce { [weak self] value in
+                set.once.add { [weak self] value in
                     if let self {
                         self.assumeIsolated { $0.hear(value) }
                     }
                 }
-            case .capturingNothing: set.addOnce { [calls] value in calls.append(value) }
-            case .ownerAppliedMethod: set.addOnce(owner, hear)
-            case .ownerCapturingNothing: set.addOnce(owner) { [calls] _, value in calls.append(value) }
+            case .capturingNothing: set.once.add { [calls] value in calls.append(value) }
+            case .ownerAppliedMethod: set.once.add(owner, hear)
+            case .ownerCapturingNothing: set.once.add(owner) { [calls] _, value in calls.append(value) }
             }
         }
 
@@ -217,7 +217,7 @@ struct AddedOnAnActorTests {
             MainActor.assertIsolated()
             calls.append(value)
         }
-        set.addOnce(MainActor.shared) { [calls] (_: isolated MainActor, value) in
+        set.once.add(MainActor.shared) { [calls] (_: isolated MainActor, value) in
             MainActor.assertIsolated()
             calls.append(value)
         }
@@ -245,11 +245,11 @@ struct AddedOnAnActorTests {
     func actorOwnsAOneTimeObserver() async {
         let hearer = Hearer(calls)
         let cleared = ObserverSet<Void>()
-        set.addOnce(hearer) { hearer, value in
+        set.once.add(hearer) { hearer, value in
             hearer.hear(value)
             if value == 0 { return }
         }
-        cleared.addOnce(hearer) { hearer in
+        cleared.once.add(hearer) { hearer in
             hearer.hear(7)
             hearer.hear(8)
         }
@@ -281,7 +281,7 @@ struct AddedOnAnActorTests {
     func observe(_ set: ObserverSet<Int>, _ form: Form) {
         switch form {
         case .method: set.add(hear)
-        case .once: set.addOnce(hear)
+        case .once: set.once.add(hear)
         case .awaitedMethod: set.addAsync(hear)
         case .owner: set.add(self) { archive, value in archive.hear(value) }
         case .awaitedOwner: set.addAsync(self) { archive, value in archive.hear(value) }

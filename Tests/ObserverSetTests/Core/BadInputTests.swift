@@ -95,7 +95,7 @@ struct BadInputTests {
             group.cancelAll()
             group.addTask {
                 #expect(Task.isCancelled)
-                set.add(on: queue) { log.append($0) }
+                set.addNonisolated(on: queue) { log.append($0) }
                 set.notify(1)
                 await set.settled()
             }

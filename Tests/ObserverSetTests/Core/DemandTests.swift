@@ -47,7 +47,7 @@ struct DemandTests {
     @Test("A one-time observer stops the producer with its call")
     func once() {
         let set = makeSet()
-        set.addOnce { _ in }
+        set.once.add { _ in }
 
         set.notify(1)
 

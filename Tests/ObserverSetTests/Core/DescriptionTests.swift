@@ -94,7 +94,7 @@ struct DescriptionTests {
         let owner = Tracked()
         set.add { _ in }
         set.add(owner) { _, _ in }
-        set.add(on: .main) { _ in }
+        set.addNonisolated(on: .main) { _ in }
 
         let mirror = Mirror(reflecting: set)
         let lines = mirror.children.map { "  \($0.value)" }
@@ -114,12 +114,12 @@ struct DescriptionTests {
         set.add { _ in }
         set.add(owner) { _, _ in }
         set.add(method: Owner.hear, of: owner)
-        set.addOnce { _ in }
-        set.addOnce(owner) { _, _ in }
+        set.once.add { _ in }
+        set.once.add(owner) { _, _ in }
         set.addNonisolated { _ in }
         set.addNonisolated(owner) { _, _ in }
-        set.add(on: .main) { _ in }
-        set.add(on: .main, owner) { _, _ in }
+        set.addNonisolated(on: .main) { _ in }
+        set.addNonisolated(on: .main, owner) { _, _ in }
 
         let ends = lines.map { $0.split(separator: " ").last.map(String.init) }
         #expect(ends == (0..<9).map { "\(file):\(line + $0)" })
@@ -145,8 +145,8 @@ struct DescriptionTests {
     @Test("An observer on a queue shows the queue's label")
     func queue() {
         let owner = Owner()
-        set.add(on: DispatchQueue(label: "com.example.work")) { _ in }
-        set.add(on: DispatchQueue(label: "com.example.work"), owner) { _, _ in }
+        set.addNonisolated(on: DispatchQueue(label: "com.example.work")) { _ in }
+        set.addNonisolated(on: DispatchQueue(label: "com.example.work"), owner) { _, _ in }
 
         #expect(lines[0].hasPrefix("closure, on queue com.example.work, registered at "))
         #expect(lines[1].hasPrefix("Owner, on queue com.example.work, registered at "))
@@ -169,7 +169,7 @@ struct DescriptionTests {
         let owner = Owner()
         set.add { _ in }
         set.add(owner) { _, _ in }
-        set.addOnce { _ in }
+        set.once.add { _ in }
         set.addNonisolated { _ in }
 
         #expect(lines[0].hasPrefix("closure, on MainActor, registered at "))
@@ -184,7 +184,7 @@ struct DescriptionTests {
         let lengths = Mapped(source: words) { (word: String) in word.count }
         let owner = Owner()
         let line = #line + 1
-        lengths.add(on: DispatchQueue(label: "Q"), owner) { _, _ in }
+        lengths.addNonisolated(on: DispatchQueue(label: "Q"), owner) { _, _ in }
 
         #expect(words.debugDescription.hasSuffix("  Owner, on queue Q, registered at \(file):\(line)"))
     }

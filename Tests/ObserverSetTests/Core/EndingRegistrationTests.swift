@@ -28,7 +28,7 @@ struct EndingRegistrationTests {
         #expect(calls.value == 0)
     }
 
-    /// As if a notification on another thread called the observer before `addOnce` has returned.
+    /// As if a notification on another thread called the observer before `add` has returned.
     @Test("A registration ended by a call before its token is known removes the observer as soon as the token is known")
     func endedBeforeItBegan() {
         let registration = EndingRegistration()

@@ -148,8 +148,8 @@ struct IsolationTests {
         let owner = Tracked()
         var touched = 0
         set.add(owner) { _, _ in touched += 1 }
-        set.addOnce { _ in touched += 10 }
-        set.addOnce(owner) { _, _ in touched += 100 }
+        set.once.add { _ in touched += 10 }
+        set.once.add(owner) { _, _ in touched += 100 }
 
         join { [set] in set.notify(2) }
         #expect(touched == 0)
@@ -169,6 +169,69 @@ struct IsolationTests {
         await set.settled()
 
         #expect(log.entries == ["1"])
+    }
+
+    @Test(
+        "Methods of a global actor other than the main one run on it, whatever their parameters, wherever they are notified"
+    )
+    func methodsOfAnotherGlobalActor() async {
+        let archive = await Archive(log)
+        let cleared = ObserverSet<Void>()
+        let moved = ObserverSet<(Int, Int)>()
+        set.add(method: Archive.hear, of: archive)
+        set.once.add(method: Archive.hear, of: archive)
+        cleared.add(method: Archive.clear, of: archive)
+        moved.add(method: Archive.move, of: archive)
+
+        await Task.detached { [set] in
+            set.notify(1)
+            cleared.notify()
+            moved.notify((2, 3))
+        }.value
+        await set.settled()
+        await cleared.settled()
+        await moved.settled()
+        #expect(log.entries.sorted() == ["1", "1", "2 to 3", "clear"])
+
+        await Task { @Storage [set, log] in
+            set.notify(4)
+            #expect(log.entries.last == "4", "called in place")
+        }.value
+    }
+
+    @Test("Methods of a class on no actor run on the notifying thread, whatever their parameters")
+    func methodsOfNoActor() {
+        let listener = PlainMethods(log)
+        let cleared = ObserverSet<Void>()
+        let moved = ObserverSet<(Int, Int)>()
+        set.add(method: PlainMethods.hear, of: listener)
+        cleared.add(method: PlainMethods.clear, of: listener)
+        moved.add(method: PlainMethods.move, of: listener)
+
+        set.notify(1)
+        cleared.notify()
+        moved.notify(2, 3)
+
+        #expect(log.entries == ["1", "clear", "2 to 3"])
+    }
+
+    @Test("A method's owner is not kept alive", arguments: [true, false])
+    func methodsHoldWeakly(isStored: Bool) async {
+        weak var observed: AnyObject?
+        if isStored {
+            let archive = await Archive(log)
+            set.add(method: Archive.hear, of: archive)
+            observed = archive
+        } else {
+            let listener = PlainMethods(log)
+            set.add(method: PlainMethods.hear, of: listener)
+            observed = listener
+        }
+        #expect(observed == nil)
+        set.notify(1)
+        await set.settled()
+        #expect(log.entries == [])
+        #expect(set.isEmpty)
     }
 
     @Test("Methods of no parameter and of several belong to the actor of their class as well")
@@ -363,13 +426,13 @@ struct IsolationTests {
         let sheet = Sheet(log)
         set.add(method: Sheet.note, of: sheet)
         set.add(method: Sheet.show, of: sheet)
-        set.addOnce(method: Sheet.note, of: sheet)
-        set.addOnce(method: Sheet.show, of: sheet)
+        set.once.add(method: Sheet.note, of: sheet)
+        set.once.add(method: Sheet.show, of: sheet)
         let moved = ObserverSet<(Int, Int)>()
         moved.add(method: Sheet.showMove, of: sheet)
         moved.add(method: Sheet.noteMove, of: sheet)
-        moved.addOnce(method: Sheet.showMove, of: sheet)
-        moved.addOnce(method: Sheet.noteMove, of: sheet)
+        moved.once.add(method: Sheet.showMove, of: sheet)
+        moved.once.add(method: Sheet.noteMove, of: sheet)
 
         let heard = await onThread { [set, log] in
             set.notify(1)
@@ -432,4 +495,39 @@ struct IsolationTests {
         MainActor.assertIsolated()
         log.append("shown \(from), \(to)")
     }
+}
+
+@globalActor public actor Storage {
+    public static let shared = Storage()
+}
+
+@Storage private final class Archive {
+    private let log: Log<String>
+
+    init(_ log: Log<String>) { self.log = log }
+
+    func hear(_ value: Int) {
+        Storage.preconditionIsolated()
+        log.append("\(value)")
+    }
+
+    func clear() {
+        Storage.preconditionIsolated()
+        log.append("clear")
+    }
+
+    func move(_ from: Int, _ to: Int) {
+        Storage.preconditionIsolated()
+        log.append("\(from) to \(to)")
+    }
+}
+
+private final class PlainMethods: Sendable {
+    private let log: Log<String>
+
+    init(_ log: Log<String>) { self.log = log }
+
+    func hear(_ value: Int) { log.append("\(value)") }
+    func clear() { log.append("clear") }
+    func move(_ from: Int, _ to: Int) { log.append("\(from) to \(to)") }
 }

@@ -52,7 +52,7 @@ struct LifetimeTests {
                     switch index % 3 {
                     case 0: set.add(owner) { _, _ in }
                     case 1: set.addNonisolated(owner) { _, _ in }
-                    default: set.add(on: queue, owner) { _, _ in }
+                    default: set.addNonisolated(on: queue, owner) { _, _ in }
                     }
                 }
             }

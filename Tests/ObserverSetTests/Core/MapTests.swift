@@ -100,7 +100,7 @@ struct MapTests {
         told.add(owner) { owner in owner.note("owner") }
         told.add(method: Hearer.hear, of: owner)
         told.addNonisolated(owner) { owner in owner.note("nonisolated") }
-        told.addOnce(owner) { owner in owner.note("once") }
+        told.once.add(owner) { owner in owner.note("once") }
         told.add(actor) { actor in actor.hear("actor") }
 
         set.notify(1)
@@ -169,7 +169,7 @@ struct MapTests {
             return "\(value)"
         }
         mapped.add { _ in }
-        mapped.add(on: DispatchQueue(label: "Q")) { _ in }
+        mapped.addNonisolated(on: DispatchQueue(label: "Q")) { _ in }
         mapped.add(actor) { actor, text in actor.hear(text) }
         #expect(threads.count == 0)
 
@@ -273,7 +273,7 @@ struct MapTests {
 
     @Test("A one-time observer waits for the first value that is not skipped")
     func once() {
-        let token = set.filter { $0 > 2 }.map { "\($0)" }.addOnce { [log] in log.append($0) }
+        let token = set.filter { $0 > 2 }.map { "\($0)" }.once.add { [log] in log.append($0) }
 
         for value in 1...5 { set.notify(value) }
 

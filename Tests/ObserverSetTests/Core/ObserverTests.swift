@@ -19,8 +19,8 @@ struct ObserverTests {
         source.add { [log] in log.append("closure \($0)") }
         source.add(owner) { owner, value in owner.note("owner \(value)") }
         source.add(method: Owner.hear, of: owner)
-        source.addOnce { [log] in log.append("once \($0)") }
-        source.addOnce(owner) { owner, value in owner.note("owner once \(value)") }
+        source.once.add { [log] in log.append("once \($0)") }
+        source.once.add(owner) { owner, value in owner.note("owner once \(value)") }
         source.addNonisolated { [log] in log.append("nonisolated \($0)") }
         source.addNonisolated(owner) { owner, value in owner.note("nonisolated owner \(value)") }
         #expect(set.count == 7)
@@ -35,8 +35,8 @@ struct ObserverTests {
         source.add(actor) { actor, value in actor.hear(value) }
         await set.notifyAndSettle(2)
         #expect(log.entries.last == "actor 2")
-        source.add(on: DispatchQueue(label: "Q")) { [log] in log.append("queue \($0)") }
-        source.add(on: DispatchQueue(label: "R"), owner) { owner, value in owner.note("owner's queue \(value)") }
+        source.addNonisolated(on: DispatchQueue(label: "Q")) { [log] in log.append("queue \($0)") }
+        source.addNonisolated(on: DispatchQueue(label: "R"), owner) { owner, value in owner.note("owner's queue \(value)") }
         await set.notifyAndSettle(3)
 
         let last = Set(log.entries.suffix(3))
@@ -122,7 +122,7 @@ struct ObserverTests {
             threads.append(ObjectIdentifier(Thread.current))
             return value
         }
-        source.add(on: DispatchQueue(label: "Q")) { _ in }
+        source.addNonisolated(on: DispatchQueue(label: "Q")) { _ in }
 
         let notifier = await onThread {
             set.notify(1)
@@ -203,7 +203,7 @@ struct ObserverTests {
     @Test("An adapted one-time observer waits for the first value that is not skipped")
     func adaptedOnce() {
         let large = Mapped(source: set) { (value: Int) in value > 2 ? value : nil }
-        let token = large.addOnce { [log] in log.append("\($0)") }
+        let token = large.once.add { [log] in log.append("\($0)") }
 
         for value in 1...5 { set.notify(value) }
 
@@ -245,7 +245,7 @@ struct ObserverTests {
     func adaptedQueue() async {
         let queue = DispatchQueue(label: "Q")
         let strings = Mapped(source: set) { (value: Int) in "\(value)" }
-        strings.add(on: queue) { [log] text in
+        strings.addNonisolated(on: queue) { [log] text in
             dispatchPrecondition(condition: .onQueue(queue))
             log.append(text)
         }
@@ -262,7 +262,7 @@ struct ObserverTests {
         let token = Shared<ObserverToken?>(nil)
         let queue = DispatchQueue(label: "Q")
         let strings = Mapped(source: set) { (value: Int) in "\(value)" }
-        token.value = strings.add(on: queue) { [log] text in
+        token.value = strings.addNonisolated(on: queue) { [log] text in
             log.append(text)
             if text == "2" { token.value?.remove() }
         }
@@ -301,7 +301,7 @@ struct ObserverTests {
     func oneTokenForTwo() async {
         let (left, right) = (ObserverSet<Int>(), ObserverSet<String>())
         let queue = DispatchQueue(label: "Q")
-        let token = Either(left: left, right: right).add(on: queue) { [log] in log.append($0) }
+        let token = Either(left: left, right: right).addNonisolated(on: queue) { [log] in log.append($0) }
         #expect(left.count == 1 && right.count == 1)
 
         queue.suspend()
@@ -321,7 +321,7 @@ struct ObserverTests {
     func oneOfTwoRemoved() async {
         let (left, right) = (ObserverSet<Int>(), ObserverSet<String>())
         let queue = DispatchQueue(label: "Q")
-        let token = Either(left: left, right: right).add(on: queue) { [log] in log.append($0) }
+        let token = Either(left: left, right: right).addNonisolated(on: queue) { [log] in log.append($0) }
 
         queue.suspend()
         left.notify(1)
@@ -341,7 +341,7 @@ struct ObserverTests {
         for _ in 0..<200 {
             let (left, right) = (ObserverSet<Int>(), ObserverSet<String>())
             let calls = Log<String>()
-            let token = Either(left: left, right: right).addOnce { calls.append($0) }
+            let token = Either(left: left, right: right).once.add { calls.append($0) }
 
             await onThreads(2) { thread in
                 if thread == 0 { left.notify(1) } else { right.notify("1") }
@@ -360,7 +360,7 @@ struct ObserverTests {
     func sameObserverTwice() async {
         let kept = KeptObserver<Int>()
         let log = Log<Int>()
-        kept.add(on: DispatchQueue(label: "Q")) { log.append($0) }
+        kept.addNonisolated(on: DispatchQueue(label: "Q")) { log.append($0) }
         let tokens = (0..<2).compactMap { _ in kept.observer.value.map { set.register($0) } }
 
         set.notify(1)

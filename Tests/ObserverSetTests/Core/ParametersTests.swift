@@ -19,7 +19,7 @@ struct ParametersTests {
         set.add(listener) { listener, _ in listener.note("owner") }
         set.add(method: Listener.nothing, of: listener)
         set.addNonisolated { log.append("nonisolated") }
-        set.addOnce { log.append("once") }
+        set.once.add { log.append("once") }
 
         set.notify()
         #expect(log.entries == ["closure", "owner", "nothing", "nonisolated", "once"])
@@ -34,10 +34,10 @@ struct ParametersTests {
         let collector = Collector()
         set.add(listener) { listener in listener.note("owner") }
         set.add(listener) { $0.note("short") }
-        set.addOnce(listener) { listener in listener.note("once") }
+        set.once.add(listener) { listener in listener.note("once") }
         set.addNonisolated(listener) { listener in listener.note("nonisolated") }
         let rest = [
-            set.add(on: DispatchQueue(label: "Q"), listener) { listener in listener.note("queue") },
+            set.addNonisolated(on: DispatchQueue(label: "Q"), listener) { listener in listener.note("queue") },
             set.add(collector) { collector in collector.sums.append(0) },
             set.add(listener) { @MainActor listener in listener.note("main") },
         ]
@@ -260,7 +260,7 @@ struct ParametersTests {
         await enqueued(Box(content: Int?.none), String(reflecting: Box(content: Int?.none)))
 
         let closures = ObserverSet<@Sendable (String) -> Void>()
-        closures.add(on: DispatchQueue(label: "elsewhere")) { $0("called") }
+        closures.addNonisolated(on: DispatchQueue(label: "elsewhere")) { $0("called") }
         closures.notify { log.append($0) }
         await closures.settled()
         #expect(log.entries.last == "called")
@@ -269,7 +269,7 @@ struct ParametersTests {
     /// Sends a value through a queue's mailbox, in code that is generic over the value's type.
     private func enqueued<Value: Sendable>(_ value: Value, _ description: String) async {
         let set = ObserverSet<Value>()
-        set.add(on: DispatchQueue(label: "elsewhere")) { log.append(String(reflecting: $0)) }
+        set.addNonisolated(on: DispatchQueue(label: "elsewhere")) { log.append(String(reflecting: $0)) }
 
         set.notify(value)
         await set.settled()

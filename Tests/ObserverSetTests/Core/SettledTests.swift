@@ -50,7 +50,7 @@ struct SettledTests {
         let queue = DispatchQueue(label: "stuck")
         let door = Door()
         if kind == .queue {
-            set.add(on: queue) { _ in
+            set.addNonisolated(on: queue) { _ in
                 isCalled.set()
                 mayEnd.wait()
             }
@@ -114,7 +114,7 @@ struct SettledTests {
         let queues = (0..<2).map { DispatchQueue(label: "\($0)") }
         for queue in queues {
             queue.suspend()
-            set.add(on: queue) { [log] value in log.append(value) }
+            set.addNonisolated(on: queue) { [log] value in log.append(value) }
         }
         set.notify(1)
         let waiting = await taskThatWaits(for: set)
@@ -137,7 +137,7 @@ struct SettledTests {
     func removedDuringANotification() async {
         let queue = DispatchQueue(label: "removed")
         queue.suspend()
-        let token = set.add(on: queue) { _ in }
+        let token = set.addNonisolated(on: queue) { _ in }
         let registry = set.registry!
         let traversal = registry.traversal()
         set.notify(1)
@@ -158,8 +158,8 @@ struct SettledTests {
     func slowest() async {
         let mayGoOn = Signal()
         let queue = DispatchQueue(label: "slow")
-        set.add(on: DispatchQueue(label: "fast")) { _ in }
-        set.add(on: queue) { [log] value in
+        set.addNonisolated(on: DispatchQueue(label: "fast")) { _ in }
+        set.addNonisolated(on: queue) { [log] value in
             mayGoOn.wait()
             log.append(value)
         }
@@ -180,7 +180,7 @@ struct SettledTests {
     func notForLaterValues() async {
         let mayEnd = Signal()
         let isCalled = Signal()
-        set.add(on: DispatchQueue(label: "serial")) { [log] value in
+        set.addNonisolated(on: DispatchQueue(label: "serial")) { [log] value in
             log.append(value)
             guard value == 1 else { return mayEnd.wait() }
             isCalled.wait()
@@ -203,7 +203,7 @@ struct SettledTests {
     func removedDuringItsCall(_ all: Bool) async {
         let isInside = Signal()
         let mayEnd = Signal()
-        let token = set.add(on: DispatchQueue(label: "serial")) { [log] value in
+        let token = set.addNonisolated(on: DispatchQueue(label: "serial")) { [log] value in
             isInside.set()
             mayEnd.wait()
             log.append(value)
@@ -230,7 +230,7 @@ struct SettledTests {
         let queue = DispatchQueue(label: "serial")
         let mayRun = Signal()
         queue.async { mayRun.wait() }
-        let token = set.add(on: queue) { [log] value in log.append(value) }
+        let token = set.addNonisolated(on: queue) { [log] value in log.append(value) }
         set.add { _ in
             isInside.set()
             mayEnd.wait()
@@ -264,7 +264,7 @@ struct SettledTests {
             let hasEnded = Signal()
             // They make `settled()` take its time to collect the observers.
             for _ in 0..<2_000 { set.add { _ in } }
-            let token = set.add(on: DispatchQueue(label: "serial")) { _ in
+            let token = set.addNonisolated(on: DispatchQueue(label: "serial")) { _ in
                 isInside.set()
                 mayEnd.wait()
                 hasEnded.set()
@@ -296,7 +296,7 @@ struct SettledTests {
             let set = ObserverSet<Tracked>()
             let queue = DispatchQueue(label: "serial")
             queue.suspend()
-            let token = set.add(on: queue) { _ in }
+            let token = set.addNonisolated(on: queue) { _ in }
             await race(times: 1) { _ in
                 set.notify(Tracked(in: lifetimes))
             } _: { _ in
@@ -323,7 +323,7 @@ struct SettledTests {
         let mayGoOn = Signal()
         let queue = DispatchQueue(label: "serial")
         queue.async { mayGoOn.wait() }
-        let token = set.add(on: queue) { [log] in log.append($0) }
+        let token = set.addNonisolated(on: queue) { [log] in log.append($0) }
         for value in 0..<100 { set.notify(value) }
 
         token.remove()

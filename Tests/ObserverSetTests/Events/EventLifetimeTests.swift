@@ -119,8 +119,8 @@ struct EventLifetimeTests {
     func events() async {
         let publisher = EventPublisher()
         publisher.observers(of: Ended.self).add { _ in }
-        publisher.observers(of: Ended.self).add(on: DispatchQueue(label: "Q")) { _ in }
-        publisher.allEvents.add(on: DispatchQueue(label: "Q")) { _ in }
+        publisher.observers(of: Ended.self).addNonisolated(on: DispatchQueue(label: "Q")) { _ in }
+        publisher.allEvents.addNonisolated(on: DispatchQueue(label: "Q")) { _ in }
         let lifetimes = Lifetimes.current
 
         publisher.publish(Ended(life: Tracked()))
@@ -228,8 +228,8 @@ struct EventLifetimeTests {
         queue.suspend()
         do {
             let publisher = EventPublisher()
-            publisher.observers(of: Ended.self).add(on: queue) { [log] _ in log.append("ended") }
-            publisher.allEvents.add(on: queue) { [log] _ in
+            publisher.observers(of: Ended.self).addNonisolated(on: queue) { [log] _ in log.append("ended") }
+            publisher.allEvents.addNonisolated(on: queue) { [log] _ in
                 log.append("all")
                 isDelivered.set()
             }

@@ -222,11 +222,11 @@ struct EventPublisherTests {
             ])
     }
 
-    @Test("An observer added with `addOnce` during an event waits for the next event")
+    @Test("An observer added with `once.add` during an event waits for the next event")
     func onceDuringAnEvent() {
         let token = Shared<ObserverToken?>(nil)
-        publisher.observers(of: Closed.self).addOnce { [weak publisher, log] _ in
-            token.value = publisher?.allEvents.addOnce { log.append("once \($0)") }
+        publisher.observers(of: Closed.self).once.add { [weak publisher, log] _ in
+            token.value = publisher?.allEvents.once.add { log.append("once \($0)") }
         }
 
         publisher.publish(Closed())
@@ -278,12 +278,12 @@ struct EventPublisherTests {
         source.add(method: Listener.hear, of: listener)
         source.add(method: MainListener.hear, of: onMain)
         source.add(actor) { (listener: isolated ActorListener, event) in listener.hear(event) }
-        source.addOnce { _ in counter.increment() }
-        source.addOnce(listener) { listener, _ in listener.counter.increment() }
+        source.once.add { _ in counter.increment() }
+        source.once.add(listener) { listener, _ in listener.counter.increment() }
         source.addNonisolated { _ in counter.increment() }
         source.addNonisolated(listener) { listener, _ in listener.counter.increment() }
-        source.add(on: DispatchQueue(label: "Q")) { _ in counter.increment() }
-        source.add(on: DispatchQueue(label: "Q"), listener) { listener, _ in listener.counter.increment() }
+        source.addNonisolated(on: DispatchQueue(label: "Q")) { _ in counter.increment() }
+        source.addNonisolated(on: DispatchQueue(label: "Q"), listener) { listener, _ in listener.counter.increment() }
 
         publisher.publish(Opened(name: "a"))
         await publisher.settled()
@@ -412,7 +412,7 @@ struct EventPublisherTests {
             Elsewhere.assertIsolated()
             onActor.append(event.number)
         }
-        source.add(on: DispatchQueue(label: "Q")) { event in onQueue.append(event.number) }
+        source.addNonisolated(on: DispatchQueue(label: "Q")) { event in onQueue.append(event.number) }
         publisher.allEvents.add { @MainActor event in all.append((event as? Numbered)?.number ?? -1) }
 
         await onThread { [publisher] in
@@ -430,8 +430,8 @@ struct EventPublisherTests {
         let queues = (0..<2).map { DispatchQueue(label: "\($0)") }
         for queue in queues { queue.suspend() }
         let log = Log<String>()
-        publisher.observers(of: Opened.self).add(on: queues[0]) { _ in log.append("opened") }
-        publisher.observers(of: Closed.self).add(on: queues[1]) { _ in log.append("closed") }
+        publisher.observers(of: Opened.self).addNonisolated(on: queues[0]) { _ in log.append("opened") }
+        publisher.observers(of: Closed.self).addNonisolated(on: queues[1]) { _ in log.append("closed") }
         func publish() {
             publisher.publish(Opened(name: "a"))
             publisher.publish(Closed())
@@ -488,12 +488,12 @@ struct EventPublisherTests {
     func settled() async {
         let mayGoOn = Signal()
         let queue = DispatchQueue(label: "slow")
-        publisher.observers(of: Opened.self).add(on: DispatchQueue(label: "fast")) { [log] _ in log.append("opened") }
-        publisher.observers(of: Closed.self).add(on: queue) { [log] _ in
+        publisher.observers(of: Opened.self).addNonisolated(on: DispatchQueue(label: "fast")) { [log] _ in log.append("opened") }
+        publisher.observers(of: Closed.self).addNonisolated(on: queue) { [log] _ in
             mayGoOn.wait()
             log.append("closed")
         }
-        publisher.allEvents.add(on: queue) { [log] _ in log.append("all") }
+        publisher.allEvents.addNonisolated(on: queue) { [log] _ in log.append("all") }
         publisher.publish(Closed())
         publisher.publish(Opened(name: "a"))
 

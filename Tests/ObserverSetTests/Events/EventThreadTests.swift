@@ -155,7 +155,7 @@ struct EventThreadTests {
         source.addNonisolated { inPlace.append($0) }
         source.add { @MainActor in onMain.append($0) }
         source.add { @Elsewhere in onActor.append($0) }
-        source.add(on: DispatchQueue(label: "Q")) { onQueue.append($0) }
+        source.addNonisolated(on: DispatchQueue(label: "Q")) { onQueue.append($0) }
         publisher.allEvents.add { @Elsewhere in if let event = $0 as? Numbered { all.append(event) } }
 
         await onThreads(4) { thread in
@@ -199,7 +199,7 @@ struct EventThreadTests {
                     tokens.append(publisher.allEvents.add { _ in if !life.isIntact { wrong.increment() } })
                 case 8:
                     tokens.append(
-                        publisher.observers(of: Derived.self).addOnce { [weak publisher] _ in
+                        publisher.observers(of: Derived.self).once.add { [weak publisher] _ in
                             publisher?.publish(Changed<String>())
                         })
                 case 9:

@@ -251,7 +251,7 @@ struct EventTypeTests {
     /// Promise 3: the traversal comes to the superclass's observers later.
     @Test("An observer of a superclass added by an observer of the subclass first receives the next event")
     func addedDuringAnEvent() {
-        publisher.observers(of: Leaf.self).addOnce { [weak publisher, log] _ in
+        publisher.observers(of: Leaf.self).once.add { [weak publisher, log] _ in
             log.append("leaf")
             publisher?.observers(of: Middle.self).add { _ in log.append("middle") }
             publisher?.observers(of: Base.self).add { _ in log.append("base") }
@@ -265,7 +265,7 @@ struct EventTypeTests {
     /// Promise 6.
     @Test("A class's event that an observer publishes reaches all of its classes before the outer event continues")
     func nestedEvents() {
-        publisher.observers(of: Leaf.self).addOnce { [weak publisher, log] _ in
+        publisher.observers(of: Leaf.self).once.add { [weak publisher, log] _ in
             log.append("leaf")
             publisher?.publish(Middle())
         }

@@ -258,7 +258,7 @@ struct NotificationCenterTests {
             case 1: center.observers(named: .themeDidChange).add { [log] in log.append("\(number)") }
             case 2:
                 center.observers(of: ThemeChanged.self).add(listener) { $0.note("\(number)\($1.isDark ? "" : "?")") }
-            default: center.observers(named: .themeDidChange) { $0.name }.addOnce { [log] _ in log.append("\(number)") }
+            default: center.observers(named: .themeDidChange) { $0.name }.once.add { [log] _ in log.append("\(number)") }
             }
         }
 
@@ -287,7 +287,7 @@ struct NotificationCenterTests {
 
     @Test("An observer that is added during a post is first called by the next")
     func addedDuringPost() {
-        center.observers(of: ThemeChanged.self).addOnce { [center, log] _ in
+        center.observers(of: ThemeChanged.self).once.add { [center, log] _ in
             center.observers(of: ThemeChanged.self).add { log.append("added \($0.isDark)") }
         }
 
@@ -466,7 +466,7 @@ struct NotificationCenterTests {
         last.remove()
         let token = Shared<ObserverToken?>(nil)
         token.value = center.observers(of: ThemeChanged.self).add(bomb("inside"))
-        center.observers(of: ThemeChanged.self).addOnce { [log] _ in
+        center.observers(of: ThemeChanged.self).once.add { [log] _ in
             token.value?.remove()
             log.append("removed")
         }
@@ -527,7 +527,7 @@ struct NotificationCenterTests {
         let keeper = Collector()
         let queued = Log<Int>()
         center.observers(of: Setting<Int>.self).add(keeper) { $0.values.append($1.value) }
-        center.observers(of: Setting<Int>.self).add(on: DispatchQueue(label: "Q")) { queued.append($0.value) }
+        center.observers(of: Setting<Int>.self).addNonisolated(on: DispatchQueue(label: "Q")) { queued.append($0.value) }
 
         for value in 0..<1_000 { center.post(Setting(value: value)) }
         await eventually { queued.count == 1_000 }
@@ -542,7 +542,7 @@ struct NotificationCenterTests {
         let center = NotificationCenter()
         for _ in 0..<200 {
             let calls = Counter()
-            center.observers(of: ThemeChanged.self).addOnce { _ in calls.increment() }
+            center.observers(of: ThemeChanged.self).once.add { _ in calls.increment() }
 
             await onThreads(2) { _ in center.post(ThemeChanged(isDark: true)) }
 

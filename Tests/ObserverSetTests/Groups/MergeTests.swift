@@ -122,7 +122,7 @@ struct MergeTests {
 
     @Test("A one-time observer is called once in total")
     func onceInAll() {
-        let token = merged.addOnce { [log] in log.append("\($0)") }
+        let token = merged.once.add { [log] in log.append("\($0)") }
 
         right.notify(2)
         notifyEach()

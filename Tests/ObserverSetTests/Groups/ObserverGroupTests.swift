@@ -41,15 +41,15 @@ struct ObserverGroupTests {
         group.add(method: Hearer.hear, of: owner)
         group.addNonisolated { [log] in log.append("nonisolated") }
         group.addNonisolated(owner) { owner in owner.note("nonisolated owner") }
-        group.addOnce { [log] in log.append("once") }
-        group.addOnce(owner) { owner in owner.note("owner once") }
+        group.once.add { [log] in log.append("once") }
+        group.once.add(owner) { owner in owner.note("owner once") }
 
         words.notify((word: "so", line: 1))
         #expect(
             log.entries == ["closure", "owner", "method", "nonisolated", "nonisolated owner", "once", "owner once"])
         log.removeAll()
         group.add(actor) { actor in actor.hear() }
-        group.add(on: DispatchQueue(label: "Q")) { [log] in log.append("queue") }
+        group.addNonisolated(on: DispatchQueue(label: "Q")) { [log] in log.append("queue") }
         ends.notify()
         await ends.settled()
 
@@ -71,7 +71,7 @@ struct ObserverGroupTests {
 
     @Test("An observer added to the group during a member's notification is first called by the next notification")
     func addedDuringNotification() {
-        numbers.addOnce { [group, log] _ in group.add { log.append("added") } }
+        numbers.once.add { [group, log] _ in group.add { log.append("added") } }
 
         numbers.notify(1)
         #expect(log.entries == [])
@@ -131,7 +131,7 @@ struct ObserverGroupTests {
     func sameSetTwice() {
         let calls = Counter()
         let token = ObserverGroup(numbers, numbers).add { calls.increment() }
-        let nested = ObserverGroup(ends, ObserverGroup(ends)).addOnce { [log] in log.append("once") }
+        let nested = ObserverGroup(ends, ObserverGroup(ends)).once.add { [log] in log.append("once") }
 
         numbers.notify(1)
         ends.notify()
@@ -252,7 +252,7 @@ struct ObserverGroupTests {
 
     @Test("A one-time observer is called once in total, and then removed from all members")
     func onceInAll() {
-        let token = group.addOnce { [log] in log.append("told") }
+        let token = group.once.add { [log] in log.append("told") }
 
         words.notify((word: "so", line: 1))
         notifyEach()
@@ -267,7 +267,7 @@ struct ObserverGroupTests {
     func onceAgainstThreads() async {
         for _ in 0..<many(1_200) {
             let calls = Counter()
-            let token = group.addOnce { calls.increment() }
+            let token = group.once.add { calls.increment() }
 
             await onThreads(3) { [numbers, words, ends] thread in
                 switch thread {
@@ -290,7 +290,7 @@ struct ObserverGroupTests {
 
         await onThreads(2) { [numbers, ends, group] thread in
             if thread == 0 {
-                for _ in 0..<many(8_000) { group.addOnce { calls.increment() } }
+                for _ in 0..<many(8_000) { group.once.add { calls.increment() } }
                 isOver.set()
             } else {
                 while !isOver.isSet {

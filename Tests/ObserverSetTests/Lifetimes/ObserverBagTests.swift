@@ -172,7 +172,7 @@ struct ObserverBagTests {
         let token = set.add { _ in }
         token.store(in: bag)
         set.add(owner!) { _, _ in }.store(in: bag)
-        set.addOnce { _ in }.store(in: bag)
+        set.once.add { _ in }.store(in: bag)
         var other: ObserverSet<Void>? = ObserverSet()
         other!.add {}.store(in: bag)
         #expect(bag.count == 4)
@@ -224,7 +224,7 @@ struct ObserverBagTests {
                     let owner = Tracked()
                     switch number % 4 {
                     case 0: set.add { _ in }.store(in: bag)
-                    case 1: set.addOnce { _ in }.store(in: bag)
+                    case 1: set.once.add { _ in }.store(in: bag)
                     case 2: lasting.add(owner) { _, _ in }.store(in: bag)
                     default:
                         let token = lasting.add { _ in }

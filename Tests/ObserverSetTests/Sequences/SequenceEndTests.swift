@@ -293,7 +293,7 @@ struct SequenceEndTests {
     @Test("Leaving a loop over a sequence that nobody keeps ends its registration")
     func leavingALoopOverATemporary() async {
         let set = ObserverSet<Int>()
-        let notifier = set.addOnce { _ in }
+        let notifier = set.once.add { _ in }
         // Notifies once the sequence exists; only the loop holds the sequence.
         let task = Task {
             while set.count == 1 { await Task.yield() }
@@ -357,9 +357,9 @@ struct SequenceEndTests {
     func droppedInsideANotification() async {
         let set = ObserverSet<Int>()
         let sequences = Shared<[NotificationSequence<Int>]>([])
-        set.addOnce { _ in sequences.value = [] }
+        set.once.add { _ in sequences.value = [] }
         sequences.value = [set.values(), set.values()]
-        set.addOnce { _ in sequences.value = [] }
+        set.once.add { _ in sequences.value = [] }
 
         set.notify(1)
 

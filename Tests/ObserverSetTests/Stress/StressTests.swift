@@ -63,7 +63,7 @@ struct StressTests {
         let source = LateRemoval()
         let calls = Counter()
 
-        source.token.value = source.addOnce { _ in calls.increment() }
+        source.token.value = source.once.add { _ in calls.increment() }
         source.set.notify(1)
 
         #expect(source.isRemoved.value)

@@ -67,24 +67,24 @@ enum ObserverKind: CaseIterable, Sendable {
         return switch self {
         case .closure: KeptRegistration(source.add { call($0) })
         case .nonisolated: KeptRegistration(source.addNonisolated { call($0) })
-        case .once: KeptRegistration(source.addOnce { call($0) })
+        case .once: KeptRegistration(source.once.add { call($0) })
         case .adapted:
             KeptRegistration(Mapped(source: source) { (parameters: Parameters) in parameters }.add { call($0) })
         case .owner: KeptRegistration(source.add(listener) { _, value in call(value) }, listener)
         case .ownerMethod: KeptRegistration(source.add(method: PlainListener.hear, of: listener), listener)
         case .ownerNonisolated: KeptRegistration(source.addNonisolated(listener) { _, value in call(value) }, listener)
-        case .ownerOnce: KeptRegistration(source.addOnce(listener) { _, value in call(value) }, listener)
+        case .ownerOnce: KeptRegistration(source.once.add(listener) { _, value in call(value) }, listener)
         case .mainActor: KeptRegistration(source.add { @MainActor in call($0) })
         case .mainActorOwner: KeptRegistration(source.add(listener) { @MainActor _, value in call(value) }, listener)
         case .mainActorMethod: KeptRegistration(source.add(method: MainActorListener.hear, of: onMain), onMain)
-        case .mainActorOnce: KeptRegistration(source.addOnce { @MainActor in call($0) })
+        case .mainActorOnce: KeptRegistration(source.once.add { @MainActor in call($0) })
         case .actor: KeptRegistration(source.add { @Elsewhere in call($0) })
         case .actorOwner:
             KeptRegistration(source.add(keeper) { (_: isolated Keeper, value) in call(value) }, keeper)
-        case .queue: KeptRegistration(source.add(on: DispatchQueue(label: "observer")) { call($0) })
+        case .queue: KeptRegistration(source.addNonisolated(on: DispatchQueue(label: "observer")) { call($0) })
         case .queueOwner:
             KeptRegistration(
-                source.add(on: DispatchQueue(label: "observer"), listener) { _, value in call(value) }, listener)
+                source.addNonisolated(on: DispatchQueue(label: "observer"), listener) { _, value in call(value) }, listener)
         case .awaited:
             KeptRegistration(
                 source.addAsync { value in

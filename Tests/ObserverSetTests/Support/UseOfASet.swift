@@ -15,7 +15,7 @@ func useInEveryWay<Parameters>(_ set: ObserverSet<Parameters>) {
     let owner = Signal()
     let token = set.add { _ in }
     set.add(owner) { _, _ in }
-    let once = set.addOnce { _ in }
+    let once = set.once.add { _ in }
     (set as? ObserverSet<Int>)?.notify(0)
     _ = (set.count, set.isEmpty, set.description, set.debugDescription, token.isActive, token.description)
     _ = once.remove()

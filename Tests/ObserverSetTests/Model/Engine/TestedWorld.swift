@@ -122,7 +122,7 @@ final class TestedWorld: World, @unchecked Sendable {
         case .awaited:
             source.addAsync(buffering: buffering) { await capture.awaited(number($0), operation) }
         case .awaitedOnActor: WorldActor.add(operation, capture, to: source, buffering: buffering, number)
-        case .once: source.addOnce { capture.called(number($0), program) }
+        case .once: source.once.add { capture.called(number($0), program) }
         case .nonisolated: source.addNonisolated { capture.called(number($0), program) }
         default: source.add { capture.called(number($0), program) }
         }
@@ -142,7 +142,7 @@ final class TestedWorld: World, @unchecked Sendable {
             source.addAsync(owner, buffering: Self.buffering(operation.form)) {
                 await capture.awaited($0, number($1), operation)
             }
-        case .onceOwner: source.addOnce(owner) { capture.called($0, number($1), program) }
+        case .onceOwner: source.once.add(owner) { capture.called($0, number($1), program) }
         case .nonisolatedOwner: source.addNonisolated(owner) { capture.called($0, number($1), program) }
         default: source.add(owner) { capture.called($0, number($1), program) }
         }

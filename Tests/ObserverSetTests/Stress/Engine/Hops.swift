@@ -33,7 +33,7 @@ struct Hops: Sendable {
                 set?.notify(Numbered(source: sources, number: value.number / 8))
             }
         }
-        set.add(on: queue, onQueue) { receiver, value in receiver.receive(value) }
+        set.addNonisolated(on: queue, onQueue) { receiver, value in receiver.receive(value) }
 
         async let fromActor: Void = onActor.notify(set, source: threads, times: perSource)
         async let fromMain: Void = onMain.notify(set, source: threads + 1, times: perSource)
@@ -159,10 +159,10 @@ private struct Visitors {
         let capture = Tracked(in: lifetimes)
         let mistakes = mistakes
         switch generator.below(6) {
-        case 0: keep(set.add(on: queue) { _ in mistakes.note(.calledWithTheDead, unless: capture.isIntact) })
+        case 0: keep(set.addNonisolated(on: queue) { _ in mistakes.note(.calledWithTheDead, unless: capture.isIntact) })
         case 1:
             keep(
-                set.add(on: queue, owner) { owner, _ in
+                set.addNonisolated(on: queue, owner) { owner, _ in
                     mistakes.note(.calledWithTheDead, unless: owner.isIntact && capture.isIntact)
                 })
         case 2: keep(set.add(actor) { _, _ in mistakes.note(.calledWithTheDead, unless: capture.isIntact) })

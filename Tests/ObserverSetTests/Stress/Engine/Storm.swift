@@ -137,7 +137,7 @@ final class Storm: Sendable {
         let record = Record()
         let capture = capture(of: set)
         let observer: @Sendable (Value) -> Void = { [self] in called(record, capture, $0) }
-        return Registration(record, isOnce ? set.addOnce(observer) : set.add(observer))
+        return Registration(record, isOnce ? set.once.add(observer) : set.add(observer))
     }
 
     /// Adds an observer with an owner.

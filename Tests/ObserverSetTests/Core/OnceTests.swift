@@ -4,13 +4,13 @@ import Testing
 
 /// Observers that are called at most once, whatever the notifying and removing threads do.
 @Suite("Observers that are called once", .lifetimesChecked, .againstHanging)
-struct AddOnceTests {
+struct OnceTests {
     private let set = ObserverSet<Int>()
     private let log = Log<String>()
 
     @Test("A one-time observer is called by the first notification, and then not again")
     func once() {
-        let token = set.addOnce { [log] in log.append("once \($0)") }
+        let token = set.once.add { [log] in log.append("once \($0)") }
         set.add { [log] in log.append("always \($0)") }
         #expect(token.isActive)
         #expect(set.count == 2)
@@ -27,8 +27,8 @@ struct AddOnceTests {
     @Test("A one-time observer's token describes the registration, and after the call says that it is inactive")
     func descriptions() {
         let line = #line + 1
-        let token = set.addOnce { _ in }
-        #expect(token.description.contains("ObserverSetTests/AddOnceTests.swift:\(line)"))
+        let token = set.once.add { _ in }
+        #expect(token.description.contains("ObserverSetTests/OnceTests.swift:\(line)"))
 
         set.notify(1)
 
@@ -58,9 +58,9 @@ struct AddOnceTests {
         let cleared = ObserverSet<Void>()
         let moved = ObserverSet<(Int, Int)>()
         let window = Window(log)
-        cleared.addOnce(method: Window.clear, of: window)
-        set.addOnce(method: Window.show, of: window)
-        moved.addOnce(method: Window.move, of: window)
+        cleared.once.add(method: Window.clear, of: window)
+        set.once.add(method: Window.show, of: window)
+        moved.once.add(method: Window.move, of: window)
 
         for _ in 0..<2 {
             cleared.notify()
@@ -73,9 +73,141 @@ struct AddOnceTests {
         withExtendedLifetime(window) {}
     }
 
+    @Test("Behind `once`, every form adds an observer that is called once, wherever it runs")
+    func everyForm() async {
+        let keeper = Keeper()
+        let queue = DispatchQueue(label: "once")
+        let tokens = [
+            set.once.add { [log] in log.append("closure \($0)") },
+            set.once.add { @MainActor [log] in log.append("main \($0)") },
+            set.once.add(log) { log, value in log.append("owner \(value)") },
+            set.once.add(log) { @MainActor log, value in log.append("main owner \(value)") },
+            set.once.add(keeper) { [log] (_: isolated Keeper, value) in log.append("actor \(value)") },
+            set.once.addNonisolated { [log] in log.append("nonisolated \($0)") },
+            set.once.addNonisolated(log) { log, value in log.append("nonisolated owner \(value)") },
+            set.once.addNonisolated(on: queue) { [log] in log.append("queue \($0)") },
+            set.once.addNonisolated(on: queue, log) { log, value in log.append("queue owner \(value)") },
+            set.once.addAsync { [log] value in
+                await Task.yield()
+                log.append("awaited \(value)")
+            },
+            set.once.addAsync(log) { log, value in
+                await Task.yield()
+                log.append("awaited owner \(value)")
+            },
+            set.once.addAsync(keeper) { [log] (_: isolated Keeper, value) in
+                await Task.yield()
+                log.append("awaited actor \(value)")
+            },
+        ]
+        #expect(set.count == 12)
+
+        for value in 1...3 { set.notify(value) }
+        await set.settled()
+        await eventually { log.count == 12 }
+
+        let expected = [
+            "actor 1", "awaited 1", "awaited actor 1", "awaited owner 1", "closure 1", "main 1", "main owner 1",
+            "nonisolated 1", "nonisolated owner 1", "owner 1", "queue 1", "queue owner 1",
+        ]
+        #expect(log.entries.sorted() == expected)
+        #expect(set.isEmpty)
+        let left = tokens.count { $0.isActive || $0.remove() }
+        #expect(left == 0)
+    }
+
+    @Test("Either a one-time observer is called or its removal returns true", arguments: ObserverKind.lastingHopping)
+    func calledOrRemovedWhileItWaits(_ kind: ObserverKind) async {
+        var removals = 0
+        for value in 0..<20 {
+            let registration = kind.add(to: set.once) { [log] (value: Int) in log.append("\(value)") }
+            set.notify(value)
+            if value.isMultiple(of: 2) { await Task.yield() }
+            if registration.token.remove() { removals += 1 }
+            await set.settled()
+            registration.end()
+        }
+        await eventually { log.count + removals == 20 }
+        #expect(log.count + removals == 20)
+        #expect(set.isEmpty)
+    }
+
+    @Test("A one-time observer that awaits is not cancelled by its own end")
+    func awaitedIsNotCancelled() async {
+        let isCancelled = Log<Bool>()
+        set.once.addAsync { _ in
+            await Task.yield()
+            isCancelled.append(Task.isCancelled)
+        }
+
+        set.notify(1)
+        set.notify(2)
+        await eventually { isCancelled.count > 0 }
+        await set.settled()
+
+        #expect(isCancelled.entries == [false])
+        #expect(set.isEmpty)
+    }
+
+    @Test("A one-time observer of a mapped or filtered source waits for the first value that is not skipped")
+    func mappedAndFiltered() {
+        set.filter { $0 > 1 }.once.add { [log] in log.append("filter, once \($0)") }
+        set.once.filter { $0 > 1 }.add { [log] in log.append("once, filter \($0)") }
+        set.map { -$0 }.once.add { [log] in log.append("map, once \($0)") }
+        set.once.compactMap { $0 > 2 ? -$0 : nil }.add { [log] in log.append("once, compactMap \($0)") }
+
+        for value in 1...4 { set.notify(value) }
+
+        #expect(log.entries == ["map, once -1", "filter, once 2", "once, filter 2", "once, compactMap -3"])
+        #expect(set.isEmpty)
+    }
+
+    @Test("A sequence of a source for one call ends with its first element")
+    func sequence() async {
+        let values = set.once.values()
+        set.notify(1)
+        set.notify(2)
+        var received: [Int] = []
+        for await value in values { received.append(value) }
+        #expect(received == [1])
+        #expect(set.isEmpty)
+    }
+
+    @Test("An observer that is added twice for one call is called once by each registration")
+    func registeredTwice() async {
+        let keeper = Keeper()
+        Everywhere(sets: [set, set]).once.add(keeper) { [log] (_: isolated Keeper, value) in
+            log.append("group \(value)")
+        }
+        EverywhereOnce(set: set).add(keeper) { [log] (_: isolated Keeper, value) in
+            log.append("members \(value)")
+        }
+        set.notify(1)
+        set.notify(2)
+        await set.settled()
+        #expect(log.entries == ["group 1", "members 1", "members 1"])
+        #expect(set.isEmpty)
+    }
+
+    @Test("A one-time observer whose owner is dead when it is registered is never called", arguments: [false, true])
+    func deadWhenRegistered(isIsolated: Bool) {
+        let late = LateSource()
+        do {
+            let owner = Log<Int>()
+            if isIsolated {
+                late.once.add(owner) { @MainActor owner, value in owner.append(value) }
+            } else {
+                late.once.addNonisolated(owner) { owner, value in owner.append(value) }
+            }
+        }
+        late.register(with: set)
+        set.notify(1)
+        #expect(set.isEmpty)
+    }
+
     @Test("Several one-time observers are each called once, in order")
     func several() {
-        for index in 0..<5 { set.addOnce { [log] in log.append("\(index) \($0)") } }
+        for index in 0..<5 { set.once.add { [log] in log.append("\(index) \($0)") } }
 
         set.notify(1)
         set.notify(2)
@@ -89,7 +221,7 @@ struct AddOnceTests {
     @Test("A one-time observer with an owner is called once, and is passed the owner")
     func owner() {
         let owner = Tracked(7)
-        let token = set.addOnce(owner) { [log] owner, value in log.append("\(owner.value) \(value)") }
+        let token = set.once.add(owner) { [log] owner, value in log.append("\(owner.value) \(value)") }
 
         set.notify(1)
         set.notify(2)
@@ -102,7 +234,7 @@ struct AddOnceTests {
     @Test("`removeAll(ownedBy:)` removes an owner's one-time observers before they are called")
     func removedByOwner() {
         let owner = Tracked()
-        set.addOnce(owner) { [log] _, _ in log.append("called") }
+        set.once.add(owner) { [log] _, _ in log.append("called") }
 
         #expect(set.removeAll(ownedBy: owner) == 1)
         set.notify(1)
@@ -118,7 +250,7 @@ struct AddOnceTests {
             log.append("first \(value)")
             if value == 1 { set?.notify(2) }
         }
-        set.addOnce { [log] in log.append("once \($0)") }
+        set.once.add { [log] in log.append("once \($0)") }
 
         set.notify(1)
 
@@ -150,8 +282,8 @@ struct AddOnceTests {
             let set = ObserverSet<Int>()
             let calls = Log<Int>()
             let tokens = [
-                set.addOnce { calls.append($0) },
-                set.addOnce(owner) { _, value in calls.append(value) },
+                set.once.add { calls.append($0) },
+                set.once.add(owner) { _, value in calls.append(value) },
             ]
 
             await onThreads(8) { thread in set.notify(thread) }
@@ -239,12 +371,39 @@ private struct Everywhere: NotificationSource {
     }
 }
 
+/// A source that registers its observers twice with a set, for one call each.
+private struct EverywhereOnce: NotificationSource {
+    let set: ObserverSet<Int>
+
+    func register(_ observer: Observer<Int>) -> ObserverToken {
+        ObserverToken([set.once.register(observer), set.once.register(observer)])
+    }
+
+    func settled() async { await set.settled() }
+}
+
+/// A source that registers its observers later.
+private final class LateSource: NotificationSource {
+    private let observers = Guarded<[Observer<Int>]>([])
+
+    func register(_ observer: Observer<Int>) -> ObserverToken {
+        observers.withLock { $0.append(observer) }
+        return ObserverToken([])
+    }
+
+    func register(with set: ObserverSet<Int>) {
+        for observer in observers.withLock({ $0 }) { set.register(observer) }
+    }
+
+    func settled() async {}
+}
+
 /// An actor that adds an observer for itself.
 private actor Listener {
     var values: [Int] = []
 
     func observeOnce(_ set: ObserverSet<Int>) {
-        set.addOnce { value in self.values.append(value) }
+        set.once.add { value in self.values.append(value) }
     }
 }
 
@@ -254,7 +413,7 @@ private actor IsolatedListener {
         let token: ObserverToken
         do {
             let set = ObserverSet<Int>()
-            token = set.addOnce(self) { (_: isolated IsolatedListener, value) in log.append("\(value)") }
+            token = set.once.add(self) { (_: isolated IsolatedListener, value) in log.append("\(value)") }
             join { set.notify(1) }
         }
         #expect(!token.isActive)

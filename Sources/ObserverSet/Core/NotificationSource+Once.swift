@@ -1,0 +1,35 @@
+extension NotificationSource {
+    /// The same notifications, for observers that are called at most once, and then removed.
+    ///
+    /// ```swift
+    /// connection.opened.once.add { print("connected") }
+    /// document.titleChanged.once.add(self) { window, title in window.show(title) }
+    /// download.finished.once.addAsync { file in await archive.store(file) }
+    /// ```
+    ///
+    /// Every form of `add` may follow. The observer runs where it would run otherwise. Either it is called or a call of
+    /// its token's `remove()` returns true, never both, however many threads notify.
+    ///
+    /// It is removed just before its call, for which the set's lock is taken for a moment. What other removed observers
+    /// captured may be released then. So inside the call it is no longer counted, and its token is inactive. (There are
+    /// two exceptions: the notification came before `add` had returned, or another thread is removing it at that moment.)
+    /// An observer that awaits is removed when its call begins, and that call is not cancelled.
+    ///
+    /// An observer of a group, or of merged sources, is called once in all: `ObserverGroup(opened, failed).once`. If `map`,
+    /// `compactMap` or `filter` follows, or precedes, the observer waits for the first value that is not skipped.
+    ///
+    /// - Complexity: O(1).
+    public var once: some NotificationSource<Parameters> { Once(source: self) }
+}
+
+/// A source whose observers end with their first call.
+private struct Once<Source: NotificationSource>: NotificationSource {
+    let source: Source
+
+    func register(_ observer: Observer<Source.Parameters>) -> ObserverToken {
+        let registration = EndingRegistration()
+        return registration.begin(source.register(observer.ending(registration)))
+    }
+
+    func settled() async { await source.settled() }
+}
