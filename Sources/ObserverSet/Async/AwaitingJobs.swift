@@ -7,7 +7,7 @@ final class AwaitingJob: @unchecked Sendable {
     let observer: any AwaitedObserver
     /// That of the notifier.
     let urgency: Urgency
-    /// Unique in the process, and ascending in each mailbox; set once, under the inbox's lock.
+    /// Ascending in each mailbox; set once, under the inbox's lock.
     fileprivate(set) var number: UInt64 = 0
 
     init(_ value: any Sendable, to observer: any AwaitedObserver, _ urgency: Urgency) {
@@ -44,7 +44,7 @@ struct AwaitingInbox: Sendable {
 
     /// Numbers a value that is appended here or elsewhere.
     fileprivate mutating func number(_ job: AwaitingJob) {
-        last = ObserverToken.nextID()
+        last += 1
         job.number = last
         urgency = isBusy && urgency != job.urgency ? nil : job.urgency
         isBusy = true

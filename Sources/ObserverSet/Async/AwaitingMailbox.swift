@@ -47,7 +47,10 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
         }
 
         /// Whether the caller is inside the call in progress, or in a task that was started there.
-        var isCaller: Bool { called.map { $0.number == AwaitingCall.number } ?? false }
+        func isCaller(in mailbox: Mailbox) -> Bool {
+            guard let called, let call = AwaitingCall.current else { return false }
+            return call.number == called.number && call.mailbox === mailbox
+        }
     }
 
     /// A task that delivers; guarded by the lock of `State`.
@@ -112,7 +115,9 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
                     dropped?.observer.noteDropped()
                     settled = state.takeFreeWaiters()
                 }
-                if buffering == .restarting, state.called != nil, !state.isCaller { cancelled = state.cancelCall() }
+                if buffering == .restarting, state.called != nil, !state.isCaller(in: self) {
+                    cancelled = state.cancelCall()
+                }
                 return state.jobs.append(job, &inbox)
             }
         }
@@ -140,7 +145,7 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
         var dropped: [AwaitingJob] = []
         let task = withAll { state, _ -> Task<Void, Never>? in
             dropped = state.jobs.remove(for: observer)
-            let isToCancel = state.called?.observer === observer && !state.isCaller
+            let isToCancel = state.called?.observer === observer && !state.isCaller(in: self)
             if isToCancel { state.isAbandoned = true }
             // Not only if this observer is being called: the call in progress may be a cancelled one of another
             // registration, and the dropped values may have been all that was left in front of a waiter.
@@ -156,7 +161,9 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
     override func holdUp(_ settlement: Settlement) -> Bool {
         withAll { state, _ in
             // An observer that waited for its own call would wait for ever.
-            if state.isCaller || state.jobs.isEmpty && (state.called == nil || state.isAbandoned) { return false }
+            if state.isCaller(in: self) || state.jobs.isEmpty && (state.called == nil || state.isAbandoned) {
+                return false
+            }
             state.jobs.append(settlement)
             return true
         }
@@ -191,7 +198,8 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
                 CallOut.assertNoLockIsHeld()
                 // Captures `actor`, and so stays on it. A closure that does not would leave the main actor for each call,
                 // and come back to it: two changes of thread.
-                await AwaitingCall.$number.withValue(job.number) { await job.observer.call(job, on: actor) }
+                let call = AwaitingCall(mailbox: self, number: job.number)
+                await AwaitingCall.$current.withValue(call) { await job.observer.call(job, on: actor) }
             case .drop:
                 break
             case .resume(let settlements):

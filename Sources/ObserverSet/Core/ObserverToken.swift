@@ -87,10 +87,10 @@ public struct ObserverToken: Sendable {
 }
 
 extension ObserverToken: Hashable {
-    /// Whether both are the same token; compares the ids alone.
+    /// Whether both are the same token.
     ///
-    /// A combination has an id of its own.
-    public static func == (left: Self, right: Self) -> Bool { left.id == right.id }
+    /// A combination has an identity of its own.
+    public static func == (left: Self, right: Self) -> Bool { left.id == right.id && left.issuer === right.issuer }
 
     /// Hashes the id alone.
     public func hash(into hasher: inout Hasher) { hasher.combine(id) }

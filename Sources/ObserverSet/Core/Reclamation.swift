@@ -39,11 +39,20 @@ import Synchronization
     private static let stripeSize = 128
 
     /// What a traversal needs to count itself out where it counted itself in.
-    @safe struct Ticket {
-        fileprivate let count: UnsafeMutablePointer<Count>
+    ///
+    /// Not copyable, so that nothing is counted out twice.
+    @safe struct Ticket: ~Copyable {
+        let count: UnsafeMutablePointer<Atomic<UInt32>>
         /// The count before this traversal was added; nil on an added stripe, since it serves only to decide whether to
         /// add stripes.
-        fileprivate let before: UInt32?
+        let before: UInt32?
+
+        /// Counts out, and returns the count before the traversal, if known, and after it.
+        @inline(__always)
+        consuming func leave() -> (before: UInt32?, after: UInt32) {
+            let after = unsafe count.pointee.wrappingSubtract(1, ordering: .sequentiallyConsistent).newValue
+            return (before, after)
+        }
     }
 
     // MARK: Traversals
@@ -61,14 +70,13 @@ import Synchronization
         return unsafe Ticket(count: count + parity, before: stripes == nil ? before : nil)
     }
 
-    /// Counts the calling traversal out; true if something waits that this traversal may have been the last to reach.
+    /// After a traversal has counted itself out: true if something waits that it may have been the last to reach.
     @inline(__always)
-    func leave(_ ticket: Ticket) -> Bool {
-        let after = unsafe ticket.count.pointee.wrappingSubtract(1, ordering: .sequentiallyConsistent).newValue
+    func mayRelease(_ count: (before: UInt32?, after: UInt32)) -> Bool {
         // Nested traversals restore the count: it is unchanged if the others were nested in this one, or this one in
         // them. A difference means that another thread was counted.
-        if let before = ticket.before, before != after { addStripes() }
-        guard after == 0 else { return false }
+        if let before = count.before, before != count.after { addStripes() }
+        guard count.after == 0 else { return false }
         // fault: no-look-after-leaving
         return isWaiting.load(ordering: .sequentiallyConsistent)
     }
@@ -78,7 +86,7 @@ import Synchronization
     /// Keeps what was unlinked until no traversal can reach it; if no traversal is under way, moves it to `displaced`
     /// at once.
     @inline(__always)
-    func retire(_ unlinked: Retired, _ contents: inout Contents, _ displaced: inout Retired) {
+    func retire(_ unlinked: consuming Retired, _ contents: inout Contents, _ displaced: inout Retired) {
         // If something waits already, a traversal is probably under way, and reading the counts would take their cache
         // line away from it.
         if !contents.isAnythingWaiting && isEmpty() {
@@ -97,10 +105,9 @@ import Synchronization
             // Flips only while the idle count is zero: with a flip on every attempt, two threads could take turns to
             // keep a count above zero for ever.
             open.store(1 ^ open.load(ordering: .relaxed), ordering: .relaxed)
-            displaced.append(contentsOf: backlog.older)
+            displaced.append(contentsOf: backlog.older.take())
             // fault: epoch-skipped
-            backlog.older = backlog.newer
-            backlog.newer = Retired()
+            backlog.older = backlog.newer.take()
         }
         if backlog.isEmpty { isWaiting.store(false, ordering: .relaxed) }
     }
@@ -186,7 +193,9 @@ import Synchronization
 }
 
 /// What was unlinked: a traversal that begins now cannot reach it, but one that began earlier may.
-@safe struct Retired {
+///
+/// Not copyable, so that nothing is released twice.
+@safe struct Retired: ~Copyable {
     /// The callees of removed observers; the first one needs no array.
     private var first: Callee?
     private var others: [Callee] = []
@@ -207,10 +216,19 @@ import Synchronization
     }
 
     @inline(__always)
-    mutating func append(contentsOf other: Retired) {
+    mutating func append(contentsOf other: consuming Retired) {
         guard !isEmpty else { return self = other }
-        other.forEachCallee { append($0) }
+        if let first = other.first { append(first) }
+        others += other.others
         unsafe blocks += other.blocks
+    }
+
+    /// Takes everything out.
+    @inline(__always)
+    mutating func take() -> Retired {
+        var taken = Retired()
+        swap(&taken, &self)
+        return taken
     }
 
     func forEachCallee(_ body: (Callee) -> Void) {
@@ -233,7 +251,7 @@ import Synchronization
 
     /// Releases everything; the `deinit` of closures' captures runs here.
     @inline(__always)
-    func release() {
+    consuming func release() {
         CallOut.assertNoLockIsHeld()
         forEachCallee { $0.release() }
         unsafe blocks.forEach { unsafe $0.deallocate() }
@@ -241,7 +259,7 @@ import Synchronization
 }
 
 /// What a change has to do after unlocking, because it runs user code.
-struct Aftermath {
+struct Aftermath: ~Copyable {
     /// What no traversal can reach any more, and is to be released.
     var displaced = Retired()
     /// The removed observers that are awaited (`addAsync`), whose calls have to be cancelled; allocated if there are
@@ -263,7 +281,7 @@ struct Aftermath {
     }
 
     @inline(__always)
-    func make() {
+    consuming func make() {
         if let ended { ended.entries.forEach { $0.cancel() } }
         displaced.release()
     }
@@ -314,8 +332,8 @@ final class Backlog: @unchecked Sendable {
 
     deinit {
         // The registry is being deallocated, so no traversal is under way.
-        newer.release()
-        older.release()
+        newer.take().release()
+        older.take().release()
         demand?.note(false)
         demand?.tell()
     }

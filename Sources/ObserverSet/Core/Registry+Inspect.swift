@@ -51,12 +51,12 @@ extension Registry {
             guard let backlog = contents.backlog else { return Array(mailboxes.values) }
             backlog.departing = backlog.departing.filter { !$0.value.isIdle }
             mailboxes.merge(backlog.departing) { mailbox, _ in mailbox }
-            for retired in [backlog.newer, backlog.older] {
-                retired.forEachCallee { callee in
-                    guard let entry = callee.entry, !entry.isAwaited, let mailbox = entry.mailbox else { return }
-                    mailboxes[ObjectIdentifier(mailbox)] = mailbox
-                }
+            func note(_ callee: Callee) {
+                guard let entry = callee.entry, !entry.isAwaited, let mailbox = entry.mailbox else { return }
+                mailboxes[ObjectIdentifier(mailbox)] = mailbox
             }
+            backlog.newer.forEachCallee(note)
+            backlog.older.forEachCallee(note)
             return Array(mailboxes.values)
         }
     }

@@ -13,11 +13,12 @@
         self.line = UInt32(clamping: line)
     }
 
-    /// The site of a vacant slot.
-    init() {
-        unsafe fileID = nil
-        line = 0
+    init(_ words: (file: UInt, line: UInt32)) {
+        unsafe fileID = unsafe UnsafePointer(bitPattern: words.file)
+        line = words.line
     }
+
+    var words: (file: UInt, line: UInt32) { unsafe (UInt(bitPattern: fileID), line) }
 
     @usableFromInline
     package var description: String {

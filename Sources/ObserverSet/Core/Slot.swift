@@ -13,9 +13,10 @@ import Synchronization
     private let code: UInt
     private let reference: Unmanaged<AnyEntry>?
 
-    // Tags in the place of a function's code; no function is at these addresses.
-    private static let isEntry: UInt = 1
-    fileprivate static let isIsolatedClosure: UInt = 2
+    // Tags in the place of a function's code. No function is at these addresses; nor is one at a low one, except on
+    // WebAssembly, where functions are numbered from 1.
+    static let isEntry = UInt.max
+    static let isIsolatedClosure = UInt.max - 1
 
     /// Retains an observer's function, or an entry for this registration of the observer.
     @inline(__always)
@@ -39,10 +40,15 @@ import Synchronization
         _ = unsafe reference?.retain()
     }
 
-    /// The callee of a vacant slot.
-    init() {
-        unsafe self.init(code: 0, reference: nil)
+    @inline(__always)
+    init(_ words: (code: UInt, reference: UInt)) {
+        code = words.code
+        unsafe reference = unsafe UnsafeRawPointer(bitPattern: words.reference).map {
+            unsafe Unmanaged.fromOpaque($0)
+        }
     }
+
+    var words: (code: UInt, reference: UInt) { unsafe (code, UInt(bitPattern: reference?.toOpaque())) }
 
     private init(code: UInt, reference: Unmanaged<AnyEntry>?) {
         self.code = code
@@ -105,16 +111,27 @@ import Synchronization
     }
 }
 
-/// The memory for one observer of a set.
+/// The memory for one observer of a set, in atomic words, since they change in place while others may look at them.
 ///
 /// Storing its id publishes the slot. After that it changes once, from living to removed. It becomes vacant again only
 /// when no traversal that may have seen it living is left.
 @safe struct Slot: ~Copyable, @unchecked Sendable {
-    /// The first field, so that a slot's address is its callee's.
-    private(set) var callee = Callee()
+    // The callee's two words are the first, so that a slot's address is its callee's. They, and those of the site, are
+    // loaded and stored relaxed: what was stored before `word` is seen by whoever acquires that.
+    private let code = Atomic<UInt>(0)
+    private let reference = Atomic<UInt>(0)
     /// The registration's id and the flags below; zero if the slot is vacant.
     private let word = Atomic<UInt64>(0)
-    private(set) var site = Site()
+    private let file = Atomic<UInt>(0)
+    private let line = Atomic<UInt32>(0)
+
+    var callee: Callee {
+        @inline(__always) get {
+            Callee((code.load(ordering: .relaxed), reference.load(ordering: .relaxed)))
+        }
+    }
+
+    var site: Site { Site((file.load(ordering: .relaxed), line.load(ordering: .relaxed))) }
 
     static let removed: UInt64 = 1 << 63
     /// The observer is not a plain function: it has an entry, or is called only once.
@@ -163,9 +180,11 @@ import Synchronization
     var isRemoved: Bool { word.load(ordering: .relaxed) >= Self.removed }
 
     /// This and the following functions are called under the registry's lock; a local set has none.
-    mutating func publish(_ callee: Callee, id: UInt64, site: Site, isOnce: Bool = false) {
-        self.callee = callee
-        self.site = site
+    func publish(_ callee: Callee, id: UInt64, site: Site, isOnce: Bool = false) {
+        code.store(callee.words.code, ordering: .relaxed)
+        reference.store(callee.words.reference, ordering: .relaxed)
+        file.store(site.words.file, ordering: .relaxed)
+        line.store(site.words.line, ordering: .relaxed)
         // fault: slot-published-relaxed
         word.store(id | (isOnce ? Self.special | Self.once : callee.hasEntry ? Self.special : 0), ordering: .releasing)
     }

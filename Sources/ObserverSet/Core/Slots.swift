@@ -116,9 +116,10 @@ struct SlotCounts {
     let head = unsafe Atomic<UnsafeMutableRawPointer?>(nil)
     private let inlineSlot = Slot()
 
-    /// The inline slot, which is changed in place, like the slots of a block.
+    /// The inline slot.
     ///
-    /// It contains an atomic, and so has one address as long as it lives.
+    /// It consists of atomics, and so has one address as long as it lives. Nothing changes it but their own operations:
+    /// memory that is a constant to the compiler must not be written through a pointer.
     var first: UnsafeMutablePointer<Slot> {
         @inline(__always) get { unsafe withUnsafePointer(to: inlineSlot) { unsafe UnsafeMutablePointer(mutating: $0) } }
     }

@@ -23,7 +23,9 @@
     init(_ registry: Unmanaged<Registry>, upTo limit: UInt64 = Slot.noLimit) {
         unsafe self.registry = unsafe registry
         // fault: counted-out-before-the-walk
-        self.ticket = unsafe registry._withUnsafeGuaranteedRef { $0.reclamation.enter() }
+        var ticket: Reclamation.Ticket?
+        unsafe registry._withUnsafeGuaranteedRef { ticket = $0.reclamation.enter() }
+        self.ticket = ticket.take()!
         unsafe cursor = unsafe registry._withUnsafeGuaranteedRef { unsafe Cursor($0.slots, upTo: limit) }
     }
 
@@ -47,9 +49,12 @@
     @inline(__always)
     @usableFromInline
     deinit {
+        let registry = unsafe registry
+        let metDead = metDead
+        // fault: counted-out-before-the-walk
+        let count = ticket.leave()
         unsafe registry._withUnsafeGuaranteedRef { registry in
-            // fault: counted-out-before-the-walk
-            if registry.reclamation.leave(ticket) { registry.collectAfterLeaving() }
+            if registry.reclamation.mayRelease(count) { registry.collectAfterLeaving() }
             if metDead { registry.removeDead() }
         }
     }

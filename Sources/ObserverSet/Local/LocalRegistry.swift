@@ -253,8 +253,7 @@ import Synchronization
     /// Called after the outermost traversal.
     @inline(never)
     private func releaseWaiting() {
-        var released = Retired()
-        swap(&released, &waiting)
+        let released = waiting.take()
         isAnythingWaiting = false
         tidyUp()
         // No code can reach it any more, whatever the `deinit` of a capture does.

@@ -101,7 +101,7 @@ extension View {
             guard let name = notification.userInfo?["name"] as? String else { return nil }
             let number = notification.userInfo?["number"] as? Int
             return (name: name, number: number ?? 0)
-        // error at item: cannot infer type of closure parameter 'item' without a type annotation
+            // error at item: cannot infer type of closure parameter 'item' without a type annotation
         }.add(self) { view, item in view.show(item.name) }
     }
 }

@@ -50,7 +50,7 @@ extension View {
             guard !text.isEmpty else { return nil }
             return text.count
             // misleading: speaks of the observer's parameter; the transform has to say what it returns
-        // error at length: cannot infer type of closure parameter 'length' without a type annotation
+            // error at length: cannot infer type of closure parameter 'length' without a type annotation
         }.add(self) { view, length in view.show("\(length)") }
     }
 }

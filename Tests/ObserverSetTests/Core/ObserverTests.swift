@@ -36,7 +36,9 @@ struct ObserverTests {
         await set.notifyAndSettle(2)
         #expect(log.entries.last == "actor 2")
         source.addNonisolated(on: DispatchQueue(label: "Q")) { [log] in log.append("queue \($0)") }
-        source.addNonisolated(on: DispatchQueue(label: "R"), owner) { owner, value in owner.note("owner's queue \(value)") }
+        source.addNonisolated(on: DispatchQueue(label: "R"), owner) { owner, value in
+            owner.note("owner's queue \(value)")
+        }
         await set.notifyAndSettle(3)
 
         let last = Set(log.entries.suffix(3))

@@ -1,4 +1,4 @@
-import ObserverSet
+@testable import ObserverSet
 import Synchronization
 import Testing
 
@@ -168,6 +168,29 @@ struct ObserverTokenTests {
         #expect(token != ObserverToken(parts))
         #expect(token.description.contains("closure"))
         #expect(token.description.contains("ObserverSet<Int>"))
+    }
+
+    /// As if two copies of the package were in one process, each of which counts on its own.
+    @Test("Tokens with the same number that other sets have issued are not equal, and remove nothing there")
+    func sameNumberOfAnotherIssuer() throws {
+        let (set, other) = (ObserverSet<Int>(), ObserverSet<Int>())
+        let token = set.add { _ in }
+        other.add { _ in }
+        let foreign = ObserverToken(issuer: try #require(other.registry), id: token.id)
+
+        #expect(token != foreign)
+        #expect(Set([token, foreign]).count == 2)
+        #expect(!set.remove(foreign))
+        #expect(!foreign.remove())
+        #expect(token.isActive)
+        #expect(other.count == 1)
+        #expect(token.remove())
+    }
+
+    @Test("What marks a slot's entry is no number that a function can have, on WebAssembly neither")
+    func tags() {
+        for tag in [Callee.isEntry, Callee.isIsolatedClosure] { #expect(tag > UInt.max / 2) }
+        #expect(Callee.isEntry != Callee.isIsolatedClosure)
     }
 
     @Test("Combined tokens may be nested")

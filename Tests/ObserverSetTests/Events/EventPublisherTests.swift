@@ -488,7 +488,9 @@ struct EventPublisherTests {
     func settled() async {
         let mayGoOn = Signal()
         let queue = DispatchQueue(label: "slow")
-        publisher.observers(of: Opened.self).addNonisolated(on: DispatchQueue(label: "fast")) { [log] _ in log.append("opened") }
+        publisher.observers(of: Opened.self).addNonisolated(on: DispatchQueue(label: "fast")) { [log] _ in
+            log.append("opened")
+        }
         publisher.observers(of: Closed.self).addNonisolated(on: queue) { [log] _ in
             mayGoOn.wait()
             log.append("closed")

@@ -258,7 +258,8 @@ struct NotificationCenterTests {
             case 1: center.observers(named: .themeDidChange).add { [log] in log.append("\(number)") }
             case 2:
                 center.observers(of: ThemeChanged.self).add(listener) { $0.note("\(number)\($1.isDark ? "" : "?")") }
-            default: center.observers(named: .themeDidChange) { $0.name }.once.add { [log] _ in log.append("\(number)") }
+            default:
+                center.observers(named: .themeDidChange) { $0.name }.once.add { [log] _ in log.append("\(number)") }
             }
         }
 
@@ -527,7 +528,9 @@ struct NotificationCenterTests {
         let keeper = Collector()
         let queued = Log<Int>()
         center.observers(of: Setting<Int>.self).add(keeper) { $0.values.append($1.value) }
-        center.observers(of: Setting<Int>.self).addNonisolated(on: DispatchQueue(label: "Q")) { queued.append($0.value) }
+        center.observers(of: Setting<Int>.self).addNonisolated(on: DispatchQueue(label: "Q")) {
+            queued.append($0.value)
+        }
 
         for value in 0..<1_000 { center.post(Setting(value: value)) }
         await eventually { queued.count == 1_000 }

@@ -84,7 +84,8 @@ enum ObserverKind: CaseIterable, Sendable {
         case .queue: KeptRegistration(source.addNonisolated(on: DispatchQueue(label: "observer")) { call($0) })
         case .queueOwner:
             KeptRegistration(
-                source.addNonisolated(on: DispatchQueue(label: "observer"), listener) { _, value in call(value) }, listener)
+                source.addNonisolated(on: DispatchQueue(label: "observer"), listener) { _, value in call(value) },
+                listener)
         case .awaited:
             KeptRegistration(
                 source.addAsync { value in
