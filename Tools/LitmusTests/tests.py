@@ -38,15 +38,15 @@ STEPS = {
     "head": (SLOTS, "init(_ slots: borrowing Slots, upTo", "slots.head.load(ordering: .sequentiallyConsistent)"),
     "block": (SLOTS, "var block: Block?", "head.load(ordering: .acquiring)"),
     "state": (SLOT, "var state: UInt64", "word.load(ordering: .acquiring)"),
-    "leave": (RECLAMATION, "func leave(", "count.pointee.wrappingSubtract(1, ordering: .sequentiallyConsistent)"),
-    "waiting": (RECLAMATION, "func leave(", "isWaiting.load(ordering: .sequentiallyConsistent)"),
+    "leave": (RECLAMATION, "consuming func leave(", "count.pointee.wrappingSubtract(1, ordering: .sequentiallyConsistent)"),
+    "waiting": (RECLAMATION, "func mayRelease(", "isWaiting.load(ordering: .sequentiallyConsistent)"),
     "fence-after-leaving": (
         RECLAMATION, "func collectAfterLeaving()",
         "atomicMemoryFence(ordering: .sequentiallyConsistent) var hasMetAnother = false writeIfAvailable"),
     "last-id": (SET, "package func notify(_ parameters: Parameters,", "lastID.load(ordering: .relaxed)"),
     # A change.
     "publish": (
-        SLOT, "mutating func publish(",
+        SLOT, "func publish(",
         "self.callee = callee self.site = site word.store(id | (isOnce ? Self.special | Self.once "
         ": callee.hasEntry ? Self.special : 0), ordering: .releasing)"),
     "mark": (
@@ -108,7 +108,7 @@ STEPS = {
         TRAVERSAL_FILE, "init(_ registry: Unmanaged<Registry>",
         "$0.reclamation.enter() } unsafe cursor = unsafe registry._withUnsafeGuaranteedRef { unsafe Cursor(", "none"),
     "flag-after-leaving": (
-        RECLAMATION, "func leave(", "guard after == 0 else { return false } return isWaiting.load", "none"),
+        RECLAMATION, "func mayRelease(", "guard count.after == 0 else { return false } return isWaiting.load", "none"),
     "mark-first": (
         WRITE, "func remove(_ id: UInt64, _ contents", "slot.pointee.markRemoved() contents.backlog?.markRemoved(id)", "none"),
     "last-id-first": (SET, "package func notify(_ parameters: Parameters,", "guard last != 0 else { return }", "none"),

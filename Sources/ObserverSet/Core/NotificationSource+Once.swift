@@ -4,7 +4,7 @@ extension NotificationSource {
     /// ```swift
     /// connection.opened.once.add { print("connected") }
     /// document.titleChanged.once.add(self) { window, title in window.show(title) }
-    /// download.finished.once.addAsync { file in await archive.store(file) }
+    /// document.titleChanged.once.addAsync { title in await history.append(title) }
     /// ```
     ///
     /// Every form of `add` may follow. The observer runs where it would run otherwise. Either it is called or a call of

@@ -1,88 +1,19 @@
 import Synchronization
 
-/// A typed notification: observers are added to it, and called when it is notified.
-///
-/// Declare one as a property for each kind of event of a model. Other objects add observers. An observer with an owner
-/// ends with the owner, without any clean-up.
+/// A typed notification: observers are added to it, and called when it is notified, on any thread.
 ///
 /// ```swift
-/// @MainActor final class Playlist {
-///     let itemAdded = ObserverSet<(name: String, index: Int)>()
-///     let cleared = ObserverSet<Void>()
-/// }
+/// let itemAdded = ObserverSet<(name: String, index: Int)>()
 ///
-/// @MainActor final class PlaylistView {
-///     init(_ playlist: Playlist) {
-///         playlist.itemAdded.add(self) { view, item in view.show("\(item.name) at \(item.index)") }
-///         playlist.cleared.add(method: PlaylistView.clear, of: self)
-///     }
-///     func show(_ text: String) { print(text) }
-///     func clear() { print("nothing to play") }
-/// }
-///
-/// playlist.itemAdded.notify((name: "So What", index: 0))
+/// itemAdded.add(view) { view, item in view.show("\(item.name) at \(item.index)") }
+/// itemAdded.notify((name: "So What", index: 0))
 /// ```
 ///
-/// An observer runs on the actor that it belongs to, which the type system knows. The call is synchronous if the
-/// notifier is on that actor already, or if the observer belongs to no actor. Otherwise it is made later, on the actor:
-/// in the order of the notifications, over all sets that the actor's observers observe. An observer that awaits, added with `addAsync`, is never called synchronously:
-/// its calls are made one at a time, in the order of the notifications, each when the one before has returned.
+/// An observer runs on the actor that the compiler says it belongs to: before `notify` returns if the notifier is there,
+/// or if it belongs to no actor; otherwise later, in the order of the notifications of all sets. It ends with its owner,
+/// which is held weakly. <doc:PromisesAndLimits> has the twelve promises, and what is not promised.
 ///
 /// The idea is that of Mike Ash's article "Let's Build Swift Notifications".
-///
-/// ## The twelve promises
-///
-/// 1. **No user code under the lock.** No observer, no `deinit` of an owner, closure, capture or parameter, no
-///    continuation, no `==` or `hash`.
-/// 2. **Registration order.** Observers of one notification are called (or enqueued) in the order in which they were
-///    added.
-/// 3. **Added during a notification**: first called by the next one.
-/// 4. **Removed is removed.** After `remove` returns, no notification that reaches that observer later calls it, on any
-///    thread. A call that another thread has already decided on may still run. An observer that is removed in its own
-///    isolation is never called again, and what waits for it is dropped.
-/// 5. **Owners are held weakly**, and strongly only for their own call. An owner that is being deallocated is never
-///    called.
-/// 6. **Nested notifications** are depth first: the inner one completes before the outer one continues, so that the
-///    observers behind the one that notifies again receive the inner value first.
-/// 7. **One order for each actor.** What one thread notifies reaches each actor in the order in which it was notified,
-///    whichever sets, events and observers it concerns. What is handed from thread to thread keeps its order, too.
-///    Observers behind the one that makes a nested notification receive that before the outer one (promise 6).
-/// 8. **Released promptly.** Removing an observer releases its closure and captures before `remove` returns, unless a
-///    notification is in flight; then once those in flight have ended. Later, overlapping notifications may delay that,
-///    but not without end. Entries of dead owners do not pile up, even if nobody notifies again.
-/// 9. **Removal is idempotent**: exactly one caller gets `true`. A token of another set, of a registration that has
-///    ended, or used for the second time returns `false`, and changes nothing.
-/// 10. **The set may be released at any time**, during its own notification, too: that completes, sequences end, and
-///     tokens become inactive.
-/// 11. **Notifying takes no lock, allocates nothing and never waits** for an observer being added or removed
-///     (synchronous observers).
-/// 12. **Complexity**: `add` and `remove` amortised O(1) plus at most O(log *n*) to find the entry; `notify` O(*n*).
-///
-/// ### Limits
-///
-/// - No order is promised between two threads' notifications, nor between two observers that await, nor between one that
-///   awaits and the others of its actor.
-/// - A value in a mailbox counts as a notification in flight (promise 8). It is dropped if its observer has been
-///   removed, and still delivered if the set has been released.
-/// - If the notifier is on the observer's actor, what waits for that observer is delivered first, ahead of what waits for
-///   others. If more than a thousand values wait, or if the notification is made in a call with a value that had waited,
-///   the new value waits, too, and may be delivered after the notification has returned: promise 7 goes before promise 6.
-/// - `count`, `isEmpty`, descriptions, `settled()`, `removeAll(ownedBy:)`, a token's `isActive` and `droppedCount`, and an
-///   `add` that looks for dead owners count as notifications in flight as long as they run (promise 8).
-/// - If nonisolated code happens to run on the main actor, the main actor's observers are called synchronously if nothing
-///   waits for them. If it happens to run on another actor, that is not noticed, and that actor's observers are called
-///   later, in order.
-/// - After the last observer, a notification may take the lock for a moment if it is free, to release what was removed
-///   meanwhile or to remove the entries of owners that it found dead, and may allocate for that. The first time that two
-///   threads are seen in a set at once, it allocates more counts (promise 11).
-/// - A *method* as the observer is applied to its owner anew for each call, for which Swift allocates, unless it is one of
-///   the main actor, the build is optimised, and the method is named where it is added (promise 11).
-/// - An observer is an ordinary call: recursion is limited by the stack.
-/// - For an *observer that awaits*, "called" means enqueued in promises 2, 3, 6 and 11. Its owner is held across the
-///   suspensions of its call (promise 5). Its ``Buffering`` may lose values; those that are delivered are in order
-///   (promise 7). Removal cancels the call in progress, unless that call removes it, and does not wait for it to end; until
-///   then the call keeps the closure and its captures (promise 8). A call that another thread has already decided on may
-///   begin after the removal, and is then cancelled from the start (promise 4).
 @safe public final class ObserverSet<Parameters: Sendable>: Sendable {
     /// The registry, retained; allocated when the first observer is added, since most sets of a model are never
     /// observed.

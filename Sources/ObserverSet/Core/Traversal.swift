@@ -22,8 +22,8 @@
     @inline(__always)
     init(_ registry: Unmanaged<Registry>, upTo limit: UInt64 = Slot.noLimit) {
         unsafe self.registry = unsafe registry
-        // fault: counted-out-before-the-walk
         var ticket: Reclamation.Ticket?
+        // fault: counted-out-before-the-walk
         unsafe registry._withUnsafeGuaranteedRef { ticket = $0.reclamation.enter() }
         self.ticket = ticket.take()!
         unsafe cursor = unsafe registry._withUnsafeGuaranteedRef { unsafe Cursor($0.slots, upTo: limit) }

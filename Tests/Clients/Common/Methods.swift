@@ -20,7 +20,9 @@ import ObserverSet
     }
 }
 
+/// A global actor of the client's own.
 @globalActor public actor Depots {
+    /// The only one.
     public static let shared = Depots()
 }
 

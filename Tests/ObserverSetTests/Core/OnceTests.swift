@@ -162,17 +162,6 @@ struct OnceTests {
         #expect(set.isEmpty)
     }
 
-    @Test("A sequence of a source for one call ends with its first element")
-    func sequence() async {
-        let values = set.once.values()
-        set.notify(1)
-        set.notify(2)
-        var received: [Int] = []
-        for await value in values { received.append(value) }
-        #expect(received == [1])
-        #expect(set.isEmpty)
-    }
-
     @Test("An observer that is added twice for one call is called once by each registration")
     func registeredTwice() async {
         let keeper = Keeper()

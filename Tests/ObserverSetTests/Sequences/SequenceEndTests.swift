@@ -8,6 +8,18 @@ import Testing
 struct SequenceEndTests {
     // MARK: The source releases its observers
 
+    @Test("A sequence of a source for one call ends with its first element")
+    func sequence() async {
+        let set = ObserverSet<Int>()
+        let values = set.once.values()
+        set.notify(1)
+        set.notify(2)
+        var received: [Int] = []
+        for await value in values { received.append(value) }
+        #expect(received == [1])
+        #expect(set.isEmpty)
+    }
+
     @Test("When the set dies, a sequence delivers its buffered elements, and then ends")
     func setDies() async {
         var set: ObserverSet<Int>? = ObserverSet()
