@@ -47,8 +47,9 @@ STEPS = {
     # A change.
     "publish": (
         SLOT, "func publish(",
-        "self.callee = callee self.site = site word.store(id | (isOnce ? Self.special | Self.once "
-        ": callee.hasEntry ? Self.special : 0), ordering: .releasing)"),
+        "code.store(callee.words.code, ordering: .relaxed) reference.store(callee.words.reference, ordering: .relaxed) "
+        "file.store(site.words.file, ordering: .relaxed) line.store(site.words.line, ordering: .relaxed) "
+        "word.store(id | (isOnce ? Self.special | Self.once : callee.hasEntry ? Self.special : 0), ordering: .releasing)"),
     "mark": (
         SLOT, "func markRemoved()",
         "word.store(word.load(ordering: .relaxed) | Self.removed, ordering: .relaxed)"),
