@@ -107,7 +107,7 @@ STEPS = {
     # Decisions, and what comes before what, that the tests take for granted.
     "enter-before-head": (
         TRAVERSAL_FILE, "init(_ registry: Unmanaged<Registry>",
-        "$0.reclamation.enter() } unsafe cursor = unsafe registry._withUnsafeGuaranteedRef { unsafe Cursor(", "none"),
+        "$0.reclamation.enter() } self.ticket = ticket.take()! unsafe cursor = unsafe registry._withUnsafeGuaranteedRef { unsafe Cursor(", "none"),
     "flag-after-leaving": (
         RECLAMATION, "func mayRelease(", "guard count.after == 0 else { return false } return isWaiting.load", "none"),
     "mark-first": (
