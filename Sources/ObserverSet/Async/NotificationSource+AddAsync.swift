@@ -155,7 +155,7 @@ extension NotificationSource {
 }
 
 extension NotificationSource where Parameters == Void {
-    /// Adds an observer that lives as long as its owner, which it is passed, and whose calls are awaited.
+    /// Adds an observer of `Void` that lives as long as its owner, which is all it is passed, and whose calls are awaited.
     ///
     /// ```swift
     /// ObserverGroup(playlist.itemAdded, playlist.cleared).addAsync(view, buffering: .newest(1)) { view in
@@ -188,7 +188,7 @@ extension NotificationSource where Parameters == Void {
         }
     }
 
-    /// Adds an observer that is isolated to the actor that owns it, and whose calls are awaited.
+    /// Adds an observer of `Void` that is isolated to the actor that owns it, and whose calls are awaited.
     ///
     /// ```swift
     /// document.closed.addAsync(history) { history in

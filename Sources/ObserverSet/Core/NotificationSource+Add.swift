@@ -81,7 +81,7 @@ extension NotificationSource {
                 site: Site(fileID: fileID, line: line)))
     }
 
-    /// Adds a method of the main actor as an observer, which lives as long as the owner whose method it is.
+    /// Adds a method of the main actor, which runs there, and lives as long as the owner whose method it is.
     ///
     /// ```swift
     /// document.titleChanged.add(method: Window.setTitle, of: self)        // func setTitle(_ title: String)
@@ -116,8 +116,9 @@ extension NotificationSource {
         addToMain(owner, { owner, parameters in method(owner)(parameters) }, site: Site(fileID: fileID, line: line))
     }
 
-    /// Adds a method as an observer, which lives as long as the owner whose method it is, and runs on the method's global
-    /// actor; a nonisolated method runs on the notifying thread.
+    /// Adds a method of another global actor, which runs there, or a nonisolated one, which runs on the notifying thread.
+    ///
+    /// It lives as long as the owner whose method it is.
     ///
     /// ```swift
     /// document.titleChanged.add(method: Log.write, of: log)          // func write(_ text: String), of a class on no actor
@@ -150,8 +151,7 @@ extension NotificationSource {
                 in: .of(method(owner).isolation), site: Site(fileID: fileID, line: line)))
     }
 
-    /// Adds a method without parameters, or with several, of an owner as an observer of `Void` or of an unlabelled
-    /// tuple, which runs on the main actor.
+    /// Adds a method of the main actor that has no parameter, or several, to a source of `Void` or of an unlabelled tuple.
     ///
     /// ```swift
     /// playlist.cleared.add(method: PlaylistView.clear, of: self)          // func clear()
@@ -181,8 +181,7 @@ extension NotificationSource {
             site: Site(fileID: fileID, line: line))
     }
 
-    /// Adds a method without parameters, or with several, as an observer of `Void` or of an unlabelled tuple, which runs on
-    /// the method's global actor; a nonisolated method runs on the notifying thread.
+    /// Adds any other method that has no parameter, or several, to a source of `Void` or of an unlabelled tuple.
     ///
     /// Otherwise the same as the form for one parameter.
     ///

@@ -6,8 +6,8 @@ extension NotificationSource {
     ///
     /// It is always called asynchronously, even if the notifier is on the queue. Observers on one serial queue receive what
     /// a thread notifies in one order, whichever sets it concerns, and among other work in its place. On a concurrent queue,
-    /// an observer is called one call at a time, and different observers may run at once. If it is removed on its own serial queue, it is never called again, and values already
-    /// enqueued are dropped.
+    /// an observer is called one call at a time, and different observers may run at once. If it is removed on its own serial
+    /// queue, it is never called again, and values already enqueued are dropped.
     ///
     /// ```swift
     /// download.progressed.addNonisolated(on: .main) { fraction in print(fraction) }
@@ -29,8 +29,7 @@ extension NotificationSource {
         register(Observer(observer, in: QueueMailbox(queue), site: Site(fileID: fileID, line: line)))
     }
 
-    /// Adds an observer that lives as long as its owner, and runs on a dispatch queue, in the order of the
-    /// notifications.
+    /// Adds an observer that lives as long as its owner, and runs on a dispatch queue.
     ///
     /// The owner is not kept alive by values that wait for the queue. See ``addNonisolated(on:_:fileID:line:)``.
     ///
@@ -54,8 +53,7 @@ extension NotificationSource {
 }
 
 extension NotificationSource where Parameters == Void {
-    /// Adds an observer that lives as long as its owner, and runs on a dispatch queue, in the order of the
-    /// notifications.
+    /// Adds an observer of `Void` that lives as long as its owner, which is all it is passed, and runs on a dispatch queue.
     ///
     /// See the same form for sources with parameters.
     ///

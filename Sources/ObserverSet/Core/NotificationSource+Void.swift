@@ -1,7 +1,7 @@
 // The forms with an owner, for sources of `Void`: the closure need not name a parameter that is always `()`.
 
 extension NotificationSource where Parameters == Void {
-    /// Adds an observer that lives as long as its owner, which it is passed, and runs where it was formed.
+    /// Adds an observer of `Void` that lives as long as its owner, which is all it is passed, and runs where it was formed.
     ///
     /// ```swift
     /// playlist.cleared.add(self) { view in view.clear() }
@@ -31,7 +31,7 @@ extension NotificationSource where Parameters == Void {
                 site: Site(fileID: fileID, line: line)))
     }
 
-    /// Adds an observer that is isolated to the actor that owns it.
+    /// Adds an observer of `Void` that is isolated to the actor that owns it, which is all it is passed.
     ///
     /// ```swift
     /// playlist.cleared.add(history) { history in history.names = [] }
@@ -56,7 +56,7 @@ extension NotificationSource where Parameters == Void {
         add(owner, { (owner: isolated Owner, _: Void) in observer(owner) }, fileID: fileID, line: line)
     }
 
-    /// Adds an observer that lives as long as its owner, and runs on the notifying thread.
+    /// Adds an observer of `Void` that lives as long as its owner, which is all it is passed, and runs on the notifying thread.
     ///
     /// See the same form for sources with parameters.
     ///

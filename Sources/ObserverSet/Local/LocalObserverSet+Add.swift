@@ -140,7 +140,7 @@ extension LocalObserverSet {
         append(Callee(retaining: observer), site: Site(fileID: fileID, line: line), isOnce: true)
     }
 
-    /// Adds an observer that is called at most once, if its owner lives to see it.
+    /// Adds an observer with an owner that is called at most once, if the owner lives to see it.
     ///
     /// See ``addOnce(_:isolation:fileID:line:)``, and the form of `add` with an owner.
     ///
@@ -213,7 +213,7 @@ extension LocalObserverSet {
 }
 
 extension LocalObserverSet where Parameters == Void {
-    /// Adds an observer that lives as long as its owner, which it is passed.
+    /// Adds an observer of `Void` that lives as long as its owner, which is all it is passed.
     ///
     /// See the same form for sets with parameters.
     ///
@@ -233,7 +233,7 @@ extension LocalObserverSet where Parameters == Void {
         add(owner, { owner, _ in observer(owner) }, fileID: fileID, line: line)
     }
 
-    /// Adds an observer that is called at most once, if its owner lives to see it.
+    /// Adds an observer of `Void` that is called at most once, if its owner lives to see it, and is passed that alone.
     ///
     /// See the same form for sets with parameters.
     ///

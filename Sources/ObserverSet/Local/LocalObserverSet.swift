@@ -84,7 +84,7 @@ extension LocalObserverSet {
         // Not retained: the set holds its registry, and is held until this returns.
         defer { extendLifetime(self) }
         guard let registry = unsafe registry.map({ unsafe Unmanaged.passUnretained($0) }) else { return }
-        unsafe _withUnprotectedUnsafePointer(to: parameters) { pointer in
+        unsafe withUnsafePointer(to: parameters) { pointer in
             unsafe registry._withUnsafeGuaranteedRef { unsafe $0.notify(parameters, at: pointer) }
         }
         #endif

@@ -1,5 +1,6 @@
-import ObserverSet
 import Testing
+
+@testable import ObserverSet
 
 /// `settled()` waits for awaited calls, except for the call inside which it is called.
 @Suite("`settled()` with observers that await", .lifetimesChecked, .againstHanging)
@@ -11,6 +12,44 @@ struct AwaitingSettledTests {
     /// A task that waits until the set is settled, and then logs `text`.
     private func waiting(for set: ObserverSet<Int>, _ text: String = "settled") async -> Task<Void, Never> {
         await taskThatWaits(for: set) { [log] in log.append(text) }
+    }
+
+    @Test("In an observer's first call, `settled()` waits for another observer's first call")
+    func anotherFirstCall() async {
+        let other = ObserverSet<Int>()
+        other.addAsync { [log, door] _ in
+            await door.pass()
+            log.append("other")
+        }
+        set.addAsync { [log] _ in
+            await other.settled()
+            log.append("own")
+        }
+        other.notify(1)
+        set.notify(1)
+        let task = await waiting(for: set)
+
+        door.open()
+        await task.value
+
+        #expect(log.entries == ["other", "own", "settled"])
+        set.removeAll()
+        other.removeAll()
+    }
+
+    /// A counter of the process would be a cache line that all notifiers share.
+    @Test("Each mailbox numbers its own values")
+    func numbers() {
+        let observer = AwaitingEntry<Int>(owner: nil, nil, on: nil, .unbounded) { _, _ in }
+        let jobs = (0..<4).map { AwaitingJob($0, to: observer, .highest) }
+        var (first, second) = (AwaitingInbox(), AwaitingInbox())
+
+        _ = first.append(jobs[0])
+        _ = second.append(jobs[1])
+        _ = first.append(jobs[2])
+        _ = second.append(jobs[3])
+
+        #expect(jobs.map(\.number) == [1, 1, 2, 2])
     }
 
     @Test("`settled()` waits until the calls have returned", arguments: AwaitingForm.allCases)
