@@ -132,6 +132,20 @@ struct OnceTests {
         #expect(set.isEmpty)
     }
 
+    @Test("`settled()` of a source for one call waits for its observers")
+    func settled() async {
+        let once = set.once
+        once.addAsync { [log] value in
+            await Task.yield()
+            log.append("\(value)")
+        }
+        set.notify(1)
+
+        await once.settled()
+
+        #expect(log.entries == ["1"])
+    }
+
     @Test("A one-time observer that awaits is not cancelled by its own end")
     func awaitedIsNotCancelled() async {
         let isCancelled = Log<Bool>()
