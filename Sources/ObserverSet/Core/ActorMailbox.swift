@@ -232,7 +232,6 @@ import Synchronization
     // MARK: In place
 
     override func catchUp(_ pending: borrowing Pending, by notifier: inout Notifier) -> Bool {
-        // fault: overtakes-what-waits
         if notifier.identity == identity { return deliverWaiting(upTo: pending.lastNumber) }
         // Code without isolation may happen to run on the main actor. Not asked for each value of a burst from elsewhere.
         return home.isMain && pending.lastNumber == 0 && notifier.isOnMainQueue
