@@ -52,9 +52,7 @@ struct AwaitingInbox: Sendable {
 
     /// Whether a task has to be sent for that urgency; one that is delivering hands over to the next by itself.
     mutating func needsTask(_ urgency: Urgency) -> Bool {
-        if isRunning || sent.covers(urgency) { return false }
-        sent.insert(urgency)
-        return true
+        !isRunning && sent.insertUnlessCovered(urgency)
     }
 }
 

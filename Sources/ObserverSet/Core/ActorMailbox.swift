@@ -44,9 +44,7 @@ import Synchronization
 
         /// Whether another drain has to be sent: none that is as urgent is under way or on its way.
         mutating func needsDrain(_ urgency: Urgency) -> Bool {
-            if running.covers(urgency) || sent.covers(urgency) { return false }
-            sent.insert(urgency)
-            return true
+            !running.covers(urgency) && sent.insertUnlessCovered(urgency)
         }
     }
 

@@ -27,7 +27,7 @@ import Synchronization
     let isWaiting = Atomic<Bool>(false)
 
     /// How many traversals are under way that counted themselves in on one stripe, with one parity.
-    fileprivate typealias Count = Atomic<UInt32>
+    typealias Count = Atomic<UInt32>
 
     private struct Pair: ~Copyable {
         private let even = Count(0)
@@ -42,7 +42,7 @@ import Synchronization
     ///
     /// Not copyable, so that nothing is counted out twice.
     @safe struct Ticket: ~Copyable {
-        let count: UnsafeMutablePointer<Atomic<UInt32>>
+        let count: UnsafeMutablePointer<Count>
         /// The count before this traversal was added; nil on an added stripe, since it serves only to decide whether to
         /// add stripes.
         let before: UInt32?

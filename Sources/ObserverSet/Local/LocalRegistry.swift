@@ -64,14 +64,14 @@ import Synchronization
         _ parameters: Parameters, at pointer: UnsafePointer<Parameters>, _ own: UnsafeMutablePointer<Delivery>
     ) {
         // What is not inlined in a debug build takes no stack of nested notifications.
-        if unsafe isNested(own, pointer) { unsafe finishEarlier(than: own, Parameters.self) }
+        if unsafe enqueue(own, pointer) { unsafe finishEarlier(than: own, Parameters.self) }
         // Otherwise a notification that was nested in those calls has finished this one, too.
         if unsafe latest != nil { unsafe call(from: own.pointee.start, own, parameters) }
         conclude()
     }
 
     /// Notes that a notification is under way; true if others have observers left to call.
-    private func isNested(_ own: UnsafeMutablePointer<Delivery>, _ parameters: UnsafeRawPointer) -> Bool {
+    private func enqueue(_ own: UnsafeMutablePointer<Delivery>, _ parameters: UnsafeRawPointer) -> Bool {
         let earlier = unsafe latest
         unsafe own.pointee.parameters = unsafe parameters
         unsafe own.pointee.next = unsafe earlier?.pointee.next ?? own
