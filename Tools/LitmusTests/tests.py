@@ -41,7 +41,7 @@ STEPS = {
     "leave": (RECLAMATION, "consuming func leave(", "count.pointee.wrappingSubtract(1, ordering: .sequentiallyConsistent)"),
     "waiting": (RECLAMATION, "func mayRelease(", "isWaiting.load(ordering: .sequentiallyConsistent)"),
     "fence-after-leaving": (
-        RECLAMATION, "func collectAfterLeaving()",
+        WRITE, "func collectAfterLeaving()",
         "atomicMemoryFence(ordering: .sequentiallyConsistent) var hasMetAnother = false writeIfAvailable"),
     "last-id": (SET, "package func notify(_ parameters: Parameters,", "lastID.load(ordering: .relaxed)"),
     # A change.
@@ -75,7 +75,7 @@ STEPS = {
         "open.store(1 ^ open.load(ordering: .relaxed), ordering: .relaxed)"),
     "raise": (RECLAMATION, "func retire(", "isWaiting.store(true, ordering: .relaxed)"),
     "fence-after-unlocking": (
-        RECLAMATION, "private func collectAfterUnlocking(",
+        WRITE, "private func collectAfterUnlocking(",
         "atomicMemoryFence(ordering: .sequentiallyConsistent) guard reclamation.idleIsEmpty()"),
     # The lock: what a mutex promises, and the flag beside it. A try that fails is a load.
     "lock": (LOCK, "package func withLock<", HOLDING, "acquiring"),

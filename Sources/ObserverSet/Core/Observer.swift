@@ -1,5 +1,3 @@
-import Synchronization
-
 /// An observer that is being registered: a function, where it runs, its owner, and the line that registered it.
 ///
 /// It is opaque. The `add` family makes one and passes it to `NotificationSource.register(_:)`. A source of your own
@@ -119,49 +117,6 @@ extension Observer {
         } else {
             self.init(entry: OwnedEntry(owner, call), site: site)
         }
-    }
-}
-
-/// An observer of other parameters, which a function converts.
-private final class AdaptedEntry<Input: Sendable, Parameters: Sendable>: Entry<Input>, @unchecked Sendable {
-    private let base: Observer<Parameters>
-    private let transform: @Sendable (Input) -> Parameters?
-    /// False once the registration has been removed, which `transform` itself may do.
-    ///
-    /// Relaxed: a thread is sure to see only its own removal, and no more is needed.
-    private let isActive = Atomic<Bool>(true)
-
-    init(base: Observer<Parameters>, transform: @escaping @Sendable (Input) -> Parameters?) {
-        self.base = base
-        self.transform = transform
-    }
-
-    override func deliver(_ input: Input, by notifier: inout Notifier) -> Bool {
-        guard let parameters = transform(input) else { return isKnownAlive(by: notifier) }
-        guard isActive.load(ordering: .relaxed) else { return true }
-        return base.deliver(parameters, by: &notifier)
-    }
-
-    override func isKnownAlive(by notifier: Notifier) -> Bool { base.entry?.isKnownAlive(by: notifier) ?? true }
-
-    override var owner: AnyObject? { base.entry?.owner }
-    override var ownerType: Any.Type? { base.entry?.ownerType }
-    override var placeDescription: String? { base.entry?.placeDescription }
-    override var mailbox: Mailbox? { base.entry?.mailbox }
-    override var droppedCount: Int { base.entry?.droppedCount ?? 0 }
-
-    override func claimed() -> AnyEntry { AdaptedEntry(base: base.claimed(), transform: transform) }
-
-    override func ending(_ registration: EndingRegistration) -> Entry<Input> {
-        AdaptedEntry(base: base.ending(registration), transform: transform)
-    }
-
-    override var isAwaited: Bool { base.entry?.isAwaited ?? false }
-    override func cancel() { base.entry?.cancel() }
-
-    override func end() {
-        isActive.store(false, ordering: .relaxed)
-        base.entry?.end()
     }
 }
 

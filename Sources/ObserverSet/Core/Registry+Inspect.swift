@@ -19,12 +19,6 @@ extension Registry {
         return true
     }
 
-    func isRegistered(_ id: UInt64) -> Bool { registration(id) != nil }
-
-    func droppedCount(of id: UInt64) -> Int { registration(id)?.entry?.droppedCount ?? 0 }
-
-    func description(of id: UInt64) -> String? { registration(id).flatMap { Self.describe($0.entry, $0.site) } }
-
     /// A line for each registered observer whose owner, if it has one, is alive; in the order of registration.
     var descriptions: [String] {
         var lines: [String] = []
@@ -62,7 +56,7 @@ extension Registry {
     }
 
     /// The entry and the site of a registration; nil if it has ended, or its owner is dead.
-    private func registration(_ id: UInt64) -> (entry: AnyEntry?, site: Site)? {
+    func registration(_ id: UInt64) -> (entry: AnyEntry?, site: Site)? {
         let traversal = unsafe Traversal(.passUnretained(self))
         defer { extendLifetime(traversal) }
         guard let slot = unsafe slots.living(id), unsafe slot.pointee.isAlive else { return nil }
@@ -70,7 +64,7 @@ extension Registry {
     }
 
     /// For example `View, on MainActor, registered at Player/View.swift:12`; nil if the owner is dead.
-    private static func describe(_ entry: AnyEntry?, _ site: Site) -> String? {
+    static func describe(_ entry: AnyEntry?, _ site: Site) -> String? {
         guard let owner = entry.map(\.ownerDescription) ?? "closure" else { return nil }
         let place = entry?.placeDescription.map { "on \($0)" } ?? "nonisolated"
         return "\(owner), \(place), registered at \(site)"

@@ -1,6 +1,8 @@
 import Synchronization
 
 /// Changes. Each is one critical section; anything that must not run under the lock runs after unlocking.
+///
+/// The sections that comments name in quotation marks are those of the argument in `Reclamation.swift`.
 extension Registry {
     /// Registers an observer, and returns the id of the registration, in amortised O(1).
     func append(_ callee: Callee, site: Site) -> UInt64 {
@@ -19,16 +21,6 @@ extension Registry {
         write { contents, after in
             ids.count { id in remove(id, &contents, &after) != nil }
         }
-    }
-
-    /// Ends a registration; false if it had ended before, or its owner is dead.
-    ///
-    /// Whether the owner is alive is checked before what was removed is released, since that release may deallocate the
-    /// owner.
-    func end(_ id: UInt64) -> Bool {
-        write(
-            { contents, after in remove(id, &contents, &after) },
-            answering: { removed in removed.map { entry in entry?.isAlive ?? true } ?? false })
     }
 
     /// Ends a registration, if it is one of this registry's; true for exactly one caller.
@@ -148,5 +140,106 @@ extension Registry {
             contents.madeBacklog().depart(mailbox)
         }
         checkInvariants(contents)
+    }
+}
+
+// MARK: - The critical section
+
+extension Registry {
+    typealias Change<Result> = (inout Contents, inout Aftermath) -> Result
+
+    /// Makes a change, collects what has become free meanwhile, and releases it after unlocking.
+    @inline(__always)
+    func write<Result: Sendable>(_ change: Change<Result>) -> Result {
+        write(change, answering: { $0 })
+    }
+
+    /// The same; `answer` turns the change's result into the answer after unlocking, before anything is released.
+    @inline(__always)
+    func write<Result: Sendable, Answer>(_ change: Change<Result>, answering answer: (Result) -> Answer) -> Answer {
+        var after = Aftermath()
+        var isWaiting = false
+        let result = lock.withLock { contents in
+            let result = change(&contents, &after)
+            // fault: released-under-the-lock
+            isWaiting = collect(&contents, &after)
+            return result
+        }
+        // fault: no-look-after-unlocking
+        if isWaiting { collectAfterUnlocking(&after) }
+        let answer = answer(result)
+        after.make()
+        if hasDemand { tellDemand() }
+        return answer
+    }
+
+    /// The same, unless another thread holds the lock.
+    func writeIfAvailable(_ change: Change<Void>) {
+        var after = Aftermath()
+        let isWaiting = lock.withLockIfAvailable { contents in
+            change(&contents, &after)
+            return collect(&contents, &after)
+        }
+        // fault: no-look-after-unlocking
+        if isWaiting == true { collectAfterUnlocking(&after) }
+        after.make()
+    }
+
+    /// After a change to a set with a producer: informs the producer of the current state.
+    ///
+    /// It takes the lock again. As part of the change it would make the changes of all other sets slower, by a
+    /// twentieth.
+    @inline(never)
+    private func tellDemand() {
+        var after = Aftermath()
+        var demand: Demand?
+        let isWaiting = lock.withLock { contents in
+            demand = contents.backlog?.demand
+            demand?.note(contents.counts.living > 0)
+            return contents.isAnythingWaiting
+        }
+        if isWaiting { collectAfterUnlocking(&after) }
+        after.make()
+        demand?.tell()
+    }
+
+    /// Releases the producer's function, which the tokens of a dead set would keep.
+    func dropDemand() {
+        if hasDemand { _ = write { contents, _ in contents.backlog?.demand.take() } }
+    }
+
+    /// Moves what no traversal can reach any more to `after`, and says whether something still waits.
+    ///
+    /// Called under the lock, as the last step of each change.
+    @inline(__always)
+    private func collect(_ contents: inout Contents, _ after: inout Aftermath) -> Bool {
+        if contents.isAnythingWaiting, let backlog = contents.backlog { reclamation.collect(backlog, &after.displaced) }
+        finish(&contents, &after)
+        return contents.isAnythingWaiting
+    }
+
+    /// Called after unlocking while something waits: see "Why nothing is forgotten".
+    @inline(never)
+    private func collectAfterUnlocking(_ after: inout Aftermath) {
+        while true {
+            atomicMemoryFence(ordering: .sequentiallyConsistent)
+            guard reclamation.idleIsEmpty() else { return }
+            var more = Aftermath()
+            let isWaiting = lock.withLockIfAvailable { contents in collect(&contents, &more) }
+            // fault: collected-and-forgotten
+            after.displaced.append(contentsOf: more.displaced)
+            guard isWaiting == true else { return }
+        }
+    }
+
+    /// Called after a traversal that made its count zero and saw that something waits: see "Why nothing is forgotten".
+    @inline(never)
+    func collectAfterLeaving() {
+        atomicMemoryFence(ordering: .sequentiallyConsistent)
+        var hasMetAnother = false
+        writeIfAvailable { contents, _ in
+            hasMetAnother = contents.isAnythingWaiting && contents.backlog?.thread != Reclamation.thread()
+        }
+        if hasMetAnother { reclamation.addStripes() }
     }
 }

@@ -42,10 +42,19 @@ import Synchronization
         super.init()
     }
 
-    override func remove(_ id: UInt64) -> Bool { end(id) }
-    override func isActive(_ id: UInt64) -> Bool { isRegistered(id) }
-    override func describe(_ id: UInt64) -> String? { description(of: id) }
-    override func droppedCount(_ id: UInt64) -> Int { droppedCount(of: id) }
+    /// Ends a registration; false if it had ended before, or its owner is dead.
+    ///
+    /// Whether the owner is alive is checked before what was removed is released, since that release may deallocate the
+    /// owner.
+    override func remove(_ id: UInt64) -> Bool {
+        write(
+            { contents, after in remove(id, &contents, &after) },
+            answering: { removed in removed.map { entry in entry?.isAlive ?? true } ?? false })
+    }
+
+    override func isActive(_ id: UInt64) -> Bool { registration(id) != nil }
+    override func describe(_ id: UInt64) -> String? { registration(id).flatMap { Self.describe($0.entry, $0.site) } }
+    override func droppedCount(_ id: UInt64) -> Int { registration(id)?.entry?.droppedCount ?? 0 }
 }
 
 /// What the registry's lock guards.

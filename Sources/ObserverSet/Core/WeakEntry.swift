@@ -80,7 +80,7 @@ extension Registry {
         guard let (id, entry) = entry(at: object) else { return false }
         // False if the entry is that of a dead object which had the same address.
         let isAlive = entry.isOf(object)
-        return end(id) && isAlive
+        return remove(id) && isAlive
     }
 
     /// A traversal of the objects that are registered now.

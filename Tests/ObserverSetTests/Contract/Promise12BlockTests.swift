@@ -53,7 +53,7 @@ struct Promise12BlockTests {
 
         var wasteful = 0
         for id in ids {
-            _ = registry.end(id)
+            _ = registry.remove(id)
             made.look()
             if !isFrugal { wasteful += 1 }
         }
@@ -104,7 +104,7 @@ struct Promise12BlockTests {
             for _ in 0..<size { registry.appendClosure() }
             var made = BlockCount(of: registry)
             for _ in 0..<20 {
-                _ = registry.end(registry.appendClosure())
+                _ = registry.remove(registry.appendClosure())
                 made.look()
             }
             #expect(made.blocks <= 1, "\(size)")
@@ -146,7 +146,7 @@ struct Promise12BlockTests {
                     ids.append(registry.appendClosure())
                 } else if !ids.isEmpty {
                     let index = [0, ids.count - 1, random.below(ids.count)][place]
-                    _ = registry.end(ids.remove(at: index))
+                    _ = registry.remove(ids.remove(at: index))
                 }
                 made.look()
                 if !isFrugal || made.slots > 12 * changes { dear += 1 }
@@ -159,7 +159,7 @@ struct Promise12BlockTests {
     func withoutABacklog() {
         let ids = (0..<100).map { _ in registry.appendClosure() }
 
-        for id in ids { #expect(registry.end(id)) }
+        for id in ids { #expect(registry.remove(id)) }
 
         #expect(registry.lock.withLock { $0.backlog == nil })
     }
@@ -202,7 +202,7 @@ struct Promise12BlockTests {
                 let blocks = unsafe contents.backlog.map { unsafe $0.older.blocks + $0.newer.blocks } ?? []
                 return unsafe blocks.count { unsafe $0.slot(of: id, among: .max)?.pointee.isLiving(id) ?? false }
             }
-            _ = registry.end(id)
+            _ = registry.remove(id)
         }
 
         #expect(marks <= 4 * changes)
@@ -393,7 +393,7 @@ struct Promise12BlockTests {
                     case .secondLatest: max(0, ids.count - 2)
                     case .middle: ids.count / 2
                     }
-                change { _ = registry.end(ids.remove(at: index)) }
+                change { _ = registry.remove(ids.remove(at: index)) }
             }
         }
         return made

@@ -62,7 +62,7 @@ struct Promise12SweepTests {
         let owner = WatchedEntry(looks)
         var removed = 0
 
-        for _ in 0..<5_000 where registry.end(registry.append(owner)) { removed += 1 }
+        for _ in 0..<5_000 where registry.remove(registry.append(owner)) { removed += 1 }
 
         #expect(removed == 5_000)
         // The removal itself makes one of the checks: whether it ends the registration of a living owner.

@@ -1,0 +1,28 @@
+/// What a change has to do after unlocking, because it runs user code.
+struct Aftermath: ~Copyable {
+    /// What no traversal can reach any more, and is to be released.
+    var displaced = Retired()
+    /// The removed observers that are awaited (`addAsync`), whose calls have to be cancelled; allocated if there are
+    /// any.
+    private var ended: Ended?
+
+    private final class Ended {
+        var entries: [AnyEntry] = []
+    }
+
+    /// Records that the registration of that observer has been removed.
+    @inline(__always)
+    mutating func end(_ entry: AnyEntry) {
+        entry.end()
+        guard entry.isAwaited else { return }
+        let made = ended ?? Ended()
+        ended = made
+        made.entries.append(entry)
+    }
+
+    @inline(__always)
+    consuming func make() {
+        if let ended { ended.entries.forEach { $0.cancel() } }
+        displaced.release()
+    }
+}

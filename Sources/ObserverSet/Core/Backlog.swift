@@ -1,0 +1,51 @@
+/// What waits for release, and what only few sets need; guarded by the registry's lock.
+final class Backlog: @unchecked Sendable {
+    /// Retired since the last flip.
+    var newer = Retired()
+    /// Retired before the last flip.
+    var older = Retired()
+    /// The thread that retired something last: see `Reclamation.thread()`.
+    var thread: UInt = 0
+    /// Mailboxes that were still busy when no traversal could reach their removed observer any more: `settled()` waits for
+    /// them, too.
+    var departing: [ObjectIdentifier: Mailbox] = [:]
+    /// The producer that is informed whether the set is observed; stored here, since few sets have one.
+    var demand: Demand?
+    /// The ids of living `WeakEntry`s, by the addresses of their objects.
+    ///
+    /// They do not wait for anything. They are stored here because most registries have none, and need no memory for
+    /// them.
+    var ids: [ObjectIdentifier: UInt64] = [:]
+
+    var isEmpty: Bool { newer.isEmpty && older.isEmpty }
+
+    /// Marks an observer as removed in the replaced blocks, which earlier traversals may still be walking.
+    func markRemoved(_ id: UInt64) {
+        _ = newer.markRemoved(id) && older.markRemoved(id)
+    }
+
+    /// The same for all observers.
+    func markAllRemoved() {
+        _ = newer.markAllRemoved() && older.markAllRemoved()
+    }
+
+    /// Keeps the mailbox of a removed observer, and none that has become idle.
+    func depart(_ mailbox: Mailbox) {
+        let key = ObjectIdentifier(mailbox)
+        guard departing[key] == nil else { return }
+        // In amortised O(1): the dictionary grows as it doubles.
+        if departing.count == departing.capacity { departing = departing.filter { !$0.value.isIdle } }
+        departing[key] = mailbox
+    }
+
+    /// Removes the id of a `WeakEntry` that was removed.
+    func forget(_ address: ObjectIdentifier) { _ = ids.removeAndTrim(address) }
+
+    deinit {
+        // The registry is being deallocated, so no traversal is under way.
+        newer.take().release()
+        older.take().release()
+        demand?.note(false)
+        demand?.tell()
+    }
+}
