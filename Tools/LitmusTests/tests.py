@@ -116,8 +116,8 @@ STEPS = {
     "quick-way": (RECLAMATION, "func retire(", "if !contents.isAnythingWaiting && isEmpty()", "none"),
     "both-counts": (RECLAMATION, "func isEmpty() -> Bool", "isEmpty(0) && isEmpty(1)", "none"),
     "older": (RECLAMATION, "func collect(_ backlog", "backlog.older = backlog.newer", "none"),
-    "trim": (WRITE, "func finish(", "if !contents.isAnythingWaiting { slots.trim(&contents.counts) }", "none"),
-    "depart": (WRITE, "func finish(", "!mailbox.isIdle", "none"),
+    "trim": (WRITE, "private func finish(", "if !contents.isAnythingWaiting { slots.trim(&contents.counts) }", "none"),
+    "depart": (WRITE, "private func finish(", "!mailbox.isIdle", "none"),
 }
 
 

@@ -128,7 +128,7 @@ extension Registry {
 
     /// The last step of each change; still under the lock.
     @inline(__always)
-    func finish(_ contents: inout Contents, _ after: inout Aftermath) {
+    private func finish(_ contents: inout Contents, _ after: inout Aftermath) {
         // See "Why nothing is released too early".
         // fault: slot-vacant-too-early
         if !contents.isAnythingWaiting { slots.trim(&contents.counts) }
