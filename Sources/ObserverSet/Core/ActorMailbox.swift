@@ -152,7 +152,7 @@ import Synchronization
         } else {
             // The actor is gone. If it was the owner, no delivery calls anything. Otherwise the observer has no isolation
             // of its own, and may be called anywhere: here, but for no longer than a turn.
-            drain(urgency)
+            drain(urgency, Turn(isTimed: false))
         }
     }
 
@@ -161,9 +161,8 @@ import Synchronization
     private func drain(_ urgency: Urgency, on actor: isolated any Actor) { drain(urgency) }
 
     /// Delivers what waits, and what arrives meanwhile, for one turn; leaves the rest to another drain.
-    private func drain(_ urgency: Urgency) {
+    private func drain(_ urgency: Urgency, _ turn: consuming Turn = Turn()) {
         guard begin(urgency) else { return }
-        var turn = Turn()
         while let (job, number) = next() {
             job.deliver(number)
             if turn.isOver() { return leaveTheRest() }
