@@ -50,7 +50,7 @@ final class AwaitingEntry<Parameters: Sendable>: Entry<Parameters>, AwaitedObser
         guard isActive else { return }
         let owner = weakOwner
         guard owner != nil || staticOwnerType == nil else { return noteDeadOwner() }
-        await function(owner, job.value as! Parameters)
+        await function(owner, unboxed(job.value))
     }
 
     override func deliver(_ parameters: Parameters, by notifier: inout Notifier) -> Bool {

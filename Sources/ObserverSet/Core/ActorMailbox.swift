@@ -72,8 +72,8 @@ import Synchronization
         }
     }
 
-    /// Keeps what a drain writes, and what notifiers write, on cache lines of their own; two lines, since processors fetch
-    /// lines in pairs.
+    /// Keeps what a drain writes, what notifiers write, and what both only read, on cache lines of their own; two lines, since
+    /// processors fetch lines in pairs.
     private struct Gap: Sendable {
         private typealias Words = (UInt64, UInt64, UInt64, UInt64)
         private let words: (Words, Words, Words, Words) = ((0, 0, 0, 0), (0, 0, 0, 0), (0, 0, 0, 0), (0, 0, 0, 0))
@@ -82,8 +82,9 @@ import Synchronization
     private let home: WeakActor
     /// How many observers use it; guarded by the table's lock.
     private var uses = 1
+    private let gapBeforeBatch = Gap()
     private let batch = Lock(Batch())
-    private let gap = Gap()
+    private let gapBeforeInbox = Gap()
     private let inbox = Lock(Inbox())
     /// Whether something was posted that has not been delivered; stored under the lock of the inbox.
     private let isBusy = Atomic<Bool>(false)
@@ -152,7 +153,7 @@ import Synchronization
         } else {
             // The actor is gone. If it was the owner, no delivery calls anything. Otherwise the observer has no isolation
             // of its own, and may be called anywhere: here, but for no longer than a turn.
-            drain(urgency, Turn(isTimed: false))
+            drain(urgency, isTimed: false)
         }
     }
 
@@ -161,8 +162,9 @@ import Synchronization
     private func drain(_ urgency: Urgency, on actor: isolated any Actor) { drain(urgency) }
 
     /// Delivers what waits, and what arrives meanwhile, for one turn; leaves the rest to another drain.
-    private func drain(_ urgency: Urgency, _ turn: consuming Turn = Turn()) {
+    private func drain(_ urgency: Urgency, isTimed: Bool = true) {
         guard begin(urgency) else { return }
+        var turn = Turn(isTimed: isTimed)
         while let (job, number) = next() {
             job.deliver(number)
             if turn.isOver() { return leaveTheRest() }

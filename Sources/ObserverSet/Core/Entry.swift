@@ -70,6 +70,14 @@ class Entry<Parameters>: AnyEntry, @unchecked Sendable {
     /// Returns false if the owner is dead, so that the notification can have the entry removed.
     func deliver(_ parameters: Parameters, by notifier: inout Notifier) -> Bool { fatalError("abstract") }
 
+    /// A value that `deliver` has posted, with its own type again.
+    ///
+    /// The cast cannot fail. It is slow, and needed only if the parameters are an existential themselves: a mailbox's
+    /// contains what is in that one, and a value of any other type as it is.
+    final func unboxed<Value>(_ value: Value) -> Parameters {
+        Value.self == Parameters.self ? unsafe unsafeBitCast(value, to: Parameters.self) : value as! Parameters
+    }
+
     /// The same observer, of which only that call goes through that ends the registration; asked before it is registered.
     func ending(_ registration: EndingRegistration) -> Entry { fatalError("abstract") }
 }

@@ -39,8 +39,7 @@ class IsolatedEntry<Parameters: Sendable>: Entry<Parameters>, @unchecked Sendabl
     fileprivate final func deliverEnqueued(
         _ value: any Sendable, _ number: UInt64, _ status: borrowing RegistrationStatus
     ) {
-        // The cast cannot fail: `deliver` has posted this value.
-        if status.isActive, !call(value as! Parameters) { status.noteDeadOwner() }
+        if status.isActive, !call(unboxed(value)) { status.noteDeadOwner() }
         place.pending.delivered(number)
     }
 

@@ -13,12 +13,18 @@ struct Turn {
     }
 
     /// Counts a call, and returns whether the turn is over.
+    @inline(__always)
     mutating func isOver() -> Bool {
         calls += 1
-        guard calls >= nextLook else { return false }
+        return calls >= nextLook && isOverByNow()
+    }
+
+    @inline(never)
+    private mutating func isOverByNow() -> Bool {
         let spent = began.duration(to: .now)
-        // Seldom, if calls are short.
-        nextLook = spent < .microseconds(200) ? min(2 * calls, calls + 50, Self.limit) : calls + 1
+        // Seldom if calls are short, but never so seldom that a few long ones go unnoticed.
+        let isBrisk = spent < .microseconds(30 * calls)
+        nextLook = min(calls + (isBrisk ? min(calls, 16) : 1), Self.limit)
         return calls >= Self.limit || spent >= .milliseconds(4)
     }
 }
