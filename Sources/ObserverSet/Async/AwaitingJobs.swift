@@ -63,6 +63,8 @@ struct AwaitingJobs: Sendable {
         let settlement: Settlement
         /// The number of the last value that it waits for.
         let last: UInt64
+        /// Whether it waits for the end of every call, also of a removed observer.
+        let isForRemoval: Bool
     }
 
     // Two queues, so that dropped values leave no gaps between the waiters.
@@ -73,7 +75,6 @@ struct AwaitingJobs: Sendable {
 
     /// The number of values.
     var values: Int { jobs.count }
-    var isEmpty: Bool { jobs.count == 0 && waiters.count == 0 }
     /// The highest of the values'; nil if there are none.
     var urgency: Urgency? { urgencies.highest }
 
@@ -93,8 +94,8 @@ struct AwaitingJobs: Sendable {
         return inbox.needsTask(job.urgency)
     }
 
-    mutating func append(_ settlement: Settlement) {
-        waiters.append(Waiter(settlement: settlement, last: last))
+    mutating func append(_ settlement: Settlement, isForRemoval: Bool = false) {
+        waiters.append(Waiter(settlement: settlement, last: last, isForRemoval: isForRemoval))
     }
 
     /// Removes and returns the first value.
@@ -109,6 +110,13 @@ struct AwaitingJobs: Sendable {
         let removed = jobs.remove { $0.observer === observer }
         for job in removed { urgencies.add(-1, of: job.urgency) }
         return removed
+    }
+
+    /// Removes and returns the waiters in front of which no values are left, during a call for whose end only callers of
+    /// `removeAndWait()` wait.
+    mutating func takeWaitersDuringCall() -> [Settlement] {
+        let first = jobs.first?.number ?? .max
+        return waiters.remove { !$0.isForRemoval && first > $0.last }.map(\.settlement)
     }
 
     /// Removes and returns the waiters in front of which no values are left.

@@ -8,8 +8,8 @@ import Synchronization
 final class AwaitingMailbox: Mailbox, @unchecked Sendable {
     private struct State: Sendable {
         var jobs = AwaitingJobs()
-        /// The value with which the observer is being called.
-        var called: AwaitingJob?
+        /// The value with which the observer is being called, or that is being dropped.
+        var called: Called?
         /// Whether no caller of `settled()` waits for the end of that call, since its observer was removed.
         var isAbandoned = false
         /// The task that delivers; nil if none has begun.
@@ -17,7 +17,8 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
 
         /// Removes and returns the waiters in front of which nothing is left.
         mutating func takeFreeWaiters() -> [Settlement] {
-            called == nil || isAbandoned ? jobs.takeWaiters() : []
+            if called == nil { return jobs.takeWaiters() }
+            return isAbandoned ? jobs.takeWaitersDuringCall() : []
         }
 
         /// Cancels the call in progress; returns the task that is to be cancelled after unlocking.
@@ -30,9 +31,8 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
         mutating func goOn(_ worker: Worker) -> Step? {
             guard let urgency = jobs.urgency, urgency == worker.urgency, !worker.isCancelled else { return nil }
             let job = jobs.removeFirst()
-            guard job.observer.isActive else { return .drop(job) }
-            called = job
-            return .call(job)
+            called = Called(job)
+            return job.observer.isActive ? .call(job) : .drop(job)
         }
 
         /// Ends the task; another one delivers what is left, if anything is.
@@ -51,6 +51,21 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
             guard let called, let call = AwaitingCall.current else { return false }
             return call.number == called.number && call.mailbox === mailbox
         }
+    }
+
+    /// What is known of a value that was taken out, while a task holds it.
+    ///
+    /// The value itself is not here: when it is no longer noted as called, nothing holds it, or its observer.
+    private struct Called: Sendable {
+        let number: UInt64
+        private let observer: ObjectIdentifier
+
+        init(_ job: AwaitingJob) {
+            number = job.number
+            observer = ObjectIdentifier(job.observer)
+        }
+
+        func isOf(_ other: any AwaitedObserver) -> Bool { ObjectIdentifier(other) == observer }
     }
 
     /// A task that delivers; guarded by the lock of `State`.
@@ -145,7 +160,7 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
         var dropped: [AwaitingJob] = []
         let task = withAll { state, _ -> Task<Void, Never>? in
             dropped = state.jobs.remove(for: observer)
-            let isToCancel = state.called?.observer === observer && !state.isCaller(in: self)
+            let isToCancel = state.called?.isOf(observer) == true && !state.isCaller(in: self)
             if isToCancel { state.isAbandoned = true }
             // Not only if this observer is being called: the call in progress may be a cancelled one of another
             // registration, and the dropped values may have been all that was left in front of a waiter.
@@ -161,7 +176,7 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
     override func holdUp(_ settlement: Settlement) -> Bool {
         withAll { state, _ in
             // An observer that waited for its own call would wait for ever.
-            if state.isCaller(in: self) || state.jobs.isEmpty && (state.called == nil || state.isAbandoned) {
+            if state.isCaller(in: self) || state.jobs.values == 0 && (state.called == nil || state.isAbandoned) {
                 return false
             }
             state.jobs.append(settlement)
@@ -169,8 +184,18 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
         }
     }
 
+    override func holdUpRemoval(_ settlement: Settlement) -> Bool {
+        withAll { state, _ in
+            if state.isCaller(in: self) || state.jobs.values == 0 && state.called == nil { return false }
+            state.jobs.append(settlement, isForRemoval: true)
+            return true
+        }
+    }
+
+    override var isIdle: Bool { inbox.withLock { inbox in !inbox.isBusy } }
+
     func progress(of observer: any AwaitedObserver) -> String {
-        Self.describe(withAll { state, _ in (state.called?.observer === observer, state.jobs.values) })
+        Self.describe(withAll { state, _ in (state.called?.isOf(observer) == true, state.jobs.values) })
     }
 
     // MARK: Delivering
@@ -225,20 +250,16 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
 
     /// Decides what the task does next, at first or after a step; if its turn is over, it lets other work onto the actor.
     private func next(_ worker: Worker, _ isOver: Bool) -> Step {
-        let (last, step) = state.withLock { state -> (AwaitingJob?, Step) in
-            let last = state.called.take()
+        state.withLock { state in
+            state.called = nil
             state.isAbandoned = false
             let waiters = state.jobs.takeWaiters()
-            if !waiters.isEmpty { return (last, .resume(waiters)) }
-            if !isOver, let step = state.goOn(worker) { return (last, step) }
+            if !waiters.isEmpty { return .resume(waiters) }
+            if !isOver, let step = state.goOn(worker) { return step }
             return inbox.withLock { inbox in
                 state.jobs.take(from: &inbox)
-                if !isOver, let step = state.goOn(worker) { return (last, step) }
-                return (last, state.finish(&inbox))
+                return (isOver ? nil : state.goOn(worker)) ?? state.finish(&inbox)
             }
         }
-        // Released here, and not under the lock.
-        withExtendedLifetime(last) {}
-        return step
     }
 }

@@ -165,10 +165,17 @@ import Synchronization
     private func drain(_ urgency: Urgency, isTimed: Bool = true) {
         guard begin(urgency) else { return }
         var turn = Turn(isTimed: isTimed)
-        while let (job, number) = next() {
-            job.deliver(number)
+        while deliverNext() {
             if turn.isOver() { return leaveTheRest() }
         }
+    }
+
+    /// Delivers the first job, and releases it before another drain may go on; false if there is none.
+    @inline(__always)
+    private func deliverNext() -> Bool {
+        guard let (job, number) = next() else { return false }
+        job.deliver(number)
+        return true
     }
 
     private func begin(_ urgency: Urgency) -> Bool {

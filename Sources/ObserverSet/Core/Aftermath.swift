@@ -10,14 +10,15 @@ struct Aftermath: ~Copyable {
         var entries: [AnyEntry] = []
     }
 
-    /// Records that the registration of that observer has been removed.
+    /// Records that the registration of that observer has been removed, and returns whether it is awaited.
     @inline(__always)
-    mutating func end(_ entry: AnyEntry) {
+    mutating func end(_ entry: AnyEntry) -> Bool {
         entry.end()
-        guard entry.isAwaited else { return }
+        guard entry.isAwaited else { return false }
         let made = ended ?? Ended()
         ended = made
         made.entries.append(entry)
+        return true
     }
 
     @inline(__always)

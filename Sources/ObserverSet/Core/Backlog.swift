@@ -9,6 +9,9 @@ final class Backlog: @unchecked Sendable {
     /// Mailboxes that were still busy when no traversal could reach their removed observer any more: `settled()` waits for
     /// them, too.
     var departing: [ObjectIdentifier: Mailbox] = [:]
+    /// The same for removed observers that await, by the ids of their registrations: `removeAndWait()` waits for them,
+    /// and `settled()` does not.
+    var awaiting: [UInt64: Mailbox] = [:]
     /// The producer that is informed whether the set is observed; stored here, since few sets have one.
     var demand: Demand?
     /// The ids of living `WeakEntry`s, by the addresses of their objects.
@@ -36,6 +39,12 @@ final class Backlog: @unchecked Sendable {
         // In amortised O(1): the dictionary grows as it doubles.
         if departing.count == departing.capacity { departing = departing.filter { !$0.value.isIdle } }
         departing[key] = mailbox
+    }
+
+    /// The same for an observer that awaits.
+    func depart(_ mailbox: Mailbox, of id: UInt64) {
+        if awaiting.count == awaiting.capacity { awaiting = awaiting.filter { !$0.value.isIdle } }
+        awaiting[id] = mailbox
     }
 
     /// Removes the id of a `WeakEntry` that was removed.

@@ -9,7 +9,8 @@ package final class EndingRegistration: TokenIssuer, @unchecked Sendable {
         case begun(ObserverToken)
         /// Somebody has called `remove()`; a call that comes before the observer is removed takes precedence.
         case removing(ObserverToken)
-        case ended
+        /// With the registration's token, unless that is not known yet: a caller may have to wait for its call.
+        case ended(ObserverToken?)
     }
 
     // A cycle: the token holds the registry, which holds the observer, which holds this. It lasts until this
@@ -22,9 +23,12 @@ package final class EndingRegistration: TokenIssuer, @unchecked Sendable {
     @discardableResult
     package func begin(_ token: ObserverToken) -> ObserverToken {
         let isOver = state.withLock { state in
-            guard case .beginning = state else { return true }
-            state = .begun(token)
-            return false
+            if case .beginning = state {
+                state = .begun(token)
+                return false
+            }
+            state = .ended(token)
+            return true
         }
         if isOver { token.remove() }
         return ObserverToken(issuer: self, id: token.id)
@@ -34,8 +38,13 @@ package final class EndingRegistration: TokenIssuer, @unchecked Sendable {
     @discardableResult
     package func end() -> Bool {
         let last = state.withLock { state in
-            defer { state = .ended }
-            return state
+            let last = state
+            switch last {
+            case .beginning: state = .ended(nil)
+            case .begun(let token), .removing(let token): state = .ended(token)
+            case .ended: break
+            }
+            return last
         }
         switch last {
         case .beginning, .removing:
@@ -48,7 +57,19 @@ package final class EndingRegistration: TokenIssuer, @unchecked Sendable {
         }
     }
 
-    override func remove(_ id: UInt64) -> Bool {
+    override func remove(_ id: UInt64) -> Bool { remove(by: { token in token.remove() }) }
+
+    override func remove(_ id: UInt64, _ removal: Removal) -> Bool {
+        if remove(by: { token in token.issuer.remove(token.id, removal) }) { return true }
+        let ended = state.withLock { state -> ObserverToken? in
+            if case .ended(let token) = state { token } else { nil }
+        }
+        // A call may have ended it, and be going on.
+        if let ended { _ = ended.issuer.remove(ended.id, removal) }
+        return false
+    }
+
+    private func remove(by removeObserver: (ObserverToken) -> Bool) -> Bool {
         let known = state.withLock { state -> ObserverToken? in
             switch state {
             // Also if somebody is at it already: when this returns, later notifications must not find the observer.
@@ -61,10 +82,10 @@ package final class EndingRegistration: TokenIssuer, @unchecked Sendable {
         }
         // False if the set has been released. The registration then stays as it is, since the values that it enqueued are
         // still delivered.
-        guard let known, known.remove() else { return false }
+        guard let known, removeObserver(known) else { return false }
         return state.withLock { state in
-            guard case .removing = state else { return false }
-            state = .ended
+            guard case .removing(let token) = state else { return false }
+            state = .ended(token)
             return true
         }
     }

@@ -16,7 +16,7 @@ class Mailbox: @unchecked Sendable {
         identity = object.map { UInt(bitPattern: ObjectIdentifier($0)) } ?? 0
     }
 
-    /// Whether everything that was posted has been delivered or dropped; not asked of an observer's that awaits.
+    /// Whether everything that was posted has been delivered or dropped.
     var isIdle: Bool { fatalError("abstract") }
 
     /// Delivers what waits for an observer if the caller is where the observer runs, and returns whether the observer may
@@ -32,6 +32,9 @@ class Mailbox: @unchecked Sendable {
 
     /// Makes a caller of `settled()` wait for what has been posted so far; false if the mailbox is idle.
     func holdUp(_ settlement: Settlement) -> Bool { fatalError("abstract") }
+
+    /// The same for a caller who has removed an observer: also for the end of a call that has been cancelled.
+    func holdUpRemoval(_ settlement: Settlement) -> Bool { holdUp(settlement) }
 
     /// For descriptions: whether an observer is being called with a value from the mailbox, and how many wait for it.
     func progress(_ pending: borrowing Pending) -> (isInCall: Bool, waiting: Int) { fatalError("abstract") }

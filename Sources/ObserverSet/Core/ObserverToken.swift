@@ -112,6 +112,8 @@ package class TokenIssuer: @unchecked Sendable {
     init() {}
 
     func remove(_ id: UInt64) -> Bool { fatalError("abstract") }
+    /// The same, and lets the caller wait for what is then still under way; also if the registration had ended before.
+    func remove(_ id: UInt64, _ removal: Removal) -> Bool { fatalError("abstract") }
     func isActive(_ id: UInt64) -> Bool { fatalError("abstract") }
     /// The registration as the set's description shows it; nil if it is no longer active.
     func describe(_ id: UInt64) -> String? { fatalError("abstract") }
@@ -130,9 +132,18 @@ private final class CombinedIssuer: TokenIssuer, @unchecked Sendable {
     }
 
     override func remove(_ id: UInt64) -> Bool {
-        // All are removed before any caller returns. If two callers have each removed some, only one gets true.
-        let count = tokens.count { $0.remove() }
-        return count > 0 && !hasBeenRemoved.exchange(true, ordering: .relaxed)
+        noteRemoved(tokens.count { $0.remove() })
+    }
+
+    override func remove(_ id: UInt64, _ removal: Removal) -> Bool {
+        noteRemoved(tokens.count { $0.issuer.remove($0.id, removal) })
+    }
+
+    /// Returns what the caller who has removed so many gets; all are removed before any caller returns.
+    ///
+    /// If two callers have each removed some, only one gets true.
+    private func noteRemoved(_ count: Int) -> Bool {
+        count > 0 && !hasBeenRemoved.exchange(true, ordering: .relaxed)
     }
 
     override func isActive(_ id: UInt64) -> Bool {

@@ -68,8 +68,9 @@ final class QueueMailbox: Mailbox, @unchecked Sendable {
 
     private func deliver() {
         var job = state.withLock { $0.begin() }
-        while let next = job {
-            next.deliver(0)
+        while job != nil {
+            // Released before the next one is looked for: who waits for a removal does not wait for this block.
+            job.take()?.deliver(0)
             job = state.withLock { $0.next() }
         }
     }

@@ -55,12 +55,24 @@ extension Registry {
         }
     }
 
-    /// The entry and the site of a registration; nil if it has ended, or its owner is dead.
-    func registration(_ id: UInt64) -> (entry: AnyEntry?, site: Site)? {
+    /// What `answer` makes of the entry and the site of a registration; nil if it has ended, or its owner is dead.
+    ///
+    /// The entry must not escape from `answer`: after a removal that is waited for, nothing holds it.
+    func registration<Answer>(_ id: UInt64, _ answer: (AnyEntry?, Site) -> Answer) -> Answer? {
         let traversal = unsafe Traversal(.passUnretained(self))
         defer { extendLifetime(traversal) }
         guard let slot = unsafe slots.living(id), unsafe slot.pointee.isAlive else { return nil }
-        return unsafe (slot.pointee.callee.entry, slot.pointee.site)
+        return unsafe answer(slot.pointee.callee.entry, slot.pointee.site)
+    }
+
+    /// The mailboxes in which a call of a registration may be under way that has ended, and that no traversal reaches.
+    ///
+    /// Those of observers that are not awaited are not told apart: each is as short as a call, and what waits in it.
+    func mailboxes(ofEnded id: UInt64) -> [Mailbox] {
+        write { contents, _ in
+            guard let backlog = contents.backlog else { return [] }
+            return backlog.departing.values.filter { !$0.isIdle } + [backlog.awaiting[id]].compactMap(\.self)
+        }
     }
 
     /// For example `View, on MainActor, registered at Player/View.swift:12`; nil if the owner is dead.

@@ -52,9 +52,29 @@ import Synchronization
             answering: { removed in removed.map { entry in entry?.isAlive ?? true } ?? false })
     }
 
-    override func isActive(_ id: UInt64) -> Bool { registration(id) != nil }
-    override func describe(_ id: UInt64) -> String? { registration(id).flatMap { Self.describe($0.entry, $0.site) } }
-    override func droppedCount(_ id: UInt64) -> Int { registration(id)?.entry?.droppedCount ?? 0 }
+    /// The same for a caller who then waits.
+    override func remove(_ id: UInt64, _ removal: Removal) -> Bool {
+        let end = removal.endOfTraversals()
+        return write(
+            { contents, after in
+                let removed = remove(id, &contents, &after)
+                // Behind the observer, so that it is released after that.
+                reclamation.retire(Retired(Callee(retaining: end)), &contents, &after.displaced)
+                return removed
+            },
+            answering: { removed in
+                guard let entry = removed else {
+                    removal.follow(id, endedIn: self)
+                    return false
+                }
+                if let mailbox = entry?.mailbox { removal.follow(mailbox) }
+                return entry?.isAlive ?? true
+            })
+    }
+
+    override func isActive(_ id: UInt64) -> Bool { registration(id) { _, _ in true } ?? false }
+    override func describe(_ id: UInt64) -> String? { registration(id, Self.describe) ?? nil }
+    override func droppedCount(_ id: UInt64) -> Int { registration(id) { entry, _ in entry?.droppedCount ?? 0 } ?? 0 }
 }
 
 /// What the registry's lock guards.

@@ -17,6 +17,18 @@ package final class Settlement: Sendable {
         for mailbox in mailboxes where !mailbox.holdUp(self) { leave() }
     }
 
+    /// One that its maker holds up, until it calls `leave()`.
+    init() { state = Lock(State(left: 1)) }
+
+    /// For a caller who has removed the observers of these mailboxes.
+    init(ofRemoved mailboxes: [Mailbox]) {
+        state = Lock(State(left: mailboxes.count))
+        for mailbox in mailboxes where !mailbox.holdUpRemoval(self) { leave() }
+    }
+
+    /// Lets something else hold up the caller, before the caller waits.
+    func enter() { state.withLock { state in state.left += 1 } }
+
     /// Called, under no lock, for each mailbox that no longer holds up the caller.
     func leave() { setLeft { max(0, $0 - 1) } }
 
@@ -29,7 +41,9 @@ package final class Settlement: Sendable {
     }
 
     /// Returns when no mailbox holds up the caller any longer, or when its task is cancelled; awaited once.
-    package func wait() async {
+    package nonisolated(nonsending) func wait() async {
+        // The closures below leave the caller's actor, and come back to it.
+        if state.withLock({ $0.left == 0 }) { return }
         await withTaskCancellationHandler {
             await withCheckedContinuation { caller in
                 let isOver = state.withLock { state in

@@ -1,0 +1,646 @@
+import Dispatch
+import Testing
+
+@testable import ObserverSet
+
+/// `removeAndWait()` returns when no call of the observer is running, and what it captured has been released.
+@Suite("Removing and waiting", .lifetimesChecked, .againstHanging)
+struct RemovalTests {
+    private let set = ObserverSet<Int>()
+    private let log = Log<String>()
+    private let mayEnd = Signal()
+    private let door = Door()
+
+    // MARK: What it does
+
+    @Test("The observer is removed, what waits is dropped, and what it captured is released", arguments: lastingHeld)
+    func released(_ kind: ObserverKind) async {
+        for _ in 0..<many(400) {
+            let isReleased = Signal()
+            let calls = Counter()
+            let registration = kind.add(to: set) { [capture = Tracked { isReleased.set() }] _ in
+                if capture.isIntact { calls.increment() }
+            }
+            for value in 0..<3 { set.notify(value) }
+
+            #expect(await registration.token.removeAndWait())
+
+            #expect(isReleased.isSet)
+            let made = calls.value
+            #expect(!registration.token.isActive)
+            #expect(set.isEmpty)
+            set.notify(4)
+            await set.settled()
+            #expect(calls.value == made)
+            #expect(await !registration.token.removeAndWait())
+            registration.end()
+        }
+    }
+
+    @Test("If no call is running, the caller is not suspended", arguments: withOwnMailbox)
+    @MainActor func notSuspended(_ kind: ObserverKind) async {
+        let registration = kind.add(to: set) { _ in }
+        var hasRun = false
+        let other = Task { @MainActor in hasRun = true }
+
+        await registration.token.removeAndWait()
+
+        #expect(!hasRun)
+        await other.value
+        registration.end()
+    }
+
+    @Test("A combination of no tokens has nothing to wait for")
+    func noTokens() async {
+        #expect(await !ObserverToken([]).removeAndWait())
+    }
+
+    @Test("Of several callers exactly one gets true, and all wait", arguments: [ObserverKind.closure, .queue])
+    func severalCallers(_ kind: ObserverKind) async {
+        let isCalled = Signal()
+        let registration = kind.add(to: set) { [mayEnd] _ in
+            isCalled.set()
+            mayEnd.wait()
+        }
+        let notifying = Task { [set] in await onThread { set.notify(1) } }
+        await eventually { isCalled.isSet }
+        let removed = Log<Bool>()
+        let hasWaited = Log<Bool>()
+
+        var waiting: [Task<Void, Never>] = []
+        for _ in 0..<4 {
+            await waiting.append(
+                taskThatWaits { [mayEnd] in
+                    removed.append(await registration.token.removeAndWait())
+                    hasWaited.append(mayEnd.isSet)
+                })
+        }
+        for _ in 0..<100 { await Task.yield() }
+        mayEnd.set()
+        for task in waiting { await task.value }
+
+        #expect(removed.entries.count { $0 } == 1)
+        #expect(hasWaited.entries == [true, true, true, true])
+        await notifying.value
+    }
+
+    // MARK: Calls in progress
+
+    @Test("It waits for the calls of all threads", arguments: [1, 2, 5])
+    func severalThreads(_ count: Int) async {
+        let mayEnd = (0..<count).map { _ in Signal() }
+        let running = Counter()
+        let token = set.addNonisolated { number in
+            running.increment()
+            mayEnd[number].wait()
+            running.decrement()
+        }
+        let notifying = Task { [set] in await onThreads(count) { set.notify($0) } }
+        await eventually { running.value == count }
+
+        let left = Shared<Int?>(nil)
+        let waiting = await taskThatWaits {
+            await token.removeAndWait()
+            left.value = running.value
+        }
+        for number in 0..<count {
+            for _ in 0..<50 { await Task.yield() }
+            #expect(left.value == nil)
+            mayEnd[number].set()
+        }
+        await waiting.value
+
+        #expect(left.value == 0)
+        await notifying.value
+    }
+
+    @Test(
+        "It waits for a call that is running, and not for the values behind it",
+        arguments: ObserverKind.lastingInPlace.filter { $0 != .ownerMethod } + [
+            .mainActor, .mainActorOwner, .queue, .queueOwner,
+        ])
+    func waitsForCall(_ kind: ObserverKind) async {
+        let isCalled = Signal()
+        let isReleased = Signal()
+        let registration = kind.add(to: set) { [log, mayEnd, capture = Tracked { isReleased.set() }] value in
+            isCalled.set()
+            mayEnd.wait()
+            log.append(capture.isIntact ? "called with \(value)" : "released too early")
+        }
+        let notifying = Task { [set, log] in
+            await onThread { set.notify(1) }
+            if !kind.isInPlace { set.notify(2) }
+            log.append("notified")
+        }
+        await eventually { isCalled.isSet && (kind.isInPlace || log.count == 1) }
+
+        let waiting = await taskThatWaits { [log] in
+            await registration.token.removeAndWait()
+            log.append(isReleased.isSet ? "over" : "not released")
+        }
+        for _ in 0..<100 { await Task.yield() }
+        mayEnd.set()
+        await waiting.value
+        await notifying.value
+
+        #expect(log.entries.filter { $0 != "notified" } == ["called with 1", "over"])
+        registration.end()
+    }
+
+    @Test("It cancels the call of an observer that awaits, and waits for its end", arguments: AwaitingForm.allCases)
+    func awaited(_ form: AwaitingForm) async {
+        let isReleased = Signal()
+        let registration = form.add(to: set) { [log, door, capture = Tracked { isReleased.set() }] value in
+            await door.pass()
+            log.append("\(value), \(Task.isCancelled), \(capture.isIntact)")
+        }
+        for value in 1...3 { set.notify(value) }
+        await eventually { door.waiting == 1 }
+
+        let waiting = await taskThatWaits { [log] in
+            await registration.token.removeAndWait()
+            log.append(isReleased.isSet ? "over" : "not released")
+        }
+        // The call does not hold up `settled()`, as after any removal.
+        await set.settled()
+        #expect(log.count == 0)
+        door.open()
+        await waiting.value
+
+        #expect(log.entries == ["1, true, true", "over"])
+        registration.end()
+    }
+
+    @Test("It waits while the observer's actor is busy, since the actor still holds what waits for it")
+    func heldActor() async {
+        let actor = Held()
+        let isReleased = Signal()
+        let token = set.add(actor) { [capture = Tracked { isReleased.set() }] (actor: isolated Held, _) in
+            if capture.isIntact { actor.hear() }
+        }
+        set.notify(1)
+
+        let wasReleased = Shared<Bool?>(nil)
+        let waiting = await taskThatWaits {
+            await token.removeAndWait()
+            wasReleased.value = isReleased.isSet
+        }
+        for _ in 0..<100 { await Task.yield() }
+        #expect(wasReleased.value == nil)
+        actor.letGo()
+        await waiting.value
+
+        #expect(wasReleased.value == true)
+        #expect(await actor.calls == 0)
+    }
+
+    @Test("It waits for a notification that is calling another observer, and has this one before it")
+    func otherObserver() async {
+        let isCalled = Signal()
+        set.addNonisolated { [mayEnd] _ in
+            isCalled.set()
+            mayEnd.wait()
+        }
+        let token = set.addNonisolated { [log] _ in log.append("called") }
+        let notifying = Task { [set] in await onThread { set.notify(1) } }
+        await eventually { isCalled.isSet }
+
+        let hasWaited = Shared(false)
+        let waiting = await taskThatWaits { [mayEnd] in
+            await token.removeAndWait()
+            hasWaited.value = mayEnd.isSet
+        }
+        for _ in 0..<100 { await Task.yield() }
+        mayEnd.set()
+        await waiting.value
+
+        #expect(hasWaited.value)
+        #expect(log.count == 0)
+        await notifying.value
+    }
+
+    // MARK: In the observer's own call
+
+    @Test("A task that an observer starts on the notifying thread waits for the call that started it")
+    func startedInside() async {
+        let token = Shared<ObserverToken?>(nil)
+        let waiting = Shared<Task<Void, Never>?>(nil)
+        token.value = set.add { [log] _ in
+            waiting.value = Task {
+                await token.value?.removeAndWait()
+                log.append("over")
+            }
+            join {}
+            log.append("called")
+        }
+
+        set.notify(1)
+        await waiting.value?.value
+
+        #expect(log.entries == ["called", "over"])
+        token.value = nil
+    }
+
+    @Test(
+        "In its own call an observer that awaits does not wait for itself, and is not cancelled",
+        arguments: AwaitingForm.allCases, [true, false])
+    func insideItsCall(_ form: AwaitingForm, inTask: Bool) async {
+        let token = Shared<ObserverToken?>(nil)
+        let registration = form.add(to: set) { [log, door] value in
+            let own = token.value!
+            let isRemoved = inTask ? await Task { await own.removeAndWait() }.value : await own.removeAndWait()
+            log.append("removed \(isRemoved), cancelled \(Task.isCancelled)")
+            await door.pass()
+            log.append("called with \(value)")
+        }
+        token.value = registration.token
+        for value in 1...3 { set.notify(value) }
+        await eventually { door.waiting == 1 }
+
+        // Somebody else waits for that call.
+        let waiting = await taskThatWaits { [log] in
+            #expect(await !registration.token.removeAndWait())
+            log.append("over")
+        }
+        for _ in 0..<100 { await Task.yield() }
+        door.open()
+        await waiting.value
+
+        #expect(log.entries == ["removed true, cancelled false", "called with 1", "over"])
+        token.value = nil
+        registration.end()
+    }
+
+    @Test("Two observers that await, and remove each other in their calls, do not wait for ever")
+    func eachOther() async {
+        let tokens = Shared<[ObserverToken]>([])
+        let others = Counter()
+        for number in 0..<2 {
+            let token = set.addAsync { [door] _ in
+                await door.pass()
+                await tokens.value[1 - number].removeAndWait()
+                others.increment()
+            }
+            tokens.value.append(token)
+        }
+        set.notify(1)
+        await eventually { door.waiting == 2 }
+
+        door.open()
+        for token in tokens.value { await token.removeAndWait() }
+
+        #expect(others.value == 2)
+        tokens.value = []
+    }
+
+    // MARK: Cancelled callers
+
+    @Test(
+        "A cancelled task stops waiting, and the observer is removed all the same",
+        arguments: [ObserverKind.queue, .awaited, .closure])
+    func cancelled(_ kind: ObserverKind) async {
+        let isCalled = Signal()
+        let token: ObserverToken
+        if kind == .awaited {
+            token = set.addAsync { [door] _ in
+                isCalled.set()
+                await door.pass()
+            }
+        } else {
+            token =
+                kind.add(to: set) { [mayEnd] _ in
+                    isCalled.set()
+                    mayEnd.wait()
+                }.token
+        }
+        let notifying = Task { [set] in await onThread { set.notify(1) } }
+        await eventually { isCalled.isSet }
+
+        let waiting = Task { await token.removeAndWait() }
+        await eventually { !token.isActive }
+        let later = Task {
+            while !Task.isCancelled { await Task.yield() }
+            return await token.removeAndWait()
+        }
+        waiting.cancel()
+        later.cancel()
+
+        #expect(await waiting.value)
+        #expect(await !later.value)
+        mayEnd.set()
+        door.open()
+        await token.removeAndWait()
+        await notifying.value
+    }
+
+    // MARK: Registrations that had ended before
+
+    @Test(
+        "It waits for the call of an observer that had been removed before", arguments: [ObserverKind.closure, .queue])
+    func removedBefore(_ kind: ObserverKind) async {
+        let isCalled = Signal()
+        let registration = kind.add(to: set) { [log, mayEnd] _ in
+            isCalled.set()
+            mayEnd.wait()
+            log.append("called")
+        }
+        let notifying = Task { [set] in await onThread { set.notify(1) } }
+        await eventually { isCalled.isSet }
+        registration.token.remove()
+
+        let waiting = await taskThatWaits { [log] in
+            #expect(await !registration.token.removeAndWait())
+            log.append("over")
+        }
+        for _ in 0..<100 { await Task.yield() }
+        mayEnd.set()
+        await waiting.value
+
+        #expect(log.entries == ["called", "over"])
+        await notifying.value
+    }
+
+    @Test("So it does if the observer awaits, however it had been removed", arguments: Removal.allCases)
+    func removedBeforeAwaited(_ removal: Removal) async {
+        let registration = AwaitingForm.owner.add(to: set) { [log, door] _ in
+            await door.pass()
+            log.append("called")
+        }
+        // The call of another observer that was removed never ends.
+        let other = Door()
+        let otherToken = set.addAsync { _ in await other.pass() }
+        set.notify(1)
+        await eventually { door.waiting == 1 && other.waiting == 1 }
+        otherToken.remove()
+        #expect(removal.perform(on: set, registration))
+
+        let waiting = await taskThatWaits { [log] in
+            #expect(await !registration.token.removeAndWait())
+            log.append("over")
+        }
+        for _ in 0..<100 { await Task.yield() }
+        door.open()
+        await waiting.value
+
+        #expect(log.entries == ["called", "over"])
+        other.open()
+        await otherToken.removeAndWait()
+        registration.end()
+    }
+
+    @Test("It waits for the only call of an observer of `once`", arguments: [ObserverKind.queue, .awaited, .closure])
+    func once(_ kind: ObserverKind) async {
+        let isCalled = Signal()
+        let token: ObserverToken
+        if kind == .awaited {
+            token = set.once.addAsync { [log, door] _ in
+                isCalled.set()
+                await door.pass()
+                log.append("called, \(Task.isCancelled)")
+            }
+        } else {
+            token =
+                kind.add(to: set.once) { [log, mayEnd] _ in
+                    isCalled.set()
+                    mayEnd.wait()
+                    log.append("called, \(Task.isCancelled)")
+                }.token
+        }
+        let notifying = Task { [set] in await onThread { set.notify(1) } }
+        await eventually { isCalled.isSet }
+        #expect(!token.isActive)
+
+        let waiting = await taskThatWaits { [log] in
+            #expect(await !token.removeAndWait())
+            log.append("over")
+        }
+        for _ in 0..<100 { await Task.yield() }
+        mayEnd.set()
+        door.open()
+        await waiting.value
+
+        #expect(log.entries == ["called, false", "over"])
+        await notifying.value
+    }
+
+    @Test("An observer of `once` that is removed before its call is not called")
+    func onceRemoved() async {
+        let token = set.once.add { [log] _ in log.append("called") }
+
+        #expect(await token.removeAndWait())
+        set.notify(1)
+
+        #expect(log.count == 0)
+        #expect(set.isEmpty)
+        #expect(await !token.removeAndWait())
+    }
+
+    @Test("It waits for what a set that is gone had notified to an actor")
+    func goneSet() async {
+        let actor = Held()
+        var set: ObserverSet? = ObserverSet<Int>()
+        let token = set!.add(actor) { (actor: isolated Held, _) in actor.hear() }
+        set?.notify(1)
+        set?.notify(2)
+        set = nil
+
+        let calls = Shared(0)
+        let waiting = await taskThatWaits {
+            #expect(await !token.removeAndWait())
+            calls.value = await actor.calls
+        }
+        for _ in 0..<100 { await Task.yield() }
+        actor.letGo()
+        await waiting.value
+
+        #expect(calls.value == 2)
+    }
+
+    @Test(
+        "It waits for what a set that is gone had notified to an observer that awaits", arguments: AwaitingForm.allCases
+    )
+    func goneSetAwaited(_ form: AwaitingForm) async {
+        var set: ObserverSet? = ObserverSet<Int>()
+        let registration = form.add(to: set!) { [log, door] value in
+            await door.pass()
+            log.append("\(value), \(Task.isCancelled)")
+        }
+        for value in 1...3 { set?.notify(value) }
+        await eventually { door.waiting == 1 }
+        set = nil
+
+        let waiting = await taskThatWaits { [log] in
+            #expect(await !registration.token.removeAndWait())
+            log.append("over")
+        }
+        for _ in 0..<100 { await Task.yield() }
+        door.open()
+        await waiting.value
+
+        #expect(log.entries == ["1, false", "2, false", "3, false", "over"])
+        registration.end()
+    }
+
+    @Test("The mailboxes of removed observers that await are not kept when they are idle")
+    func noMailboxIsKept() async {
+        for value in 0..<100 {
+            let token = Shared<ObserverToken?>(nil)
+            token.value = set.addAsync { _ in token.value?.remove() }
+            set.notify(value)
+            await eventually { token.value?.isActive == false }
+            await token.exchange(nil)?.removeAndWait()
+        }
+
+        let kept = set.registry?.lock.withLock { $0.backlog?.awaiting.count }
+        #expect(kept ?? 0 < 10)
+    }
+}
+
+extension RemovalTests {
+    /// Called by every notification, and held only by the set.
+    static let lastingHeld = ObserverKind.held.filter { !$0.isOnce }
+    /// What other tests notify does not wait in their mailboxes.
+    static let withOwnMailbox = ObserverKind.allCases.filter {
+        $0 != .actor && !ObserverKind.ofTheMainActor.contains($0)
+    }
+}
+
+/// Races between removals that wait and other threads.
+///
+/// The observers write to memory that is not synchronised, and that the remover reads afterwards. So the thread sanitizer
+/// reports a race if a removal does not order them.
+@Suite("Races of removals that wait", .lifetimesChecked, .againstHanging, .serialized)
+struct RemovalRaceTests {
+    @Test(
+        "After a removal nothing runs, nothing is held, and all that was done is seen",
+        arguments: RemovalTests.lastingHeld)
+    func againstNotifications(_ kind: ObserverKind) async {
+        let lifetimes = Lifetimes.current
+        let rounds = many(2_000, long: 100_000)
+        let set = ObserverSet<Int>()
+        // Another observer, so that there are slots behind the first.
+        set.addNonisolated { _ in }
+        let notified = Gate(2)
+        let next = Gate(2)
+        let notifying = Task {
+            await onThread {
+                for round in 0..<rounds {
+                    notified.pass()
+                    for value in 0..<3 + round % 3 { set.notify(value) }
+                    next.pass()
+                }
+            }
+        }
+        for round in 0..<rounds {
+            let memory = Memory()
+            let isReleased = Signal()
+            let registration = add(kind, to: set, memory, lifetimes, isReleased)
+            await onThread { notified.pass() }
+            for _ in 0..<round % 40 * 10 { continue }
+
+            #expect(await registration.token.removeAndWait())
+
+            #expect(isReleased.isSet)
+            memory.calls += 1
+            await onThread { next.pass() }
+            registration.end()
+        }
+        await notifying.value
+        set.removeAll()
+    }
+
+    @Test("A registration that is asked about at the same moment is released as well")
+    func againstQuestions() async {
+        let rounds = many(20_000, long: 100_000)
+        let set = ObserverSet<Int>()
+        for _ in 0..<rounds / 100 {
+            let asked = Shared<ObserverToken?>(set.add { _ in })
+            let isOver = Signal()
+            let asking = Task {
+                await onThread {
+                    while !isOver.isSet {
+                        if let token = asked.value { _ = (token.isActive, token.droppedCount, token.description) }
+                    }
+                }
+            }
+            for _ in 0..<100 {
+                let isReleased = Signal()
+                let owner = Signal()
+                let token = set.add(owner) { [capture = Tracked { isReleased.set() }] _, _ in _ = capture.isIntact }
+                asked.value = token
+
+                await token.removeAndWait()
+
+                #expect(isReleased.isSet)
+            }
+            isOver.set()
+            await asking.value
+            set.removeAll()
+        }
+    }
+
+    @Test("Several threads that remove the same observer, while others notify, all return")
+    func removedBySeveral() async {
+        let lifetimes = Lifetimes.current
+        for round in 0..<many(1_000, long: 100_000) {
+            let set = ObserverSet<Int>()
+            let kind = RemovalTests.lastingHeld[round % RemovalTests.lastingHeld.count]
+            let registration = kind.add(to: set) { [capture = Tracked(in: lifetimes)] _ in _ = capture.isIntact }
+            let removed = Counter()
+
+            await withTaskGroup { group in
+                for index in 0..<4 {
+                    group.addTask {
+                        if index == 0 { return await onThread { for value in 0..<5 { set.notify(value) } } }
+                        for _ in 0..<(round / 7 + index) % 4 { await Task.yield() }
+                        let isRemoved =
+                            index == 1 ? registration.token.remove() : await registration.token.removeAndWait()
+                        if isRemoved { removed.increment() }
+                    }
+                }
+            }
+
+            #expect(removed.value == 1)
+            registration.end()
+        }
+    }
+
+    @Test(
+        "A removal by a cancelled task, and one that meets the end of the call, both return", arguments: [true, false])
+    func awaited(isCancelled: Bool) async {
+        let set = ObserverSet<Int>()
+        for round in 0..<many(4_000, long: 100_000) {
+            let calls = Counter()
+            let token = set.addAsync { _ in
+                calls.increment()
+                for _ in 0..<round % 4 { await Task.yield() }
+                calls.decrement()
+            }
+            set.notify(1)
+            set.notify(2)
+            for _ in 0..<round % 5 { await Task.yield() }
+
+            let removing = Task { await token.removeAndWait() }
+            if isCancelled { removing.cancel() }
+
+            #expect(await removing.value)
+            #expect(!token.isActive)
+            if isCancelled { await token.removeAndWait() }
+            #expect(calls.value == 0)
+        }
+    }
+
+    /// Adds an observer that writes to that memory, and whose capture sets that signal when it is released.
+    private func add(
+        _ kind: ObserverKind, to set: ObserverSet<Int>, _ memory: Memory, _ lifetimes: Lifetimes, _ isReleased: Signal
+    ) -> KeptRegistration {
+        kind.add(to: set) { [capture = Tracked(in: lifetimes) { isReleased.set() }] _ in
+            if capture.isIntact { memory.calls += 1 }
+        }
+    }
+
+    /// Written by one call at a time, and by the remover when no call is running.
+    private final class Memory: @unchecked Sendable {
+        var calls = 0
+    }
+}

@@ -1,0 +1,120 @@
+import ObserverSet
+import Testing
+
+/// `removeAndWait()` of a token of several registrations.
+@Suite("Removing from several sources, and waiting", .lifetimesChecked, .againstHanging)
+struct RemovingMembersTests {
+    private let left = ObserverSet<Int>()
+    private let right = ObserverSet<Int>()
+    private let log = Log<String>()
+    private let mayEnd = Signal()
+    private let door = Door()
+
+    @Test("An observer of a group is removed from each member, and released", arguments: heldKinds)
+    func group(_ kind: ObserverKind) async {
+        let words = ObserverSet<String>()
+        for _ in 0..<many(400) {
+            let isReleased = Signal()
+            let group = ObserverGroup(left, ObserverGroup(words, right))
+            let registration = kind.add(to: group) { [capture = Tracked { isReleased.set() }] _ in _ = capture.isIntact
+            }
+            left.notify(1)
+            words.notify("so")
+            right.notify(2)
+
+            #expect(await registration.token.removeAndWait())
+
+            #expect(isReleased.isSet)
+            #expect(left.isEmpty && words.isEmpty && right.isEmpty)
+            #expect(await !registration.token.removeAndWait())
+            registration.end()
+        }
+    }
+
+    @Test("It waits for the call that any member makes", arguments: [0, 1])
+    func merged(_ caller: Int) async {
+        let isCalled = Signal()
+        let token = left.merge(with: right).add { [log, mayEnd] _ in
+            isCalled.set()
+            mayEnd.wait()
+            log.append("called")
+        }
+        let member = caller == 0 ? left : right
+        let notifying = Task { await onThread { member.notify(1) } }
+        await eventually { isCalled.isSet }
+
+        let waiting = await taskThatWaits { [log] in
+            await token.removeAndWait()
+            log.append("over")
+        }
+        // All registrations end before any is waited for.
+        #expect(left.isEmpty && right.isEmpty)
+        for _ in 0..<100 { await Task.yield() }
+        mayEnd.set()
+        await waiting.value
+
+        #expect(log.entries == ["called", "over"])
+        await notifying.value
+    }
+
+    @Test("In its own call an observer of several sources that awaits does not wait for itself")
+    func insideItsCall() async {
+        let token = Shared<ObserverToken?>(nil)
+        token.value = left.merge(with: right).addAsync { [log] value in
+            log.append("removed \(await token.value!.removeAndWait()), cancelled \(Task.isCancelled)")
+        }
+        left.notify(1)
+        right.notify(2)
+        await eventually { log.count == 1 }
+        await token.value?.removeAndWait()
+
+        #expect(log.entries == ["removed true, cancelled false"])
+        token.value = nil
+    }
+
+    @Test(
+        "If one of several registrations ends, the values of the others are delivered, and `settled()` waits for them")
+    func oneOfSeveral() async {
+        let source = Several(left, right)
+        source.addAsync { [log, door] value in
+            await door.pass()
+            log.append("\(value), \(Task.isCancelled)")
+        }
+        left.notify(1)
+        await eventually { door.waiting == 1 }
+        right.notify(2)
+
+        let waiting = await taskThatWaits { [log] in
+            await source.tokens.value[0].removeAndWait()
+            log.append("over")
+        }
+        let settling = await taskThatWaits(for: right)
+        for _ in 0..<50 { await Task.yield() }
+        #expect(log.count == 0)
+        door.open()
+        await settling.value
+        await waiting.value
+
+        #expect(log.entries.filter { $0 != "over" } == ["1, true", "2, false"])
+        right.removeAll()
+    }
+
+    private static let heldKinds = ObserverKind.held.filter { !$0.isOnce }
+}
+
+/// A source that registers each observer with two others, and keeps their tokens apart.
+private final class Several: NotificationSource {
+    let tokens = Shared<[ObserverToken]>([])
+    private let members: [ObserverSet<Int>]
+
+    init(_ members: ObserverSet<Int>...) { self.members = members }
+
+    func register(_ observer: Observer<Int>) -> ObserverToken {
+        tokens.value = members.map { $0.register(observer) }
+        return ObserverToken([])
+    }
+
+    func settled() async {
+        for member in members { await member.settled() }
+    }
+}
