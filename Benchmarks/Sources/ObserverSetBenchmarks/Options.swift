@@ -6,13 +6,15 @@ struct Options {
     private(set) var filter: String?
     /// Where to write the chart.
     private(set) var svg: String?
+    /// Where to write the README's chart.
+    private(set) var viewSVG: String?
     /// Measure only what is judged, and fail if a row misses its reach, after it has been measured again.
     private(set) var check = false
     /// Take few samples: enough to see that everything runs, not to judge a figure.
     private(set) var quick = false
 
     static let usage = """
-        usage: ObserverSetBenchmarks [--json] [--filter TEXT] [--check] [--quick] [--svg FILE]
+        usage: ObserverSetBenchmarks [--json] [--filter TEXT] [--check] [--quick] [--svg FILE] [--view-svg FILE]
 
           --json         print the report as JSON
           --filter TEXT  run only the rows and tables whose name contains TEXT
@@ -20,6 +22,8 @@ struct Options {
                          measured again, up to four times
           --quick        take few samples, to see that everything runs
           --svg FILE     write a chart, of tables that are run for it whatever the filter
+          --view-svg FILE
+                         write the small chart of the README, of a table that is run for it whatever the filter
         """
 
     /// Reads arguments; nil if one is not understood.
@@ -36,6 +40,9 @@ struct Options {
             case "--svg":
                 guard let file = rest.next() else { return nil }
                 svg = file
+            case "--view-svg":
+                guard let file = rest.next() else { return nil }
+                viewSVG = file
             default: return nil
             }
         }
@@ -45,6 +52,7 @@ struct Options {
 
     func includes(_ section: Section) -> Bool {
         includes(section.name) || section.isCharted && svg != nil
+            || section.name == ViewRows.section.name && viewSVG != nil
     }
 
     private func includes(_ name: String) -> Bool {

@@ -128,6 +128,8 @@ struct Conditions: Encodable, CustomStringConvertible {
     let processor = Self.processor
     let cores = ProcessInfo.processInfo.activeProcessorCount
 
+    var place: String { Self.system }
+
     var description: String {
         "Measured on \(date) with Swift \(swift) on \(cores) cores, \(Self.system), \(processor)."
     }

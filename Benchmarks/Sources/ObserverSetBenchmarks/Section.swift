@@ -30,9 +30,9 @@ struct Section: Sendable {
 
     static var all: [Section] {
         #if canImport(Glibc)
-        [EverydayRows.section] + Scaling.sections + [Scaling.contention, Spikes.section]
+        [EverydayRows.section, ViewRows.section] + Scaling.sections + [Scaling.contention, Spikes.section]
         #else
-        Scaling.sections + [Scaling.contention, Spikes.section]
+        [ViewRows.section] + Scaling.sections + [Scaling.contention, Spikes.section]
         #endif
     }
 }

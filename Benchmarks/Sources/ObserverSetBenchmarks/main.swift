@@ -52,6 +52,14 @@ nonisolated func report(_ options: Options) -> Int32 {
             return 2
         }
     }
+    if let file = options.viewSVG, let chart = ViewChart(report) {
+        do {
+            try chart.svg.write(toFile: file, atomically: false, encoding: .utf8)
+        } catch {
+            complain("The README's chart could not be written: \(error)")
+            return 2
+        }
+    }
     let missed = report.rows.filter { $0.isReached == false }.map {
         "\n    \($0.name), against \($0.baseline ?? "none")"
     }
