@@ -1,4 +1,5 @@
-// A chat server: connections and a journal, actors that observe and await what they do for each message.
+// The chat server of the article "On the server": connections and a journal, actors that observe and await what they do
+// for each message.
 //
 //     swift run Awaiting
 
@@ -9,9 +10,7 @@ struct Message: Sendable {
     let text: String
 }
 
-/// What the clients are connected to.
-///
-/// It may be notified on any thread, and never waits for a connection.
+/// What the clients are connected to: it may be notified on any thread, and never waits for a connection.
 final class Room: Sendable {
     let said = ObserverSet<Message>()
     let loadChanged = ObserverSet<Int>()
@@ -33,15 +32,12 @@ actor Journal {
     private let file: File
     private var lineCount = 0
 
-    init(_ file: File) { self.file = file }
-
-    func follow(_ room: Room) {
+    init(_ room: Room, _ file: File) {
+        self.file = file
         room.said.addAsync(self) { journal, message in await journal.write(message) }
     }
 
-    /// Three writes make a line.
-    ///
-    /// The actor is free while it awaits them, but the next message waits until all three have been made.
+    /// Three writes make a line: the next message waits until all three have been made.
     private func write(_ message: Message) async {
         await file.write("\(message.number): ")
         await file.write(message.text)
@@ -100,16 +96,15 @@ actor Dashboard {
 
 let room = Room()
 let file = File()
-let journal = Journal(file)
+let journal = Journal(room, file)
 let near = Connection("near", delay: .milliseconds(1))
 let far = Connection("far", delay: .milliseconds(15))
 let gone = Connection("gone", delay: .seconds(600))
-let dashboard = Dashboard()
-
-await journal.follow(room)
 _ = await near.join(room)
 _ = await far.join(room)
 let lost = await gone.join(room)
+
+let dashboard = Dashboard()
 let drawing = await dashboard.follow(room)
 
 // Notifying does not wait for the connections.

@@ -1,4 +1,4 @@
-// The first example of the documentation, and forms of its article "All forms".
+// The first example of the documentation, and forms of its article "Cheat sheet".
 
 import ObserverSet
 
@@ -21,7 +21,7 @@ let view = PlaylistView(playlist)
 playlist.itemAdded.notify((name: "So What", index: 0))
 playlist.cleared.notify()
 
-// Forms of the article "All forms".
+// Forms of the article "Cheat sheet".
 
 final class Logger: Sendable {
     func log(_ text: String) { print("log: \(text)") }

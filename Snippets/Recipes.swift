@@ -1,4 +1,4 @@
-// The recipes of the article "Recipes" that need no user interface, one after the other.
+// What the articles "Recipes", "On the server" and "SwiftUI, UIKit and AppKit" show, as far as it needs no user interface.
 //
 //     swift run Recipes
 
@@ -29,52 +29,6 @@ let nowPlaying = NowPlaying(player)
 await player.play("So What")
 await player.started.settled()
 print("now playing: \(nowPlaying.title)")
-
-// MARK: A server of actors
-
-struct Order: Sendable {
-    let number: Int
-    let dish: String
-}
-
-actor Restaurant {
-    nonisolated let ordered = ObserverSet<Order>()
-    private var lastNumber = 0
-
-    func order(_ dish: String) {
-        lastNumber += 1
-        ordered.notify(Order(number: lastNumber, dish: dish))
-    }
-}
-
-actor Kitchen {
-    func serve(_ restaurant: Restaurant) {
-        restaurant.ordered.addAsync(self) { kitchen, order in await kitchen.cook(order) }
-    }
-
-    private func cook(_ order: Order) async {
-        try? await Task.sleep(for: .milliseconds(1))
-        print("cooked \(order.number): \(order.dish)")
-    }
-}
-
-actor Ledger {
-    private(set) var count = 0
-
-    func follow(_ restaurant: Restaurant) {
-        restaurant.ordered.add(self) { ledger, _ in ledger.count += 1 }
-    }
-}
-
-let restaurant = Restaurant()
-let kitchen = Kitchen()
-let ledger = Ledger()
-await kitchen.serve(restaurant)
-await ledger.follow(restaurant)
-await restaurant.order("soup")
-await restaurant.order("tart")
-await restaurant.ordered.settled()
-print("orders: \(await ledger.count)")
 
 // MARK: One observer of sources that come and go
 
@@ -184,14 +138,14 @@ volume.level = 9
 
 @MainActor final class SearchResults {
     init(_ field: SearchField) {
-        field.edited.addAsync(self, buffering: .newest(1)) { [weak field] results, text in
+        field.edited.addAsync(self, buffering: .restarting) { results, text in
             try? await Task.sleep(for: .milliseconds(50))
-            guard !Task.isCancelled, text == field?.text else { return }
-            results.search(text)
+            guard !Task.isCancelled else { return }
+            await results.search(text)
         }
     }
 
-    private func search(_ text: String) { print("search for: \(text)") }
+    private func search(_ text: String) async { print("search for: \(text)") }
 }
 
 let field = SearchField()
@@ -199,28 +153,12 @@ let results = SearchResults(field)
 for text in ["k", "ki", "kind", "kind of"] { field.text = text }
 await field.edited.settled()
 
-extension SearchField {
-    func suggest() -> Task<Void, Never> {
-        Task { [edits = edited.values(buffering: .newest(1)), weak self] in
-            for await text in edits {
-                try? await Task.sleep(for: .milliseconds(50))
-                if !Task.isCancelled, text == self?.text { print("suggestions for: \(text)") }
-            }
-        }
-    }
-}
-
-let suggestions = field.suggest()
-field.text = "blue"
-field.edited.removeAll()  // ends the loop, after what was sent
-await suggestions.value
-
 // MARK: Throttling
 
 actor Gauge {
     private(set) var drawn: [Int] = []
 
-    func follow(_ source: some NotificationSource<Int>) {
+    init(_ source: some NotificationSource<Int>) {
         source.addAsync(self, buffering: .newest(1)) { gauge, percent in
             gauge.drawn.append(percent)
             try? await Task.sleep(for: .milliseconds(20))
@@ -229,8 +167,7 @@ actor Gauge {
 }
 
 let loaded = ObserverSet<Int>()
-let gauge = Gauge()
-await gauge.follow(loaded)
+let gauge = Gauge(loaded)
 for percent in 1...100 { loaded.notify(percent) }
 await loaded.settled()
 let drawn = await gauge.drawn
@@ -341,29 +278,31 @@ final class Reader: Sendable {
 actor WordCount {
     private(set) var words = 0
 
-    func follow(_ reader: Reader) {
+    init(_ reader: Reader) {
         reader.lineRead.add(self) { count, line in count.words += line.split(separator: " ").count }
     }
 }
 
 let reader = Reader()
-let wordCount = WordCount()
-await wordCount.follow(reader)
+let wordCount = WordCount(reader)
 reader.lineRead.add { line in print("read: \(line)") }
 
 await Task.detached { reader.read("Kind of Blue\nGiant Steps") }.value
 await reader.lineRead.settled()
 print("words: \(await wordCount.words)")
 
-// A tool that runs until it is interrupted. This one interrupts itself, as soon as it would notice.
+// A program that runs until it is told to end. This one tells itself, as soon as it would notice.
 
 let interrupted = ObserverSet<Void>()
 let interruptions = interrupted.values()
-signal(SIGINT, SIG_IGN)
-let interrupts = DispatchSource.makeSignalSource(signal: SIGINT, queue: .main)
-interrupts.setEventHandler { interrupted.notify() }
-interrupts.resume()
-interrupts.setRegistrationHandler { kill(getpid(), SIGINT) }
+let signals = [SIGINT, SIGTERM].map { number in
+    signal(number, SIG_IGN)
+    let source = DispatchSource.makeSignalSource(signal: number, queue: .main)
+    source.setEventHandler { interrupted.notify() }
+    source.resume()
+    return source
+}
+signals[1].setRegistrationHandler { kill(getpid(), SIGTERM) }
 
 for await _ in interruptions { break }
 print("interrupted")

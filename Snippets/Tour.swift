@@ -1,43 +1,44 @@
-// The README's first example: an actor notifies in the background, a view and another actor observe.
+// The README's examples: a model and a view on the main actor, and a server's actors.
 //
 //     swift run Tour
 
 import ObserverSet
 
-actor Downloader {
-    nonisolated let downloaded = ObserverSet<(file: String, size: Int)>()
-
-    func run() {
-        downloaded.notify((file: "intro.mp3", size: 120))
-        downloaded.notify((file: "so-what.mp3", size: 940))
-    }
+@MainActor final class Playlist {
+    let added = ObserverSet<String>()
+    func append(_ title: String) { added.notify(title) }
 }
 
-@MainActor final class DownloadView {
-    init(_ downloader: Downloader) {
-        // Runs on the main actor, where the closure is formed. The view is held weakly.
-        downloader.downloaded.add(self) { view, item in view.show("\(item.file): \(item.size) KB") }
+@MainActor final class PlaylistView {
+    init(_ playlist: Playlist) {
+        playlist.added.add(self) { view, title in view.show(title) }  // no token, no [weak self]
     }
-    func show(_ text: String) { print(text) }
+    func show(_ title: String) { print("added: \(title)") }
 }
 
-actor Statistics {
-    private(set) var total = 0
+let playlist = Playlist()
+var view: PlaylistView? = PlaylistView(playlist)
+playlist.append("So What")
+debugPrint(playlist.added)
+view = nil  // and the observer is gone, too
+debugPrint(playlist.added)
 
-    func observe(_ downloader: Downloader) {
-        // Runs on this actor, in the order of the notifications.
-        downloader.downloaded.add(self) { statistics, item in statistics.total += item.size }
-    }
+// MARK: A server
+
+actor Orders {
+    nonisolated let placed = ObserverSet<Int>()
+    func place(_ number: Int) { placed.notify(number) }  // returns at once: the mailer works later
 }
 
-let downloader = Downloader()
-let statistics = Statistics()
-await statistics.observe(downloader)
-var view: DownloadView? = DownloadView(downloader)
+actor Mailer {
+    init(_ orders: Orders) {
+        orders.placed.addAsync(self) { mailer, number in await mailer.confirm(number) }  // one at a time, in order
+    }
+    func confirm(_ number: Int) async { print("confirmed order \(number)") }
+}
 
-await downloader.run()
-await downloader.downloaded.settled()  // waits until both observers have received both files
-print("total: \(await statistics.total) KB")
-
-view = nil  // the view's observer ends with it
-debugPrint(downloader.downloaded)
+let orders = Orders()
+let mailer = Mailer(orders)
+await orders.place(1)
+await orders.place(2)
+await orders.placed.settled()  // both are confirmed: for tests, and for a shutdown

@@ -34,7 +34,7 @@ extension NotificationSource {
     ///
     /// Each call has the highest priority of what waits, and no task-local values of a notifier.
     ///
-    /// May be called on any thread. See <doc:ObserversThatAwait> for a server that is built of such observers.
+    /// May be called on any thread. See <doc:OnTheServer> for a server that is built of such observers.
     ///
     /// - Parameters:
     ///   - buffering: How many values wait for an observer that is slower than its notifiers. By default all of them:
