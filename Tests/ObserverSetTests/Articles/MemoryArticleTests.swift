@@ -2,10 +2,10 @@ import ObserverSet
 import Synchronization
 import Testing
 
-/// The pairs of examples in the article "Memory and retain cycles".
+/// The five mistakes of the article "Lifetimes and leaks", and what it lists as less common.
 ///
-/// What the article calls wrong keeps something alive until the test breaks the cycle; what it calls right does not.
-@Suite("Memory and retain cycles", .lifetimesChecked, .againstHanging)
+/// What the article says leaks keeps something alive until the test breaks the cycle; the other form does not.
+@Suite("Lifetimes and leaks", .lifetimesChecked, .againstHanging)
 struct MemoryArticleTests {
     // MARK: Models and observers
 
@@ -97,6 +97,25 @@ struct MemoryArticleTests {
             document.titleChanged.add(view) { view, title in view.show(title) }
         }
         #expect(isReleasedWithItsModel)
+    }
+
+    @Test("A closure without an owner that captures its view weakly does not keep the view, but is called without end")
+    @MainActor func weakSelfWithoutAnOwner() {
+        let document = Document()
+        let calls = Log<Int>()
+
+        for number in 1...3 {
+            let isReleased = isReleased { (view: View) in
+                document.titleChanged.add { [weak view] title in
+                    calls.append(number)
+                    view?.show(title)
+                }
+            }
+            #expect(isReleased)
+        }
+        document.titleChanged.notify("Kind of Blue")
+        #expect(calls.entries == [1, 2, 3])
+        #expect(document.titleChanged.count == 3)
     }
 
     @Test("An owner that the closure also captures is kept alive")
