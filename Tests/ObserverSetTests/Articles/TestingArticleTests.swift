@@ -3,14 +3,14 @@ import ObserverSet
 import Synchronization
 import Testing
 
-/// The examples of the article "Testing code that notifies", to the letter, and what it says of `settled()` and `first()`.
+/// The examples of the article "Testing code that notifies", to the letter, and what it says of `settled()`, `first()` and
+/// sources of a test's own.
 @Suite("Testing code that notifies", .lifetimesChecked, .againstHanging)
 struct TestingArticleTests {
     // MARK: What is tested
 
     @MainActor final class Playlist {
         let itemAdded = ObserverSet<String>()
-        let cleared = ObserverSet<Void>()
         private(set) var items: [String] = []
 
         func append(_ name: String) {
@@ -18,17 +18,12 @@ struct TestingArticleTests {
             items.append(name)
             itemAdded.notify(name)
         }
-
-        func clear() {
-            items = []
-            cleared.notify()
-        }
     }
 
     actor History {
         private(set) var names: [String] = []
 
-        func follow(_ playlist: Playlist) {
+        init(_ playlist: Playlist) {
             playlist.itemAdded.add(self) { history, name in history.names.append(name) }
         }
     }
@@ -67,13 +62,41 @@ struct TestingArticleTests {
 
     @Test @MainActor func historyFollows() async {
         let playlist = Playlist()
-        let history = History()
-        await history.follow(playlist)
+        let history = History(playlist)
 
         playlist.append("So What")
         await playlist.itemAdded.settled()
 
         #expect(await history.names == ["So What"])
+    }
+
+    actor Relay {
+        init(_ first: ObserverSet<Int>, _ second: ObserverSet<Int>) {
+            first.add(self) { _, value in second.notify(value) }
+        }
+    }
+
+    actor Receiver {
+        private(set) var values: [Int] = []
+
+        init(_ set: ObserverSet<Int>) {
+            set.add(self) { receiver, value in receiver.values.append(value) }
+        }
+    }
+
+    @Test("A chain of sets has been delivered when each of them has been awaited, in the order of the chain")
+    func chain() async {
+        let first = ObserverSet<Int>()
+        let second = ObserverSet<Int>()
+        let relay = Relay(first, second)
+        let receiver = Receiver(second)
+
+        for value in 1...100 { first.notify(value) }
+        await first.settled()
+        await second.settled()
+
+        #expect(await receiver.values == Array(1...100))
+        withExtendedLifetime(relay) {}
     }
 
     actor Archive {
@@ -133,14 +156,6 @@ struct TestingArticleTests {
     }
 
     // MARK: How often
-
-    @Test @MainActor func clearingNotifiesOnce() async {
-        let playlist = Playlist()
-        await confirmation { cleared in
-            playlist.cleared.add { cleared() }
-            playlist.clear()
-        }
-    }
 
     @Test @MainActor func duplicatesAreNotSent() async {
         let playlist = Playlist()
@@ -210,12 +225,11 @@ struct TestingArticleTests {
 
     @Test @MainActor func historyObservesOnItself() async {
         let playlist = Playlist()
-        let history = History()
-        await history.follow(playlist)
+        let history = History(playlist)
 
         #expect(playlist.itemAdded.count == 1)
         #expect(playlist.itemAdded.debugDescription.contains("History, on History, registered at "))
-        #expect(playlist.cleared.isEmpty)
+        withExtendedLifetime(history) {}
     }
 
     // MARK: With a source of the test's own
