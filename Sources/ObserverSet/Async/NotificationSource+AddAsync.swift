@@ -4,7 +4,7 @@ extension NotificationSource {
     /// Adds an observer without an owner, whose calls are awaited.
     ///
     /// Calls do not overlap: each begins when the one before has returned, suspensions included. They are made in the
-    /// order of the notifications (promise 7). An actor's observer is not re-entered by its own next value, but other
+    /// order of the notifications (guarantee 7). An actor's observer is not re-entered by its own next value, but other
     /// work of the actor may run while a call is suspended. A notification only enqueues the value: the observer is
     /// never called in place, whatever actor the notifier is on.
     ///

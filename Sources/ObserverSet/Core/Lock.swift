@@ -4,7 +4,7 @@ import Synchronization
 ///
 /// A critical section copies, swaps, and returns what it removed or replaced. It never calls user code, never loads a
 /// weak reference and never drops the last reference to a value of the user's: each of these could run a `deinit` that
-/// re-enters the library (promise 1). `CallOut.assertNoLockIsHeld()` comes before every call of user code, and fails if
+/// re-enters the library (guarantee 1). `CallOut.assertNoLockIsHeld()` comes before every call of user code, and fails if
 /// that rule is broken.
 ///
 /// `package`, not internal: the layers guard their own state with it, and must follow the same rule.

@@ -25,7 +25,7 @@ extension NotificationSource {
     /// For an observer that has something to await there is ``addAsync(buffering:_:isolation:fileID:line:)``. A `Task { }` in the
     /// closure would lose the order: the tasks of two notifications overlap, and either may be first.
     ///
-    /// May be called on any thread. An observer added during a notification is first called by the next one (promise
+    /// May be called on any thread. An observer added during a notification is first called by the next one (guarantee
     /// 3).
     ///
     /// - Parameters:

@@ -9,9 +9,10 @@ import Synchronization
 /// itemAdded.notify((name: "So What", index: 0))
 /// ```
 ///
-/// An observer runs on the actor that the compiler says it belongs to: before `notify` returns if the notifier is there,
-/// or if it belongs to no actor; otherwise later, in the order of the notifications of all sets. It ends with its owner,
-/// which is held weakly. <doc:PromisesAndLimits> has the twelve promises, and what is not promised.
+/// An observer runs on the actor that its closure belongs to: before `notify` returns if `notify` is called on that actor, or
+/// if the closure belongs to none; otherwise later. Each actor receives what a thread notifies in one order, whichever sets it
+/// concerns. An observer ends with its owner, which is held weakly. <doc:PromisesAndLimits> has the twelve guarantees, and where
+/// they end.
 ///
 /// The idea is that of Mike Ash's article "Let's Build Swift Notifications".
 @safe public final class ObserverSet<Parameters: Sendable>: Sendable {
@@ -41,7 +42,7 @@ import Synchronization
     /// ```
     ///
     /// The function is called with true when the set gets its first observer, and with false when it has none any more
-    /// or is released. Its calls never overlap, and the last one is right. A change that is undone during a call may
+    /// or is released. Its calls never overlap, and the last one reports the current state. A change that is undone during a call may
     /// not be reported. If no other thread changes the set meanwhile, the function has been called before `add` or
     /// `remove` returns. An owner's death counts when the set notices it: during the next notification, or the one
     /// after if the observer runs on another actor or awaits; a later one if another thread is changing the set then.
@@ -92,8 +93,8 @@ extension ObserverSet {
     /// Calls every observer, in the order in which they were added.
     ///
     /// Observers that belong to no actor, or to the one that the caller is on, are called before this returns. For the
-    /// others the value is put into their actor's mailbox. May be called on any thread, and from inside an observer (promises 6
-    /// and 7).
+    /// others the value is put into their actor's mailbox. May be called on any thread, and from inside an
+    /// observer (guarantees 6 and 7).
     ///
     /// A debug build traps if the caller is not on the actor that its type says: a closure that was formed on an actor
     /// was passed to unchecked code, which called it elsewhere. Mark the closure `@Sendable`.
@@ -101,7 +102,8 @@ extension ObserverSet {
     /// - Parameters:
     ///   - parameters: The value that the observers receive.
     ///   - isolation: The caller's own, filled in by the compiler.
-    /// - Complexity: O(*n*). No lock and no allocation, except for values that have to be enqueued.
+    /// - Complexity: O(*n*). Never waits for an observer that is being added or removed. Calling observers in place takes no
+    ///   lock and allocates nothing, with the exceptions that <doc:PromisesAndLimits> lists.
     public func notify(_ parameters: Parameters, isolation: isolated (any Actor)? = #isolation) {
         notify(parameters, upTo: .max, from: isolation)
     }
@@ -110,7 +112,7 @@ extension ObserverSet {
     ///
     /// For several sets that are notified as one: an observer that was added to any of them since that began is not
     /// called, see `ObserverToken.lastID`. Transparent, since in a debug build a function that is merely inlined keeps
-    /// a stack frame, here one for each nested notification (promise 6).
+    /// a stack frame, here one for each nested notification (guarantee 6).
     @_transparent
     package func notify(_ parameters: Parameters, upTo limit: UInt64, from actor: (any Actor)?) {
         Isolation.assertIsOn(actor)
@@ -249,7 +251,9 @@ extension ObserverSet: NotificationSource {
         registry?.count ?? 0
     }
 
-    /// Whether there is no observer whose owner, if it has one, is alive.
+    /// A Boolean value that indicates whether the set has no live observers.
+    ///
+    /// Observers whose owner has been deallocated don't count.
     ///
     /// - Complexity: O(*n*), where *n* is the number of dead owners before the first living observer.
     public var isEmpty: Bool {

@@ -35,7 +35,7 @@ public struct ObserverToken: Sendable {
     /// Ends the registration.
     ///
     /// May be called on any thread, and from inside any observer, the token's own included. A notification in progress
-    /// skips the observer from now on. A call that another thread has already decided on may still run (promise 4). If
+    /// skips the observer from now on. A call that another thread has already decided on may still run (guarantee 4). If
     /// it is removed in its own isolation, the observer is never called again, and what waits for it is dropped.
     ///
     /// - Returns: true for exactly one caller; false if the registration had ended before: removed, or its owner or its set

@@ -242,7 +242,7 @@ import Synchronization
 //
 // Marking a slot as removed is a relaxed store. A traversal that misses the mark had begun before, and the callee is
 // still there for it. A traversal that begins after `remove` has returned has its H after U, and so sees the mark
-// (promise 4).
+// (guarantee 4).
 //
 // Slots at the end become vacant when nothing waits any more. Then no traversal is left that saw one of them living. A
 // later traversal finds such a slot removed, vacant, or taken by another observer. In the last case it acquires the id,

@@ -27,21 +27,21 @@
 ///
 /// The idea is that of the article "Implementing the observer pattern in Swift".
 ///
-/// ## What is promised
+/// ## Guarantees
 ///
-/// Of the promises of ``ObserverSet/ObserverSet``, for delegates in place of observers and owners:
+/// Of the guarantees of ``ObserverSet/ObserverSet``, for delegates in place of observers and owners:
 ///
 /// - No user code runs under a lock. Delegates are called in the order in which they were added. One that is added
 ///   during a notification is first called by the next one; one that is removed during it is not called any more
-///   (promises 1 to 4).
+///   (guarantees 1 to 4).
 /// - Delegates are held weakly, and strongly only for their own call. One that is being deallocated is not called,
-///   listed or counted (promise 5).
-/// - Nested notifications are depth first (promise 6). What belongs to a delegate that was removed or has died does not
-///   pile up (promise 8). Removal is idempotent (promise 9). The multicast may be released at any time (promise 10).
-/// - `notify` takes no lock, allocates nothing and never waits for a delegate being added or removed (promise 11).
+///   listed or counted (guarantee 5).
+/// - Nested notifications are depth first (guarantee 6). What belongs to a delegate that was removed or has died does not
+///   pile up (guarantee 8). Removal is idempotent (guarantee 9). The multicast may be released at any time (guarantee 10).
+/// - `notify` takes no lock, allocates nothing and never waits for a delegate being added or removed (guarantee 11).
 ///   After the last delegate it may take the lock for a moment if it is free, to remove those that it found dead.
 /// - `notify` takes time O(*n*), `add` and `remove` take amortised O(1), plus at most O(log *n*) to find the entry
-///   (promise 12).
+///   (guarantee 12).
 ///
 /// ### Limits
 ///

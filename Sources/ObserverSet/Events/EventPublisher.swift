@@ -24,7 +24,7 @@ import Synchronization
 /// There may be any number of publishers: one for each part of a program, one for each test. `default` is there for
 /// programs that need only one.
 ///
-/// Observers are added, called and removed as in a set, and the promises of `ObserverSet` apply to the observers of
+/// Observers are added, called and removed as in a set, and the guarantees of `ObserverSet` apply to the observers of
 /// each type: where they run, their order, and how they end. They end with the publisher.
 ///
 /// ## Which observers are called, and in which order
@@ -100,7 +100,7 @@ extension EventPublisher {
     @inline(__always)
     private func publish<Published: Event>(_ event: Published, from actor: (any Actor)?) {
         // Before any observer is called: an observer that is added from here on has a higher id. It is not called for
-        // this event, even if its set is notified later (promise 3).
+        // this event, even if its set is notified later (guarantee 3).
         let limit = ObserverToken.lastID
         if let set = unsafe values.set(of: Published.self) {
             unsafe set._withUnsafeGuaranteedRef { $0.notify(event, upTo: limit, from: actor) }

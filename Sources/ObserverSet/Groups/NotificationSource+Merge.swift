@@ -12,7 +12,7 @@ extension NotificationSource {
     ///
     /// An observer is registered with each member, this one first, and has one token for all. As with a group, an
     /// owner's death ends all registrations, an observer of ``NotificationSource/once`` is called once, whichever member is first, and an
-    /// observer on another actor or queue receives what one thread notifies to the members in order (promise 7). A source that is named twice is observed twice.
+    /// observer on another actor or queue receives what one thread notifies to the members in order (guarantee 7). A source that is named twice is observed twice.
     ///
     /// The result is a value that holds its members. Registrations do not depend on it. A sequence of its `values()`
     /// holds it, for further iterators.

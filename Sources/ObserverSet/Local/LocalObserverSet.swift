@@ -22,7 +22,7 @@
 /// ```
 ///
 /// Every observer is called before `notify` returns, and may do anything: add, remove, notify, release the set. Of the
-/// promises of ``ObserverSet`` it keeps 2 to 5, 8 to 10 and 12, as far as they apply to one thread, and a stronger one than
+/// guarantees of ``ObserverSet`` it keeps 2 to 5, 8 to 10 and 12, as far as they apply to one thread, and a stronger one than
 /// 6: each observer receives all values in the order in which they were notified, those of nested notifications, too. There
 /// is no lock, and there are no atomic operations except loads and stores. If observers belong to several actors, or several
 /// threads use the model, use ``ObserverSet``.
@@ -141,7 +141,9 @@ extension LocalObserverSet {
         registry?.count ?? 0
     }
 
-    /// Whether there is no observer whose owner, if it has one, is alive.
+    /// A Boolean value that indicates whether the set has no live observers.
+    ///
+    /// Observers whose owner has been deallocated don't count.
     ///
     /// - Complexity: O(*n*).
     public var isEmpty: Bool {

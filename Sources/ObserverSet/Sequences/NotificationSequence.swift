@@ -17,8 +17,8 @@
 ///   once when its task is cancelled**, and what was buffered is dropped.
 /// - The **registration ends** at once when the task is cancelled while it waits, when the iterator is dropped (leaving
 ///   a loop drops its iterator), and when the sequence is dropped without ever having been iterated over.
-/// - The elements of one notifying thread arrive **in order** (promise 7). They are buffered on the notifying thread,
-///   which never waits for an iterator (promise 11, except that buffering takes a lock of its own for a moment, and may
+/// - The elements of one notifying thread arrive **in order** (guarantee 7). They are buffered on the notifying thread,
+///   which never waits for an iterator (guarantee 11, except that buffering takes a lock of its own for a moment, and may
 ///   allocate).
 ///
 /// If the source is an object, such as a set, the sequence does not keep it alive. When the source has been released,
