@@ -9,6 +9,8 @@ final class AwaitingJob: @unchecked Sendable {
     let urgency: Urgency
     /// Ascending in each mailbox; set once, under the inbox's lock.
     fileprivate(set) var number: UInt64 = 0
+    /// How many values were dropped just before it; guarded by the lock of `State` until it is taken out.
+    fileprivate(set) var droppedBefore = 0
 
     init(_ value: any Sendable, to observer: any AwaitedObserver, _ urgency: Urgency) {
         self.value = value
@@ -72,6 +74,9 @@ struct AwaitingJobs: Sendable {
     private var waiters = Queue<Waiter>()
     private var last: UInt64 = 0
     private var urgencies = Urgency.Counts()
+    /// How many values were dropped in front of the first value, and behind the last one, since these were put there.
+    private var droppedFirst = 0
+    private var droppedLast = 0
 
     /// The number of values.
     var values: Int { jobs.count }
@@ -90,6 +95,8 @@ struct AwaitingJobs: Sendable {
         inbox.number(job)
         last = inbox.last
         urgencies.add(1, of: job.urgency)
+        job.droppedBefore = droppedLast
+        droppedLast = 0
         jobs.append(job)
         return inbox.needsTask(job.urgency)
     }
@@ -102,12 +109,36 @@ struct AwaitingJobs: Sendable {
     mutating func removeFirst() -> AwaitingJob {
         let job = jobs.removeFirst()
         urgencies.add(-1, of: job.urgency)
+        job.droppedBefore += droppedFirst
+        droppedFirst = 0
         return job
     }
 
+    /// Removes and returns the first value, which is dropped since there is no room.
+    mutating func dropFirst() -> AwaitingJob {
+        let job = removeFirst()
+        noteDropped(1, with: job)
+        return job
+    }
+
+    /// Notes that a value was dropped which was to be appended.
+    mutating func noteDroppedLast() { droppedLast += 1 }
+
+    /// Notes that so many values were dropped in front of all that wait, besides those before a value that was taken out.
+    mutating func noteDropped(_ count: Int = 0, with job: AwaitingJob) { droppedFirst += job.droppedBefore + count }
+
     /// Removes and returns all values for that observer.
+    ///
+    /// What was dropped before them was dropped before the next one for another registration of the observer.
     mutating func remove(for observer: any AwaitedObserver) -> [AwaitingJob] {
-        let removed = jobs.remove { $0.observer === observer }
+        var dropped = droppedFirst
+        droppedFirst = 0
+        let removed = jobs.remove { job in
+            job.droppedBefore += dropped
+            dropped = job.observer === observer ? job.droppedBefore : 0
+            return job.observer === observer
+        }
+        droppedLast += dropped
         for job in removed { urgencies.add(-1, of: job.urgency) }
         return removed
     }

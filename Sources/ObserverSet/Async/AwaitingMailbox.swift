@@ -32,7 +32,9 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
             guard let urgency = jobs.urgency, urgency == worker.urgency, !worker.isCancelled else { return nil }
             let job = jobs.removeFirst()
             called = Called(job)
-            return job.observer.isActive ? .call(job) : .drop(job)
+            if job.observer.isActive { return .call(job) }
+            jobs.noteDropped(with: job)
+            return .drop(job)
         }
 
         /// Ends the task; another one delivers what is left, if anything is.
@@ -124,9 +126,10 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
                 if let room = buffering.room, state.jobs.values >= room {
                     if case .oldest = buffering {
                         observer.noteDropped()
+                        state.jobs.noteDroppedLast()
                         return false
                     }
-                    dropped = state.jobs.removeFirst()
+                    dropped = state.jobs.dropFirst()
                     dropped?.observer.noteDropped()
                     settled = state.takeFreeWaiters()
                 }
@@ -171,6 +174,11 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
         settled.leave()
         // Released here, and not under the lock.
         dropped.removeAll()
+    }
+
+    /// Notes that a value which had been taken out was not delivered, since its observer was removed at that moment.
+    func noteNotDelivered(_ job: AwaitingJob) {
+        state.withLock { $0.jobs.noteDropped(with: job) }
     }
 
     override func holdUp(_ settlement: Settlement) -> Bool {

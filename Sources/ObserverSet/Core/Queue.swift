@@ -1,5 +1,7 @@
 /// A queue: first in, first out, in amortised O(1).
-struct Queue<Element: Sendable>: Sendable {
+///
+/// `package`, not internal: the layers have something to queue, too.
+package struct Queue<Element: Sendable>: Sendable {
     /// The first elements begin at `head`; the places before it are nil.
     private var front: [Element?] = []
     private var head = 0
@@ -9,7 +11,9 @@ struct Queue<Element: Sendable>: Sendable {
     /// The capacity that an empty queue keeps; what a burst needed beyond that is freed.
     private static var keptRoom: Int { 32 }
 
-    var count: Int { front.count - head + back.count }
+    package init() {}
+
+    package var count: Int { front.count - head + back.count }
 
     func count(where isCounted: (Element) -> Bool) -> Int {
         front[head...].count { isCounted($0!) } + back.count { isCounted($0!) }
@@ -17,7 +21,7 @@ struct Queue<Element: Sendable>: Sendable {
 
     var first: Element? { head < front.count ? front[head] : back.first ?? nil }
 
-    mutating func append(_ element: Element) { back.append(element) }
+    package mutating func append(_ element: Element) { back.append(element) }
 
     /// Moves the elements of an array to the end, without copying them if there are no others.
     mutating func append(takingAll elements: inout [Element?]) {
@@ -29,7 +33,7 @@ struct Queue<Element: Sendable>: Sendable {
         }
     }
 
-    mutating func removeFirst() -> Element {
+    package mutating func removeFirst() -> Element {
         if head == front.count {
             front.removeAll(keepingCapacity: front.capacity <= Self.keptRoom)
             head = 0
