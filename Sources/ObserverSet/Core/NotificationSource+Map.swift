@@ -19,8 +19,8 @@ extension NotificationSource {
     /// observers: where they run, their order, owners and tokens are those of this source.
     ///
     /// The result is a value that holds this source, and so keeps a set alive. Registrations do not depend on it. A
-    /// sequence of its `values()` holds it, for further iterators. An iterator does not, nor does waiting for
-    /// `first()`.
+    /// sequence of its `values()` ends with the set, as one of the set itself does. Waiting for `first()` does not keep
+    /// the set alive, either.
     ///
     /// - Parameter transform: Makes the value that observers receive.
     /// - Returns: A source without state of its own.
@@ -79,4 +79,11 @@ private struct Adapted<Source: NotificationSource, Parameters: Sendable>: Notifi
     func register(_ observer: Observer<Parameters>) -> ObserverToken { source.register(observer.adapted(transform)) }
 
     func settled() async { await source.settled() }
+}
+
+extension Adapted: DerivedSource {
+    func remaking() -> @Sendable () -> Self? {
+        let held = source.heldWeakly()
+        return { [transform] in held().map { Adapted(source: $0, transform: transform) } }
+    }
 }

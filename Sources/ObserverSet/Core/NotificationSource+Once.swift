@@ -33,3 +33,10 @@ private struct Once<Source: NotificationSource>: NotificationSource {
 
     func settled() async { await source.settled() }
 }
+
+extension Once: DerivedSource {
+    func remaking() -> @Sendable () -> Self? {
+        let held = source.heldWeakly()
+        return { held().map { Once(source: $0) } }
+    }
+}

@@ -15,7 +15,7 @@ extension NotificationSource {
     /// observer on another actor or queue receives what one thread notifies to the members in order (guarantee 7). A source that is named twice is observed twice.
     ///
     /// The result is a value that holds its members. Registrations do not depend on it. A sequence of its `values()`
-    /// holds it, for further iterators.
+    /// ends when all members have ended it.
     ///
     /// - Parameter others: The other sources, in the order in which observers are to be registered with them.
     /// - Returns: A source without state of its own.
@@ -51,5 +51,15 @@ private struct Merged<Parameters: Sendable>: NotificationSource {
 
     func settled() async {
         for member in members { await member.settled() }
+    }
+}
+
+extension Merged: DerivedSource {
+    func remaking() -> @Sendable () -> Self? {
+        let held = members.map { $0.heldWeakly() }
+        return {
+            let members = held.compactMap { $0() }
+            return members.isEmpty ? nil : Merged(members: members)
+        }
     }
 }

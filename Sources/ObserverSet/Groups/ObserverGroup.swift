@@ -17,7 +17,8 @@
 /// A member may be a group. A source that is named twice, directly or in another group, is observed twice, and calls
 /// its observers twice. A group without members never calls an observer, and its tokens are inactive.
 ///
-/// The group is a value that holds its members. Registrations do not depend on it.
+/// The group is a value that holds its members. Registrations do not depend on it. A sequence of its `values()` ends when
+/// all members have ended it.
 ///
 /// The idea, a group of notifications with one observer, is that of the article "NSNotificationCenter, Swift and blocks".
 public struct ObserverGroup: NotificationSource {
@@ -54,6 +55,16 @@ public struct ObserverGroup: NotificationSource {
     /// See ``NotificationSource/settled()``. It waits for the members' own observers as well.
     public func settled() async {
         for member in members { await member.settled() }
+    }
+}
+
+extension ObserverGroup: DerivedSource {
+    package func remaking() -> @Sendable () -> Self? {
+        let held = members.map { $0.heldWeakly() }
+        return {
+            let members = held.compactMap { $0() }
+            return members.isEmpty ? nil : ObserverGroup(members)
+        }
     }
 }
 
