@@ -57,6 +57,9 @@ package final class EndingRegistration: TokenIssuer, @unchecked Sendable {
         }
     }
 
+    /// Whether the source still has the observer; nil before `begin`, and after the registration has ended here.
+    package var isInSource: Bool? { token.map(\.isActive) }
+
     override func remove(_ id: UInt64) -> Bool { remove(by: { token in token.remove() }) }
 
     override func remove(_ id: UInt64, _ removal: Removal) -> Bool {

@@ -15,22 +15,29 @@
 /// - An iterator **ends** when its source ends the registration: the set is released, or removes all its observers,
 ///   and the notifications then in flight have ended. What was buffered until then is still delivered. It ends **at
 ///   once when its task is cancelled**, and what was buffered is dropped.
+/// - A sequence that its source has ended **stays ended**: further iterators of it are empty, as those of a finished
+///   `AsyncStream`. It can only be ended while it has a registration: if the set removes all its observers after the only
+///   loop was left, a further iterator begins anew.
 /// - The **registration ends** at once when the task is cancelled while it waits, when the iterator is dropped (leaving
 ///   a loop drops its iterator), and when the sequence is dropped without ever having been iterated over.
 /// - The elements of one notifying thread arrive **in order** (guarantee 7). They are buffered on the notifying thread,
 ///   which never waits for an iterator (guarantee 11, except that buffering takes a lock of its own for a moment, and may
 ///   allocate).
 ///
-/// If the source is an object, such as a set, the sequence does not keep it alive. When the source has been released,
-/// the first iterator still receives what was buffered, and further ones are empty. If the source is a value, such as a
-/// mapped source, the sequence holds it, with everything that it keeps alive. An iterator alone keeps nothing alive. A
-/// task that is to end with its set must not hold the set, either:
+/// The sequence does not keep a set alive, neither its source nor one behind a mapped, filtered or merged source or a
+/// group. When the set has been released, the first iterator still receives what was buffered, and further ones are
+/// empty. If the source is a value of a type of your own, the sequence holds it, with everything that it keeps alive. An
+/// iterator alone keeps nothing alive. A task that is to end with its set must not hold the set, either:
 ///
 /// ```swift
 /// Task { [values = document.titleChanged.values()] in
 ///     for await name in values { print(name) }
 /// }
 /// ```
+///
+/// A library that publishes a sequence of its own should name the type: this one, or `AsyncStream` if its clients are not
+/// to know this package (``NotificationSource/stream(buffering:fileID:line:)``). As `some AsyncSequence<Element, Never>` it
+/// hides what is known of iterators: for clients that call `next()`, "call can throw". (Their loops compile.)
 ///
 /// The sequence may be shared between threads. An iterator belongs to the task that uses it.
 public struct NotificationSequence<Parameters: Sendable>: AsyncSequence, Sendable {
@@ -58,7 +65,7 @@ public struct NotificationSequence<Parameters: Sendable>: AsyncSequence, Sendabl
     /// cancelled before delivery. So for each registration, after its iterator has ended and the notifications in
     /// progress have returned, the delivered and the dropped elements add up exactly to those that were sent. The count
     /// never falls.
-    public var droppedCount: Int { origin.drops.count }
+    public var droppedCount: Int { origin.droppedCount }
 }
 
 extension NotificationSequence {

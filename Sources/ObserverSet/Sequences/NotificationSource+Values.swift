@@ -26,6 +26,43 @@ extension NotificationSource {
         return NotificationSequence(Origin(self, buffering, fileID: fileID, line: line))
     }
 
+    /// The notifications of this source from now on, as the standard library's stream.
+    ///
+    /// For an interface whose clients are not to know this package:
+    ///
+    /// ```swift
+    /// extension Document {
+    ///     var titles: AsyncStream<String> { titleChanged.stream() }
+    /// }
+    /// ```
+    ///
+    /// The observer has been registered when this returns: nothing that is notified later is missed, whenever the
+    /// iteration begins. The stream ends, for good, when the source ends the registration: the set is released, or
+    /// removes all its observers, and the notifications then in flight have ended. What was buffered until then is still
+    /// delivered. It does not keep the set alive. The registration ends when the stream and its iterators are dropped, or a
+    /// task that waits for an element is cancelled.
+    ///
+    /// An `AsyncStream` is for one loop: if several iterate over it, each element goes to one of them. Make a stream for
+    /// each, or use ``values(buffering:fileID:line:)``. That also counts the elements that were dropped; a stream does not
+    /// show them, except for one of ``countingDrops``.
+    ///
+    /// The program stops if there is room for less than one element ("AsyncStream needs room for at least one element").
+    ///
+    /// - Parameters:
+    ///   - buffering: How many elements wait for a slow iterator. By default all of them. Use `.newest(1)` if only the
+    ///     latest is needed.
+    ///   - fileID: The file of the registration, for descriptions.
+    ///   - line: The line of the registration, for descriptions.
+    /// - Returns: A stream that is registered already.
+    /// - Complexity: Amortised O(1).
+    public func stream(
+        buffering: Buffering = .unbounded,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> AsyncStream<Parameters> {
+        buffering.checkRoom(of: "AsyncStream", file: fileID, line: line)
+        return stream(buffering, Subscription(in: Registrations()), fileID: fileID, line: line)
+    }
+
     /// Waits for the next notification.
     ///
     /// It waits for the first one after the call. What is notified between two calls is missed: use

@@ -8,6 +8,10 @@ import Synchronization
 //     Origin ──▶ Outlet, until an iterator takes it ──▶ Subscription ◀──────────── │ ────────────┘
 //                  └────────────────────────────────▶ AsyncStream ─────────────────┘
 //     Iterator ──▶ Outlet                                  Subscription ──▶ ObserverToken ──▶ the source's registry
+//     Origin ──▶ Registrations ◀──▶ Subscription
+//
+// `stream(buffering:)` has no outlet: the client holds the AsyncStream itself. Where elements count what was dropped before
+// them, they wait in a `CountingBuffer`, and the AsyncStream takes them from there.
 //
 // The two ends, inlet and outlet, hold the buffer, and never each other. The end that is released first ends the other:
 //
@@ -17,35 +21,33 @@ import Synchronization
 //   subscription, which removes the observer, and with it the inlet.
 //
 // Observer, inlet, subscription, token and registry form a cycle. Each of these two breaks it, since a subscription
-// that has ended no longer holds its token.
+// that has ended no longer holds its token, and `Registrations` no longer holds the subscription.
 
 /// What a sequence makes its iterators from: the registration that it has, and the source for further ones.
 final class Origin<Parameters: Sendable>: Sendable {
-    /// How many elements all its registrations have dropped.
-    let drops: Drops
+    private let registrations: Registrations
     private let live: Lock<Outlet<Parameters>?>
     private let another: @Sendable () -> Outlet<Parameters>?
 
-    init<Source: NotificationSource<Parameters>>(
-        _ source: Source, _ buffering: Buffering, fileID: StaticString, line: UInt
-    ) {
-        let drops = Drops(total: nil)
-        self.drops = drops
-        live = Lock(Outlet(source, buffering, drops, fileID: fileID, line: line))
-        if Source.self is any AnyObject.Type {
-            let object = source as! any NotificationSource<Parameters> & AnyObject
-            another = { [weak object] in
-                object.map { Outlet($0, buffering, drops, fileID: fileID, line: line) }
-            }
-        } else {
-            another = { Outlet(source, buffering, drops, fileID: fileID, line: line) }
-        }
+    init(_ source: some NotificationSource<Parameters>, _ buffering: Buffering, fileID: StaticString, line: UInt) {
+        let registrations = Registrations()
+        self.registrations = registrations
+        live = Lock(Outlet(source, buffering, registrations, fileID: fileID, line: line))
+        let held = source.heldWeakly()
+        another = { held().map { Outlet($0, buffering, registrations, fileID: fileID, line: line) } }
     }
 
-    /// The existing registration for the first caller, a new one for each later caller; nil if the source is gone.
+    /// The existing registration for the first caller, a new one for each later caller; nil if the source is gone, or has
+    /// ended the sequence.
     func outlet() -> Outlet<Parameters>? {
-        live.withLock { $0.take() } ?? another()
+        if let first = live.withLock({ $0.take() }) { return first }
+        guard !registrations.areEndedBySource, let another = another() else { return nil }
+        // Asked again: if the source has ended the others meanwhile, it may have done so before it had this one.
+        return registrations.areEndedBySource ? nil : another
     }
+
+    /// How many elements all registrations have dropped.
+    var droppedCount: Int { registrations.drops.count }
 }
 
 /// The end of a registration from which elements are taken.
@@ -63,26 +65,10 @@ final class Outlet<Parameters: Sendable>: Sendable {
     /// Registers with the source.
     init(
         _ source: some NotificationSource<Parameters>, _ buffering: Buffering,
-        _ total: Drops, fileID: StaticString, line: UInt
+        _ registrations: Registrations, fileID: StaticString, line: UInt
     ) {
-        let subscription = Subscription(total: total)
-        let (stream, continuation) = AsyncStream.makeStream(
-            of: Parameters.self, bufferingPolicy: buffering.policy(of: Parameters.self))
-        self.stream = stream
-        self.subscription = subscription
-        // The stream calls this once, outside its lock: when the inlet finishes the stream, when a task that waits is
-        // cancelled, and when nothing is left that could wait for elements.
-        continuation.onTermination = { _ in subscription.registration.end() }
-        subscription.registration.begin(Self.observe(source, continuation, subscription, fileID: fileID, line: line))
-    }
-
-    /// Registers an inlet; when this returns, only the source holds it.
-    private static func observe(
-        _ source: some NotificationSource<Parameters>, _ continuation: AsyncStream<Parameters>.Continuation,
-        _ subscription: Subscription, fileID: StaticString, line: UInt
-    ) -> ObserverToken {
-        let inlet = Inlet(continuation, subscription)
-        return source.addNonisolated({ inlet.send($0) }, fileID: fileID, line: line)
+        subscription = Subscription(in: registrations)
+        stream = source.stream(buffering, subscription, fileID: fileID, line: line)
     }
 
     /// Called after an element has been taken out of the buffer.
@@ -96,8 +82,34 @@ final class Outlet<Parameters: Sendable>: Sendable {
     deinit {
         subscription.witness.follow()
         // In this order, so that elements that arrive before the registration has ended are counted.
-        subscription.registration.end()
+        subscription.end()
         subscription.close(delivered: delivered.load(ordering: .relaxed))
+    }
+}
+
+extension NotificationSource {
+    /// Registers an inlet with this source, and returns the stream of what is put in; when this returns, only the source
+    /// holds the inlet.
+    func stream(
+        _ buffering: Buffering, _ subscription: Subscription, fileID: StaticString, line: UInt
+    ) -> AsyncStream<Parameters> {
+        // The streams call this once, outside their locks: when the inlet finishes the stream, when a task that waits is
+        // cancelled, and when nothing is left that could wait for elements.
+        let end: @Sendable (Any) -> Void = { _ in subscription.end() }
+        if let room = buffering.room, Parameters.self is any DropCounting.Type {
+            let (signals, signal) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+            signal.onTermination = end
+            let buffer = CountingBuffer<Parameters>(buffering, room: room, signal)
+            let inlet = CountingInlet(buffer, subscription)
+            subscription.begin(addNonisolated({ inlet.send($0) }, fileID: fileID, line: line))
+            return AsyncStream { await buffer.next(signals) }
+        }
+        let (stream, continuation) = AsyncStream.makeStream(
+            of: Parameters.self, bufferingPolicy: buffering.policy(of: Parameters.self))
+        continuation.onTermination = end
+        let inlet = Inlet(continuation, subscription)
+        subscription.begin(addNonisolated({ inlet.send($0) }, fileID: fileID, line: line))
+        return stream
     }
 }
 
@@ -129,9 +141,32 @@ private final class Inlet<Parameters: Sendable>: Sendable {
     }
 }
 
+/// The same for elements that say how many were dropped before them.
+private final class CountingInlet<Parameters: Sendable>: Sendable {
+    private let buffer: CountingBuffer<Parameters>
+    private let subscription: Subscription
+
+    init(_ buffer: CountingBuffer<Parameters>, _ subscription: Subscription) {
+        self.buffer = buffer
+        self.subscription = subscription
+    }
+
+    func send(_ parameters: Parameters) {
+        guard subscription.noteSent() else { return }
+        CallOut.assertNoLockIsHeld()
+        if !buffer.append(parameters) { subscription.noteDropped() }
+    }
+
+    deinit {
+        CallOut.assertNoLockIsHeld()
+        buffer.finish()
+    }
+}
+
 /// What both ends of a registration share: its token, and the number of elements that were put in.
 final class Subscription: Sendable {
-    let registration = EndingRegistration()
+    private let registration = EndingRegistration()
+    private let registrations: Registrations
     /// How many elements were sent and found room; far below zero after `close`.
     ///
     /// Relaxed throughout, like the numbers of dropped elements: nothing is ordered by them.
@@ -142,9 +177,25 @@ final class Subscription: Sendable {
     /// is resumed before its task awaits it.
     let witness = Witness()
 
-    init(total: Drops) {
-        drops = Drops(total: total)
+    init(in registrations: Registrations) {
+        self.registrations = registrations
+        drops = Drops(total: registrations.drops)
     }
+
+    func begin(_ token: ObserverToken) {
+        registration.begin(token)
+        registrations.add(self)
+    }
+
+    /// Ends the registration, unless it has ended.
+    func end() {
+        // Asked before: what the source has ended meanwhile, it has ended after this.
+        let isInSource = registration.isInSource == true
+        if registration.end() { registrations.remove(self, isEndedBySource: !isInSource) }
+    }
+
+    /// Whether the source still has the observer; nil if the registration has been ended from here.
+    var isInSource: Bool? { registration.isInSource }
 
     /// Called before an element is put into the buffer; false after `close`.
     func noteSent() -> Bool {
@@ -161,6 +212,48 @@ final class Subscription: Sendable {
     /// Counts the elements that were not taken as dropped; called when no more will be taken.
     func close(delivered: Int) {
         drops.add(accepted.exchange(Self.closed, ordering: .relaxed) - delivered)
+    }
+}
+
+/// The registrations of one sequence.
+final class Registrations: Sendable {
+    private struct State: Sendable {
+        /// Those that have not ended, from the oldest to the newest; none when `areEndedBySource` is true.
+        var subscriptions: [Subscription] = []
+        var areEndedBySource = false
+    }
+
+    let drops = Drops(total: nil)
+    private let state = Lock(State())
+
+    /// Whether the source has ended one of them, and so the sequence.
+    var areEndedBySource: Bool {
+        let (areEnded, subscriptions) = state.withLock { ($0.areEndedBySource, $0.subscriptions) }
+        // The source has ended a registration when it has removed the observer, which a notification in progress may
+        // still keep from being released. The oldest one tells, since a source ends all that it has at once; but not if
+        // its own consumer is ending it at this moment.
+        if areEnded { return true }
+        for subscription in subscriptions {
+            if let isInSource = subscription.isInSource { return !isInSource }
+        }
+        return false
+    }
+
+    func add(_ subscription: Subscription) {
+        // It may have ended already, which it has then said here.
+        state.withLock { if !$0.areEndedBySource { $0.subscriptions.append(subscription) } }
+    }
+
+    func remove(_ subscription: Subscription, isEndedBySource: Bool) {
+        // Released after unlocking.
+        let others = state.withLock { state -> [Subscription] in
+            state.subscriptions.removeAll { $0 === subscription }
+            guard isEndedBySource else { return [] }
+            state.areEndedBySource = true
+            defer { state.subscriptions = [] }
+            return state.subscriptions
+        }
+        withExtendedLifetime(others) {}
     }
 }
 

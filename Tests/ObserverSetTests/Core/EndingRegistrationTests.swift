@@ -56,6 +56,24 @@ struct EndingRegistrationTests {
         #expect(!registration.end())
     }
 
+    @Test("It is known whether the source has ended a registration, which has not ended itself")
+    func endedByTheSource() {
+        let registration = EndingRegistration()
+        let other = EndingRegistration()
+        #expect(registration.isInSource == nil)
+        registration.begin(set.add { _ in })
+        other.begin(set.add { _ in })
+        #expect(registration.isInSource == true)
+        other.end()
+        #expect(other.isInSource == nil)
+
+        set.removeAll()
+
+        #expect(registration.isInSource == false)
+        #expect(registration.end())
+        #expect(registration.isInSource == nil)
+    }
+
     @Test("A call that comes after the removal does not end the registration")
     func calledAfterRemoval() {
         let registration = EndingRegistration()

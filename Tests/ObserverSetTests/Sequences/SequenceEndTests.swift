@@ -16,6 +16,7 @@ struct SequenceEndTests {
         set.notify(2)
         var received: [Int] = []
         for await value in values { received.append(value) }
+        for await value in values { received.append(value) }
         #expect(received == [1])
         #expect(set.isEmpty)
     }
@@ -51,7 +52,7 @@ struct SequenceEndTests {
         }
     }
 
-    @Test("`removeAll` ends a sequence as the set's death does, and a further iterator begins anew")
+    @Test("`removeAll` ends a sequence as the set's death does: after what was sent, and for every further iterator")
     func removedAll() async {
         let set = ObserverSet<Int>()
         let sequence = set.values()
@@ -59,13 +60,72 @@ struct SequenceEndTests {
         set.removeAll()
         set.notify(2)
 
-        var iterator = sequence.makeAsyncIterator()
-        #expect(await iterator.next() == 1)
-        #expect(await iterator.next() == nil)
+        var received: [[Int]] = []
+        for _ in 0..<3 {
+            var values: [Int] = []
+            for await value in sequence { values.append(value) }
+            received.append(values)
+        }
 
-        var another = sequence.makeAsyncIterator()
-        set.notify(3)
-        #expect(await another.next() == 3)
+        #expect(received == [[1], [], []])
+        #expect(set.isEmpty)
+    }
+
+    @Test("A sequence that `removeAll` has ended for two iterators is ended for a third one")
+    func removedAllOfTwo() async {
+        let set = ObserverSet<Int>()
+        let sequence = set.values()
+        var iterators = [sequence.makeAsyncIterator(), sequence.makeAsyncIterator()]
+        set.removeAll()
+        #expect(await iterators[1].next() == nil)
+
+        iterators.append(sequence.makeAsyncIterator())
+
+        #expect(set.isEmpty)
+        #expect(await iterators[2].next() == nil)
+        #expect(await iterators[0].next() == nil)
+    }
+
+    @Test(
+        "A sequence has ended when `removeAll` returns, even if a notification in progress keeps its observer",
+        arguments: FirstIterator.allCases)
+    func removedDuringANotification(first: FirstIterator) async {
+        let set = ObserverSet<Int>()
+        let (isCalled, mayReturn) = (Signal(), Signal())
+        set.addNonisolated { _ in
+            isCalled.set()
+            mayReturn.wait()
+        }
+        let sequence = set.values()
+        var iterators = [sequence.makeAsyncIterator()]
+        // Dropped again: the sequence may not go by the registration that was made last.
+        _ = sequence.makeAsyncIterator()
+        let notifying = Task { await onThread { set.notify(1) } }
+        await eventually { isCalled.isSet }
+
+        set.removeAll()
+        if first == .isDropped { iterators = [] }
+        var further = sequence.makeAsyncIterator()
+
+        #expect(set.isEmpty)
+        #expect(await further.next() == nil)
+        mayReturn.set()
+        await notifying.value
+        if first == .isKept { #expect(await iterators[0].next() == nil) }
+    }
+
+    @Test("A sequence whose registration has ended with its loop is not ended by `removeAll`")
+    func removedAfterTheLoop() async {
+        let set = ObserverSet<Int>()
+        let sequence = set.values()
+        set.notify(1)
+        for await _ in sequence { break }
+        set.removeAll()
+
+        var iterator = sequence.makeAsyncIterator()
+        set.notify(2)
+
+        #expect(await iterator.next() == 2)
     }
 
     @Test("`removeAll` ends the loops over sources made from the set, after the values already sent")
@@ -156,32 +216,95 @@ struct SequenceEndTests {
         #expect(await second.next() == nil)
     }
 
-    @Test("A sequence of a mapped source keeps the set alive; an iterator and a waiting `first()` do not")
-    func mappedIsKept() async {
+    /// Sources that are made of a set of numbers, and send those above 1, or all.
+    private static let derived: [@Sendable (ObserverSet<Int>) -> any NotificationSource<Int>] = [
+        { $0.map { $0 } },
+        { $0.filter { $0 > 1 } },
+        { $0.compactMap { $0 > 1 ? $0 : nil } },
+        { $0.filter { $0 > 1 }.map { "\($0)" }.compactMap { Int($0) } },
+        { $0.filter { $0 > 1 }.once },
+        { $0.once.filter { $0 > 1 } },
+        { $0.countingDrops.map(\.value) },
+    ]
+
+    @Test("A sequence of a mapped or filtered source ends with its set, as one of the set itself does")
+    func mappedEndsWithItsSet() async {
+        for derive in Self.derived {
+            var set: ObserverSet<Int>? = ObserverSet()
+            weak let weakSet = set
+            let sequence = derive(set!).values()
+            let loop = Task { [values = derive(set!).values()] in
+                var received: [Int] = []
+                for await value in values { received.append(value) }
+                return received.last
+            }
+            set?.notify(2)
+
+            set = nil
+
+            #expect(weakSet == nil)
+            #expect(await loop.value == 2)
+            var received: [[Int]] = []
+            for _ in 0..<2 {
+                var values: [Int] = []
+                for await value in sequence { values.append(value) }
+                received.append(values)
+            }
+            #expect(received == [[2], []])
+        }
+    }
+
+    @Test("Every iterator of a sequence of a mapped source receives the mapped values, as long as the set lives")
+    func mappedTwice() async {
+        let set = ObserverSet<Int>()
+        let sequence = set.filter { $0 > 1 }.map { "\($0)" }.values()
+        var first = sequence.makeAsyncIterator()
+        var second = sequence.makeAsyncIterator()
+        #expect(set.count == 2)
+
+        set.notify(1)
+        set.notify(2)
+
+        #expect(await first.next() == "2")
+        #expect(await second.next() == "2")
+        set.removeAll()
+        #expect(await first.next() == nil)
+        #expect(await second.next() == nil)
+        var third = sequence.makeAsyncIterator()
+        #expect(await third.next() == nil)
+    }
+
+    @Test("Waiting for `first()` of a mapped source does not keep the set alive")
+    func firstOfMapped() async {
         weak var weakSet: ObserverSet<Int>?
-        var sequence: NotificationSequence<String>?
         var waiting: [Task<String?, Never>] = []
         do {
             let set = ObserverSet<Int>()
             weakSet = set
-            sequence = set.filter { $0 > 1 }.map { "\($0)" }.values()
             waiting.append(Task { [weak set] in await set?.map { "\($0)" }.first() })
             waiting.append(Task { [weak set] in await set?.map { "\($0)" }.first { $0 == "0" } })
-            await eventually { set.count == 3 }
+            await eventually { set.count == 2 }
+            set.notify(2)
         }
-        #expect(weakSet != nil)
-        var iterator = sequence!.makeAsyncIterator()
-        weakSet?.notify(1)
-        weakSet?.notify(2)
 
-        sequence = nil
-
-        #expect(await waiting[0].value == "1")
+        #expect(await waiting[0].value == "2")
         #expect(await waiting[1].value == nil)
         await eventually { weakSet == nil }
         #expect(weakSet == nil)
-        #expect(await iterator.next() == "2")
-        #expect(await iterator.next() == nil)
+    }
+
+    @Test("What the closure of a mapped source captures is released with its sequence")
+    func captureOfAMappedSource() async {
+        let set = ObserverSet<Int>()
+        do {
+            let capture = Tracked()
+            let sequence = set.filter { [capture] _ in capture.isIntact }.values()
+            let iterators = [sequence.makeAsyncIterator(), sequence.makeAsyncIterator()]
+            set.notify(1)
+            withExtendedLifetime(iterators) {}
+        }
+        #expect(set.isEmpty)
+        #expect(Lifetimes.current.count == 0)
     }
 
     @Test("A source that does not register its observer has sequences that end at once")
@@ -477,6 +600,11 @@ struct SequenceEndTests {
         #expect(ends.count == 2)
         #expect(set.isEmpty)
     }
+}
+
+/// What becomes of the first iterator of a sequence when its set has removed all observers.
+enum FirstIterator: CaseIterable, Sendable {
+    case isKept, isDropped
 }
 
 /// How a sequence with elements in its buffer comes to its end.

@@ -192,6 +192,58 @@ struct SequenceRaceTests {
         #expect(wrong.value == 0)
     }
 
+    @Test("An iterator that is made while `removeAll` ends its sequence ends, and so does one that is made later")
+    func madeDuringTheEnd() async {
+        for round in 0..<many(8_000, long: 100_000) {
+            let set = ObserverSet<Int>()
+            let sequence = set.values()
+            let first = sequence.makeAsyncIterator()
+            let loops = Log<Task<Void, Never>>()
+
+            await onThreads(3) { thread in
+                switch thread {
+                case 0: set.removeAll()
+                // A notification in progress keeps the observers from being released.
+                case 1: set.notify(round)
+                default:
+                    let iterator = sequence.makeAsyncIterator()
+                    loops.append(
+                        Task {
+                            var iterator = iterator
+                            while await iterator.next() != nil {}
+                        })
+                }
+            }
+            for await _ in sequence { Issue.record("the set has removed all observers") }
+            for loop in loops.entries { await loop.value }
+
+            #expect(set.isEmpty)
+            withExtendedLifetime(first) {}
+        }
+    }
+
+    @Test("An iterator that is dropped does not end one that is made at the same time")
+    func droppedDuringTheBeginning() async {
+        let set = ObserverSet<Int>()
+        let sequence = set.values()
+        let isDone = Signal()
+        let ended = Counter()
+        let others = Task {
+            await onThread { while !isDone.isSet { _ = sequence.makeAsyncIterator() } }
+        }
+
+        for round in 0..<many(20_000, long: 100_000) {
+            var iterator = sequence.makeAsyncIterator()
+            set.notify(round)
+            if await iterator.next() == nil { ended.increment() }
+        }
+        isDone.set()
+        await others.value
+
+        #expect(ended.value == 0)
+        #expect(set.isEmpty)
+    }
+
     /// Scenario 50: notifications while the sequence is being created.
     ///
     /// Source: swift#86719, #82774 (Observation misses an event), #82752 (leaks closures).

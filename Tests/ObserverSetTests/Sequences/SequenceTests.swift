@@ -94,6 +94,23 @@ struct SequenceTests {
         #expect(sequence.droppedCount == dropped)
     }
 
+    @Test("A buffer counts the elements that have passed a filter, and not what was notified")
+    func filteredBuffer() async {
+        let set = ObserverSet<Int>()
+        let newest = set.filter { $0 % 2 == 0 }.values(buffering: .newest(2))
+        let oldest = set.compactMap { $0 % 2 == 0 ? $0 * 10 : nil }.values(buffering: .oldest(2))
+
+        for value in 1...10 { set.notify(value) }
+        set.removeAll()
+
+        var received: [Int] = []
+        for await value in newest { received.append(value) }
+        for await value in oldest { received.append(value) }
+        #expect(received == [8, 10, 20, 40])
+        #expect(newest.droppedCount == 3)
+        #expect(oldest.droppedCount == 3)
+    }
+
     @Test("A buffer that has been emptied has room again")
     func roomAgain() async {
         let set = ObserverSet<Int>()
