@@ -447,41 +447,53 @@ struct MemoryArticleTests {
         await task.value
     }
 
-    @Test(
-        "A sequence of a mapped source, a merged source or a group keeps the sets alive; a sequence of a set does not")
+    @Test("A sequence keeps no set alive: neither one of a set, nor one of a mapped source, a merged source or a group")
     @MainActor func sequences() async {
         var sets: [ObserverSet<String>] = [ObserverSet(), ObserverSet(), ObserverSet(), ObserverSet()]
         weak let mapped = sets[0]
         weak let grouped = sets[1]
         weak let plain = sets[2]
         weak let merged = sets[3]
-        let mappedLoop = Task { [lengths = sets[0].map(\.count).values()] in
-            for await _ in lengths {}
-        }
-        let groupedLoop = Task { [changes = ObserverGroup(sets[1]).values()] in
-            for await _ in changes {}
-        }
-        let mergedLoop = Task { [titles = sets[3].merge(with: ObserverSet<String>()).values()] in
-            for await _ in titles {}
-        }
-        let plainLoop = Task { [titles = sets[2].values()] in
-            for await _ in titles.map(\.count) {}
-        }
+        let lengths = sets[0].map(\.count).values()
+        let changes = ObserverGroup(sets[1], sets[1].filter { $0.isEmpty }).values()
+        let titles = sets[2].values()
+        let all = sets[3].merge(with: ObserverSet<String>(), sets[3].map { $0 }).values()
         sets = []
 
-        #expect(mapped != nil)
-        #expect(grouped != nil)
-        #expect(merged != nil)
-        #expect(plain == nil)
-        await plainLoop.value
-        for loop in [mappedLoop, groupedLoop, mergedLoop] {
-            loop.cancel()
-            await loop.value
-        }
-        await eventually { mapped == nil && grouped == nil && merged == nil }
         #expect(mapped == nil)
         #expect(grouped == nil)
         #expect(merged == nil)
+        #expect(plain == nil)
+        // They end, and stay ended.
+        for _ in 0..<2 {
+            for await _ in lengths { Issue.record("the set is gone") }
+            for await _ in changes { Issue.record("the set is gone") }
+            for await _ in titles { Issue.record("the set is gone") }
+            for await _ in all { Issue.record("the sets are gone") }
+        }
+    }
+
+    @Test("A sequence of a merged source or a group goes on with the members that are left")
+    func membersLeft() async {
+        var gone: ObserverSet<Int>? = ObserverSet()
+        let left = ObserverSet<Int>()
+        let sequence = gone!.merge(with: left).values()
+        let group = ObserverGroup(gone!, left).values()
+        var iterators = [sequence.makeAsyncIterator()]
+        var ofTheGroup = [group.makeAsyncIterator()]
+        gone?.notify(1)
+        gone = nil
+        iterators.append(sequence.makeAsyncIterator())
+        ofTheGroup.append(group.makeAsyncIterator())
+        left.notify(2)
+
+        #expect([await iterators[0].next(), await iterators[0].next()] == [1, 2])
+        #expect(await iterators[1].next() == 2)
+        #expect(await ofTheGroup[1].next() != nil)
+        left.removeAll()
+        for index in 0...1 { #expect(await iterators[index].next() == nil) }
+        for await _ in sequence { Issue.record("the set has removed all observers") }
+        for await _ in group { Issue.record("the set has removed all observers") }
     }
 
     // MARK: Groups and publishers
