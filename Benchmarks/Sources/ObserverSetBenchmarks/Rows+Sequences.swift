@@ -11,8 +11,27 @@ enum SequenceRows {
             ) { plan in
                 // Long compared with the time that a busy machine takes to wake the receiver.
                 let count = Int(plan.sampleTime / 10)
-                return (notifying(count), yielding(count))
-            }
+                return (notifying(count) { $0.values() }, yielding(count))
+            },
+            .comparing(
+                "`stream()`: the same", to: "`AsyncStream` yield", reach: .time(atMost: 1.15)
+            ) { plan in
+                let count = Int(plan.sampleTime / 10)
+                return (notifying(count) { $0.stream() }, yielding(count))
+            },
+            // Nobody takes anything: each element but the first is dropped, or drops another one.
+            .comparing(
+                "`values(buffering: .newest(10))`, full: notify, per element", to: "`AsyncStream` yield",
+                reach: .time(atMost: 1.5)
+            ) { _ in (filling { $0.values(buffering: .newest(10)) }, yieldingIntoFull()) },
+            .comparing(
+                "the same with `countingDrops`", to: "without", reach: .time(atMost: 3)
+            ) { _ in
+                (
+                    filling { $0.countingDrops.values(buffering: .newest(10)) },
+                    filling { $0.values(buffering: .newest(10)) }
+                )
+            },
         ]
     }
 
@@ -35,10 +54,12 @@ enum SequenceRows {
         }
     }
 
-    private static func notifying(_ count: Int) -> Sampler {
+    private static func notifying<Elements: AsyncSequence & Sendable>(
+        _ count: Int, _ elements: (ObserverSet<Int>) -> Elements
+    ) -> Sampler where Elements.Failure == Never {
         let set = ObserverSet<Int>()
         let done = DispatchSemaphore(value: 0)
-        Task.detached { [values = set.values()] in
+        Task.detached { [values = elements(set)] in
             var arrivals = Arrivals(expecting: count, done)
             for await _ in values { arrivals.count() }
         }
@@ -46,6 +67,26 @@ enum SequenceRows {
             let start = now()
             for value in 0..<count { set.notify(value) }
             done.wait()
+            return Double(now() - start) / Double(count)
+        }
+    }
+
+    private static func filling<Elements: Sendable>(_ elements: (ObserverSet<Int>) -> Elements) -> Sampler {
+        let set = ObserverSet<Int>()
+        let full = elements(set)
+        return timingEach { value in withExtendedLifetime(full) { set.notify(value) } }
+    }
+
+    private static func yieldingIntoFull() -> Sampler {
+        let (stream, continuation) = AsyncStream.makeStream(of: Int.self, bufferingPolicy: .bufferingNewest(10))
+        return timingEach { value in withExtendedLifetime(stream) { _ = continuation.yield(value) } }
+    }
+
+    private static func timingEach(_ send: @escaping (Int) -> Void) -> Sampler {
+        {
+            let count = 1_000
+            let start = now()
+            for value in 0..<count { send(value) }
             return Double(now() - start) / Double(count)
         }
     }

@@ -92,6 +92,24 @@ func buffersWrongly(_ model: Model) async {
     for await text in model.renamed.values(buffering: .latest) { print(text) }
 }
 
+extension Model {
+    var names: some AsyncSequence<String, Never> { renamed.values() }
+}
+
+func callsNextOfOpaqueSequence(_ model: Model) async {
+    // The type to publish is `NotificationSequence<String>`, or `AsyncStream<String>` with `stream()`.
+    var names = model.names.makeAsyncIterator()
+    // error at next: call can throw, but it is not marked with 'try' and the error is not handled
+    _ = await names.next()
+}
+
+func treatsKeptValueAsValue(_ model: Model, _ log: Log) async {
+    for await text in model.renamed.countingDrops.values(buffering: .newest(1)) {
+        // error at text: cannot convert value of type 'Buffering.Kept<String>' to expected argument type 'String'
+        log.show(text)
+    }
+}
+
 protocol PlayerDelegate: AnyObject {
     func playerDidStop()
 }
