@@ -90,4 +90,5 @@ final class AwaitingEntry<Parameters: Sendable>: Entry<Parameters>, AwaitedObser
     override func end() { status.end() }
     override var isAwaited: Bool { true }
     override func cancel() { home.end(self) }
+    override func cancelCalls() { home.cancelCalls(of: self) }
 }

@@ -26,6 +26,14 @@ import Synchronization
             index(of: number).flatMap { jobs[$0]?.previous }
         }
 
+        subscript(number: UInt64) -> Job? { index(of: number).flatMap { jobs[$0] } }
+
+        /// Puts another entry into the place of an observer that is to get no value.
+        mutating func drop(_ number: UInt64, leaving rest: AnyEntry) {
+            guard let index = index(of: number), let job = jobs[index] else { return }
+            jobs[index] = Job((), to: rest, after: job.previous)
+        }
+
         mutating func take(_ number: UInt64) -> Job? {
             index(of: number).flatMap { jobs[$0].take() }
         }
@@ -281,7 +289,26 @@ import Synchronization
 
     override func progress(_ pending: borrowing Pending) -> (isInCall: Bool, waiting: Int) {
         let (isInCall, numbers) = waiting(upTo: pending.lastNumber, atMost: .max)
-        return (isInCall, numbers.count)
+        let jobs = withAll { batch, inbox in numbers.compactMap { inbox.posted[$0] ?? batch.taken[$0] } }
+        return (isInCall, jobs.count { $0.observer?.isDropped == false })
+    }
+
+    override func drop(for observer: AnyEntry, _ pending: borrowing Pending, leaving rest: AnyEntry) {
+        let dropped = withAll { batch, inbox in
+            var dropped: [Job] = []
+            var number = pending.lastNumber
+            while let job = inbox.posted[number] ?? batch.taken[number] {
+                if job.observer === observer {
+                    inbox.posted.drop(number, leaving: rest)
+                    batch.taken.drop(number, leaving: rest)
+                    dropped.append(job)
+                }
+                number = job.previous
+            }
+            return dropped
+        }
+        // Released here, and not under the lock.
+        withExtendedLifetime(dropped) {}
     }
 
     override func used() -> Mailbox {

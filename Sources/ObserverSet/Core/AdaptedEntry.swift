@@ -36,6 +36,7 @@ final class AdaptedEntry<Input: Sendable, Parameters: Sendable>: Entry<Input>, @
 
     override var isAwaited: Bool { base.entry?.isAwaited ?? false }
     override func cancel() { base.entry?.cancel() }
+    override func cancelCalls() { base.entry?.cancelCalls() }
 
     override func end() {
         isActive.store(false, ordering: .relaxed)

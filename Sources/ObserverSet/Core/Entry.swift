@@ -34,6 +34,12 @@ class AnyEntry: @unchecked Sendable {
     var isAwaited: Bool { false }
     /// Drops what is enqueued, and cancels the call that is under way, if it is awaited.
     func cancel() { fatalError("abstract") }
+    /// Drops what is enqueued, and cancels the call that is under way, if it is awaited; the registration goes on.
+    ///
+    /// Runs user code: it releases values, and cancellation handlers are called.
+    func cancelCalls() {}
+    /// Whether it has taken the place of an observer whose value was dropped while it waited.
+    var isDropped: Bool { false }
     /// The entry for one more registration of the observer: this one the first time, then others for which the observer
     /// has one order, too.
     func claimed() -> AnyEntry { self }

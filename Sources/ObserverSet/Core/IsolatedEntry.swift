@@ -49,6 +49,12 @@ class IsolatedEntry<Parameters: Sendable>: Entry<Parameters>, @unchecked Sendabl
         place.mayCall(from: notifier.identity) ? isAlive : !status.isOwnerKnownDead
     }
 
+    override final func cancelCalls() { cancelCalls(of: self) }
+
+    fileprivate final func cancelCalls(of registration: AnyEntry) {
+        place.mailbox.drop(for: registration, place.pending, leaving: DroppedCall(self))
+    }
+
     override final func claimed() -> AnyEntry { place.status.claim() ? self : RepeatedEntry(self) }
     override final var mailbox: Mailbox? { place.mailbox }
     override final var placeDescription: String? { place.description }
@@ -141,10 +147,25 @@ private final class RepeatedEntry<Parameters: Sendable>: Entry<Parameters>, @unc
         first.deliverEnqueued(value, number, status)
     }
 
+    override func cancelCalls() { first.cancelCalls(of: self) }
     override func isKnownAlive(by notifier: Notifier) -> Bool { first.isKnownAlive(status, by: notifier) }
     override var owner: AnyObject? { first.owner }
     override var ownerType: Any.Type? { first.ownerType }
     override var mailbox: Mailbox? { first.mailbox }
     override var placeDescription: String? { first.placeDescription }
     override func end() { status.end() }
+}
+
+/// Takes the place of a value that was dropped while it waited.
+///
+/// So the values before and behind it keep their order, and it is known when none is left.
+private final class DroppedCall<Parameters: Sendable>: AnyEntry, @unchecked Sendable {
+    private let observer: IsolatedEntry<Parameters>
+
+    init(_ observer: IsolatedEntry<Parameters>) {
+        self.observer = observer
+    }
+
+    override func deliverEnqueued(_ value: any Sendable, _ number: UInt64) { observer.place.pending.delivered(number) }
+    override var isDropped: Bool { true }
 }

@@ -30,6 +30,9 @@ class Mailbox: @unchecked Sendable {
         fatalError("abstract")
     }
 
+    /// Drops the values that wait for an observer; in the place of each it leaves another entry, which is called instead.
+    func drop(for observer: AnyEntry, _ pending: borrowing Pending, leaving rest: AnyEntry) { fatalError("abstract") }
+
     /// Makes a caller of `settled()` wait for what has been posted so far; false if the mailbox is idle.
     func holdUp(_ settlement: Settlement) -> Bool { fatalError("abstract") }
 

@@ -52,6 +52,15 @@ final class QueueMailbox: Mailbox, @unchecked Sendable {
         enqueue(Job(value, to: observer))
     }
 
+    override func drop(for observer: AnyEntry, _ pending: borrowing Pending, leaving rest: AnyEntry) {
+        let dropped = state.withLock { state in
+            // As many as before: each has a block.
+            state.jobs.replace(where: { $0.observer === observer }, by: Job((), to: rest))
+        }
+        // Released here, and not under the lock.
+        withExtendedLifetime(dropped) {}
+    }
+
     override func holdUp(_ settlement: Settlement) -> Bool {
         if isIdle { return false }
         enqueue(Job(settlement))
@@ -76,7 +85,7 @@ final class QueueMailbox: Mailbox, @unchecked Sendable {
     }
 
     override func progress(_ pending: borrowing Pending) -> (isInCall: Bool, waiting: Int) {
-        state.withLock { state in (state.isDelivering, state.jobs.count { $0.observer != nil }) }
+        state.withLock { state in (state.isDelivering, state.jobs.count { $0.observer?.isDropped == false }) }
     }
 }
 #endif

@@ -99,6 +99,46 @@ struct RemovingMembersTests {
         right.removeAll()
     }
 
+    @Test(
+        "Of an observer of several sources, only what the cancelled one has notified is dropped",
+        arguments: [true, false])
+    func cancelledCalls(isAwaited: Bool) async {
+        let actor = Held()
+        let merged = left.merge(with: right)
+        if isAwaited {
+            merged.addAsync(actor) { [log] (_: isolated Held, value) in log.append("\(value)") }
+        } else {
+            merged.add(actor) { [log] (_: isolated Held, value) in log.append("\(value)") }
+        }
+        for value in 1...4 { (value % 2 == 0 ? right : left).notify(value) }
+
+        left.cancelCalls()
+        actor.letGo()
+        await merged.settled()
+        left.notify(5)
+        await merged.settled()
+
+        #expect(log.entries == ["2", "4", "5"])
+    }
+
+    @Test("A call that another source has made is not cancelled")
+    func callOfAnother() async {
+        left.merge(with: right).addAsync { [log, door] value in
+            await door.pass()
+            log.append("\(value), \(Task.isCancelled)")
+        }
+        right.notify(1)
+        await eventually { door.waiting == 1 }
+        left.notify(2)
+
+        left.cancelCalls()
+        door.open()
+        await right.settled()
+        await left.settled()
+
+        #expect(log.entries == ["1, false"])
+    }
+
     private static let heldKinds = ObserverKind.held.filter { !$0.isOnce }
 }
 
