@@ -10,15 +10,15 @@ struct Aftermath: ~Copyable {
         var entries: [AnyEntry] = []
     }
 
-    /// Records that the registration of that observer has been removed, and returns whether it is awaited.
+    /// Records that the registration of that observer has been removed.
     @inline(__always)
-    mutating func end(_ entry: AnyEntry) -> Bool {
+    mutating func end(_ entry: AnyEntry, _ id: UInt64, _ contents: inout Contents) {
         entry.end()
-        guard entry.isAwaited else { return false }
+        guard entry.isAwaited else { return }
+        contents.depart(entry, id)
         let made = ended ?? Ended()
         ended = made
         made.entries.append(entry)
-        return true
     }
 
     @inline(__always)

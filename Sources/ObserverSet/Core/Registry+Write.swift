@@ -41,8 +41,12 @@ extension Registry {
                 let callee = unsafe slot.pointee.callee
                 removed.append(callee)
                 guard let entry = callee.entry else { continue }
-                let isAwaited = dropping ? after.end(entry) : entry.isAwaited
-                if isAwaited { unsafe depart(entry, slot.pointee.id, &contents) }
+                let id = unsafe slot.pointee.id
+                if dropping {
+                    after.end(entry, id, &contents)
+                } else if entry.isAwaited {
+                    contents.depart(entry, id)
+                }
             }
             contents.backlog?.markAllRemoved()
             contents.counts = SlotCounts(taken: min(1, contents.counts.taken))
@@ -107,7 +111,7 @@ extension Registry {
         contents.backlog?.markRemoved(id)
         if let entry {
             contents.forget(entry)
-            if after.end(entry) { depart(entry, id, &contents) }
+            after.end(entry, id, &contents)
         }
         contents.counts.living -= 1
         if contents.counts.living == 0 { lastID.store(0, ordering: .relaxed) }
@@ -116,15 +120,6 @@ extension Registry {
         unsafe slots.head.store(slots.head.load(ordering: .relaxed), ordering: .sequentiallyConsistent)
         reclamation.retire(Retired(callee), &contents, &after.displaced)
         return .some(entry)
-    }
-
-    /// Keeps the mailbox of a removed observer that awaits, if it is busy.
-    ///
-    /// Called after the observer has ended, so that nothing more is posted for it if the mailbox is idle; unless its set
-    /// is gone, but then nobody notifies.
-    private func depart(_ entry: AnyEntry, _ id: UInt64, _ contents: inout Contents) {
-        guard let mailbox = entry.mailbox, !mailbox.isIdle else { return }
-        contents.madeBacklog().depart(mailbox, of: id)
     }
 
     private func moveToFreshBlock(_ contents: inout Contents, _ after: inout Aftermath) {

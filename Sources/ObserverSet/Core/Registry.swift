@@ -91,6 +91,15 @@ struct Contents: ~Copyable, @unchecked Sendable {
         return made
     }
 
+    /// Keeps the mailbox of a removed observer that awaits, if it is busy.
+    ///
+    /// Called after the observer has ended, so that nothing more is posted for it if the mailbox is idle; unless its set
+    /// is gone, but then nobody notifies.
+    mutating func depart(_ entry: AnyEntry, _ id: UInt64) {
+        guard let mailbox = entry.mailbox, !mailbox.isIdle else { return }
+        madeBacklog().depart(mailbox, of: id)
+    }
+
     /// Drops the address of a removed entry's object, so that looking for the object finds no entry.
     mutating func forget(_ entry: AnyEntry) {
         if let address = entry.address { backlog?.forget(address) }
