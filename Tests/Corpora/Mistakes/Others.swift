@@ -99,7 +99,7 @@ extension Model {
 func callsNextOfOpaqueSequence(_ model: Model) async {
     // The type to publish is `NotificationSequence<String>`, or `AsyncStream<String>` with `stream()`.
     var names = model.names.makeAsyncIterator()
-    // error at next: call can throw, but it is not marked with 'try' and the error is not handled
+    // error at names: call can throw, but it is not marked with 'try' and the error is not handled
     _ = await names.next()
 }
 
