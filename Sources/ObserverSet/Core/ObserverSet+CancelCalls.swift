@@ -23,7 +23,7 @@ extension ObserverSet {
     /// waits for the next value; during its call it is removed already, and the call goes on. Elements in a sequence of
     /// `values()` are the sequence's, and stay in it.
     ///
-    /// May be called on any thread, and in observers. It is a function of the set, as ``notify(_:isolation:)`` is, since it
+    /// May be called on any thread, and in observers. It is a function of the set, as `notify` is, since it
     /// concerns all observers; to end the calls of one, remove that, and add it again.
     ///
     /// - Complexity: O(*n*), and for each observer O(*m*), where *m* is the number of values in its mailbox.

@@ -93,7 +93,7 @@ extension ObserverToken {
     /// two observers that remove each other in their calls do not wait for ever: each removal cancels the other's call.
     /// If a call never ends, a task that is not cancelled waits for ever.
     ///
-    /// May be called on any thread. Removals and notifications of other code cost nothing more because of it.
+    /// May be called on any thread.
     ///
     /// - Returns: What ``remove()`` would return: true for exactly one caller.
     /// - Complexity: That of ``remove()``.

@@ -99,6 +99,32 @@ struct RemovingMembersTests {
         right.removeAll()
     }
 
+    @Test("While it waits for a cancelled call, other registrations of the observer may end")
+    func othersEnd() async {
+        let source = Several(left, right)
+        source.addAsync { [log, door] value in
+            await door.pass()
+            log.append("\(value), \(Task.isCancelled)")
+        }
+        left.notify(1)
+        await eventually { door.waiting == 1 }
+        right.notify(2)
+        let tokens = source.tokens.value
+
+        let waiting = await taskThatWaits { [log] in
+            await tokens[0].removeAndWait()
+            log.append("over")
+        }
+        tokens[1].remove()
+        await right.settled()
+        for _ in 0..<100 { await Task.yield() }
+        #expect(log.count == 0)
+        door.open()
+        await waiting.value
+
+        #expect(log.entries == ["1, true", "over"])
+    }
+
     @Test(
         "Of an observer of several sources, only what the cancelled one has notified is dropped",
         arguments: [true, false])
