@@ -285,6 +285,8 @@ final class ModelWorld: World {
         let form: Int
         var live: Registration?
         var dropped = 0
+        /// Whether the set has ended one of its registrations; then it has no further iterators.
+        var isOver = false
 
         init(of set: Model, form: Int) {
             self.set = set
@@ -301,7 +303,7 @@ final class ModelWorld: World {
     private var registrations: [Registration] = []
     private var bags = [Bag(), Bag()]
     private var values: [Values?] = [nil, nil]
-    /// The inner optional is nil for an iterator of a sequence whose set was dead.
+    /// The inner optional is nil for an iterator of a sequence whose set was dead, or had ended it.
     private var iterators: [Registration??] = [nil, nil]
     /// Kept here because entries refer to them without retaining them.
     private var registrationsOfValues: [Registration] = []
@@ -442,7 +444,10 @@ final class ModelWorld: World {
 
     private func removeAll(from set: Model, dropping: Bool) {
         let all = set.entries.filter { !$0.isRemoved }
-        for entry in all { entry.isRemoved = true }
+        for entry in all {
+            entry.isRemoved = true
+            entry.registration.buffer?.sequence.isOver = true
+        }
         if dropping || fault == .dropsWhatADeadSetLeft { cancel(all) }
         if fault == .cancelsWithTheSet { for entry in all { entry.registration.mailbox?.call?.isCancelled = true } }
         retire(all, from: set)
@@ -1084,7 +1089,7 @@ final class ModelWorld: World {
         guard let sequence = values[slot] else { return }
         let live = sequence.live
         sequence.live = nil
-        let fresh: Registration? = live ?? (sequence.set.holds > 0 ? register(sequence) : nil)
+        let fresh: Registration? = live ?? (sequence.set.holds > 0 && !sequence.isOver ? register(sequence) : nil)
         let old = iterators[slot]
         iterators[slot] = .some(fresh)
         if let old, let old { endValues(old) }
