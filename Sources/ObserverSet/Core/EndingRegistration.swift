@@ -58,7 +58,12 @@ package final class EndingRegistration: TokenIssuer, @unchecked Sendable {
     }
 
     /// Whether the source still has the observer; nil before `begin`, and after the registration has ended here.
-    package var isInSource: Bool? { token.map(\.isActive) }
+    package var isInSource: Bool? {
+        guard let token else { return nil }
+        if token.isActive { return true }
+        // Asked again: if it has ended here meanwhile, the source did not end it.
+        return self.token.map { _ in false }
+    }
 
     override func remove(_ id: UInt64) -> Bool { remove(by: { token in token.remove() }) }
 

@@ -191,7 +191,9 @@ final class Subscription: Sendable {
     func end() {
         // Asked before: what the source has ended meanwhile, it has ended after this.
         let isInSource = registration.isInSource == true
-        if registration.end() { registrations.remove(self, isEndedBySource: !isInSource) }
+        guard registration.end() else { return }
+        // Those that an iterator has made since the source ended this one, and could not tell.
+        for later in registrations.remove(self, isEndedBySource: !isInSource) { later.end() }
     }
 
     /// Whether the source still has the observer; nil if the registration has been ended from here.
@@ -244,16 +246,15 @@ final class Registrations: Sendable {
         state.withLock { if !$0.areEndedBySource { $0.subscriptions.append(subscription) } }
     }
 
-    func remove(_ subscription: Subscription, isEndedBySource: Bool) {
-        // Released after unlocking.
-        let others = state.withLock { state -> [Subscription] in
+    /// Returns the others if the source has ended them all.
+    func remove(_ subscription: Subscription, isEndedBySource: Bool) -> [Subscription] {
+        state.withLock { state in
             state.subscriptions.removeAll { $0 === subscription }
             guard isEndedBySource else { return [] }
             state.areEndedBySource = true
             defer { state.subscriptions = [] }
             return state.subscriptions
         }
-        withExtendedLifetime(others) {}
     }
 }
 
