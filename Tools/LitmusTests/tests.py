@@ -15,14 +15,14 @@ The condition is the bad outcome; in C, a data race is one too. A *variant* give
 (`without`), or changes the program. Its name begins with `fault:` where the same fault stands in Tools/broken-variants.
 """
 
-RECLAMATION = "Core/Reclamation.swift"
-WRITE = "Core/Registry+Write.swift"
-SLOTS = "Core/Slots.swift"
-SLOT = "Core/Slot.swift"
-LOCK = "Core/Lock.swift"
+RECLAMATION = "Core/Registry/Reclamation.swift"
+WRITE = "Core/Registry/Registry+Write.swift"
+SLOTS = "Core/Registry/Slots.swift"
+SLOT = "Core/Registry/Slot.swift"
+LOCK = "Core/Support/Lock.swift"
 SET = "Core/ObserverSet.swift"
-MAILBOX = "Core/ActorMailbox.swift"
-TRAVERSAL_FILE = "Core/Traversal.swift"
+MAILBOX = "Core/Delivery/ActorMailbox.swift"
+TRAVERSAL_FILE = "Core/Registry/Traversal.swift"
 TABLE = "Events/EventTable.swift"
 CLASSES = "Events/ClassChannels.swift"
 

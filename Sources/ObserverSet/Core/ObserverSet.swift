@@ -16,6 +16,8 @@ import Synchronization
 ///
 /// The idea is that of Mike Ash's article "Let's Build Swift Notifications".
 @safe public final class ObserverSet<Parameters: Sendable>: Sendable {
+    // To read the library, go on with `Registry`, which lists the files behind it in their order.
+
     /// The registry, retained; allocated when the first observer is added, since most sets of a model are never
     /// observed.
     private let lazyRegistry = unsafe Atomic<Unmanaged<Registry>?>(nil)
@@ -285,4 +287,11 @@ extension ObserverSet: CustomStringConvertible, CustomDebugStringConvertible, Cu
     private func describe(count: Int) -> String {
         "ObserverSet<\(Parameters.self)>(\(count) observer\(count == 1 ? "" : "s"))"
     }
+}
+
+extension ObserverSet {
+    /// The same type, which can be written with the module's name: `ObserverSet.Observer<String>`.
+    ///
+    /// The module and its main type share a name, so that Swift looks for `Observer` in the type.
+    public typealias Observer = ObserverSet::Observer
 }

@@ -11,16 +11,10 @@
 /// Each part also orders what the observer's calls have done before what the caller does next: the first by the counts of
 /// the traversals, the second by the mailbox's lock.
 final class Removal: Sendable {
-    private enum Followed: Sendable {
-        /// The mailbox of an observer that this removal has removed.
-        case removed(Mailbox)
-        /// A registration that had ended before.
-        case ended(UInt64, Registry)
-    }
-
     /// Held up by the removal itself, until all registrations have been removed.
     private let traversals = Settlement()
-    private let followed = Lock<[Followed]>([])
+    /// What says in which mailboxes calls may be under way, asked when no traversal is left.
+    private let followed = Lock<[@Sendable () -> [Mailbox]]>([])
 
     /// An entry that is retired with an observer, and released after it.
     func endOfTraversals() -> AnyEntry {
@@ -28,24 +22,14 @@ final class Removal: Sendable {
         return EndOfTraversals(traversals)
     }
 
-    func follow(_ mailbox: Mailbox) { followed.withLock { $0.append(.removed(mailbox)) } }
-
-    func follow(_ id: UInt64, endedIn registry: Registry) { followed.withLock { $0.append(.ended(id, registry)) } }
+    func follow(_ mailboxes: @escaping @Sendable () -> [Mailbox]) { followed.withLock { $0.append(mailboxes) } }
 
     /// Called once, when all registrations have been removed.
     nonisolated(nonsending) func wait() async {
         traversals.leave()
         await traversals.wait()
-        var mailboxes: [ObjectIdentifier: Mailbox] = [:]
-        for followed in followed.withLock({ $0 }) {
-            switch followed {
-            case .removed(let mailbox):
-                mailboxes[ObjectIdentifier(mailbox)] = mailbox
-            case .ended(let id, let registry):
-                for mailbox in registry.mailboxes(ofEnded: id) { mailboxes[ObjectIdentifier(mailbox)] = mailbox }
-            }
-        }
-        await Settlement(ofRemoved: Array(mailboxes.values)).wait()
+        let mailboxes = followed.withLock { $0 }.flatMap { mailboxes in mailboxes() }
+        await Settlement(ofRemoved: mailboxes).wait()
     }
 }
 

@@ -6,6 +6,9 @@ import Synchronization
 ///                        ▲    └──▶ block of slots          └──▶ mailbox of its actor
 ///     ObserverToken ─────┘
 ///
+/// Read on with `Slots` and `Slot`, `Traversal`, `Registry+Write` and `Reclamation`, in this folder; then, in `Delivery`,
+/// with `Observer`, `Entry`, `IsolatedEntry`, `Mailbox` and `ActorMailbox`.
+///
 /// A token keeps the registry alive, never the set. When a set is released, it empties its registry, and its tokens
 /// become inactive.
 ///
@@ -64,10 +67,10 @@ import Synchronization
             },
             answering: { removed in
                 guard let entry = removed else {
-                    removal.follow(id, endedIn: self)
+                    removal.follow { self.mailboxes(ofEnded: id) }
                     return false
                 }
-                if let mailbox = entry?.mailbox { removal.follow(mailbox) }
+                if let mailbox = entry?.mailbox { removal.follow { [mailbox] } }
                 return entry?.isAlive ?? true
             })
     }

@@ -119,10 +119,3 @@ extension Observer {
         }
     }
 }
-
-extension ObserverSet {
-    /// The same type, which can be written with the module's name: `ObserverSet.Observer<String>`.
-    ///
-    /// The module and its main type share a name, so that Swift looks for `Observer` in the type.
-    public typealias Observer = ObserverSet::Observer
-}
