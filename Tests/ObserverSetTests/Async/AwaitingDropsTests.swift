@@ -38,6 +38,7 @@ struct AwaitingDropsTests {
         await set.settled()
 
         #expect(received.entries == outcome.called)
+        set.removeAll()
         registration.end()
     }
 
