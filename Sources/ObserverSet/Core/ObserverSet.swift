@@ -233,7 +233,7 @@ extension ObserverSet: NotificationSource {
 
     /// Ends all registrations.
     ///
-    /// Values that are still enqueued are dropped.
+    /// Values that are still enqueued are not delivered.
     ///
     /// - Complexity: O(*n*).
     public func removeAll() {

@@ -3,6 +3,9 @@ import Synchronization
 /// What has been notified to the observers of one actor and not yet delivered: first in, first out, whichever sets and
 /// observers it concerns.
 ///
+/// Code on the actor that notifies does not wait for others: what waits for the observer in question is delivered ahead of the
+/// rest, and the observer called in place, see `deliverWaiting`. The order of each observer stays.
+///
 /// Values are taken out on the actor alone; if the actor is gone, on any thread, but by one at a time (see `send`). An idle
 /// mailbox holds nothing of the user's.
 ///
@@ -15,7 +18,7 @@ import Synchronization
         var jobs: [Job?] = []
         /// The number of the first one.
         var first: UInt64 = 1
-        /// Those of the notifiers.
+        /// The urgencies of the notifiers.
         var urgencies = Urgency.Set()
 
         /// The number behind the last one.
@@ -28,7 +31,7 @@ import Synchronization
 
         subscript(number: UInt64) -> Job? { index(of: number).flatMap { jobs[$0] } }
 
-        /// Puts another entry into the place of an observer that is to get no value.
+        /// Replaces a job's observer by an entry that calls nothing: the value is released, and the numbers stay.
         mutating func drop(_ number: UInt64, leaving rest: AnyEntry) {
             guard let index = index(of: number), let job = jobs[index] else { return }
             jobs[index] = Job((), to: rest, after: job.previous)
@@ -45,9 +48,9 @@ import Synchronization
 
     private struct Inbox: Sendable {
         var posted = Jobs()
-        /// Those of the drains that are on their way to the actor: at most one drain of each.
+        /// The urgencies of the drains that are on their way to the actor: at most one drain of each.
         var sent = Urgency.Set()
-        /// That of the drain under way, if there is one.
+        /// The urgency of the drain under way, if there is one.
         var running = Urgency.Set()
 
         /// Whether another drain has to be sent: none that is as urgent is under way or on its way.
@@ -63,7 +66,7 @@ import Synchronization
         var head = 0
         /// The number of the value with which a drain is calling an observer.
         var drained: UInt64 = 0
-        /// Those of the values with which observers are being called ahead of others.
+        /// The numbers of the values with which observers are being called ahead of others.
         var inPlace: [UInt64] = []
 
         /// Takes out the first job.

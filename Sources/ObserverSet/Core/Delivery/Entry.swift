@@ -19,14 +19,14 @@ class AnyEntry: @unchecked Sendable {
     var isIsolatedClosure: Bool { false }
     /// The address of its object, which may be dead, if it is a `WeakEntry`.
     var address: ObjectIdentifier? { nil }
-    /// What `deliver` would return, for a value that the observer is not to receive.
+    /// For a value that a filter holds back: false if the owner is known to be dead.
     ///
     /// An observer's owner is loaded only where the observer runs, since the owner may be deallocated there; elsewhere
     /// it counts as alive until a call has found that it is dead.
     func isKnownAlive(by notifier: Notifier) -> Bool { fatalError("abstract") }
     /// Calls the observer with a value from its mailbox, which has that number there; called where the observer runs.
     func deliverEnqueued(_ value: any Sendable, _ number: UInt64) { fatalError("nothing is enqueued for it") }
-    /// Notes that the registration has been removed, so that values still enqueued are dropped.
+    /// Notes that the registration has been removed, so that values still enqueued are skipped when their turn comes.
     ///
     /// Called under the lock.
     func end() {}

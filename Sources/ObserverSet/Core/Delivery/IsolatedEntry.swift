@@ -1,5 +1,5 @@
-/// An observer that belongs to an actor or a queue: called in place if the notifier is already there, and through the
-/// mailbox otherwise.
+/// An observer that belongs to an actor or a queue: called in place if the notifier is already there and no value waits
+/// that must come first, and through the mailbox otherwise.
 @usableFromInline
 class IsolatedEntry<Parameters: Sendable>: Entry<Parameters>, @unchecked Sendable {
     fileprivate let place: Place

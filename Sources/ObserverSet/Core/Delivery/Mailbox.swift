@@ -60,8 +60,8 @@ class Mailbox: @unchecked Sendable {
 /// What an observer knows of its values in a mailbox.
 ///
 /// Relaxed throughout. A thread sees its own posts, and those of another thread that it knows of through any
-/// synchronisation; a notification that knows of no earlier one may go first. Calls end on the observer's actor alone, and
-/// only code on that actor relies on their end.
+/// synchronisation; a notification that knows of no earlier one may go first. Only code on the observer's actor clears
+/// the number, and only code there depends on that.
 struct Pending: ~Copyable, Sendable {
     /// The number of the last value that was posted for the observer and has not been delivered; zero if there is none.
     ///

@@ -36,7 +36,8 @@ public struct ObserverToken: Sendable {
     ///
     /// May be called on any thread, and from inside any observer, the token's own included. A notification in progress
     /// skips the observer from now on. A call that another thread has already decided on may still run (guarantee 4). If
-    /// it is removed in its own isolation, the observer is never called again, and what waits for it is dropped.
+    /// it is removed in its own isolation, the observer is never called again. What waits for it is not delivered: an observer
+    /// that awaits releases it at once; one on an actor or a queue, when its turn comes.
     ///
     /// - Returns: true for exactly one caller; false if the registration had ended before: removed, or its owner or its set
     ///   gone.

@@ -17,7 +17,8 @@
         mailbox.endUse()
     }
 
-    /// Whether the notifier is on the observer's actor, and no value is waiting that a call in place would overtake.
+    /// Whether the notifier is on the observer's actor, and no value waits for this observer that a call in place would
+    /// overtake.
     @inline(__always)
     func mayCall(from here: UInt) -> Bool { here == identity && pending.lastNumber == 0 }
 

@@ -2,11 +2,11 @@
 ///
 /// Two things, one after the other:
 ///
-/// 1. The end of the traversals that may reach a removed observer. An object is retired behind the observer, so that it is
-///    released after that, by whichever thread releases both; its `deinit` says so. Notifications know nothing of it.
+/// 1. The end of the traversals that may reach a removed observer. A marker is retired right behind the observer. One thread
+///    releases both, the observer first; the marker's `deinit` ends this wait. Notifications know nothing of it.
 /// 2. The end of what those traversals had put into the observer's mailbox, and of the call that is under way there. A
 ///    removed observer gets no further value when the first part is over. A marker goes into the mailbox, as for
-///    `settled()`. What is delivered or dropped before the marker has been released.
+///    `settled()`. When its turn comes, what was in front of it has been delivered or skipped, and released.
 ///
 /// Each part also orders what the observer's calls have done before what the caller does next: the first by the counts of
 /// the traversals, the second by the mailbox's lock.

@@ -1,10 +1,11 @@
-/// What a caller of `settled()` waits for: the end of what was posted to several mailboxes before the call.
+/// Counts what still holds up a caller: of `settled()`, mailboxes with what was posted to them before the call; of
+/// `removeAndWait()`, traversals as well.
 ///
 /// It is put into all mailboxes at once, and only then awaited. A caller that entered them one after the other would
 /// also wait for what had arrived meanwhile: for ever, perhaps, and the longer the more mailboxes there are.
 package final class Settlement: Sendable {
     private struct State: Sendable {
-        /// How many mailboxes have not yet delivered or dropped what they held; zero if the caller was cancelled.
+        /// How many hold up the caller; zero if it was cancelled.
         var left: Int
         /// The caller, once it waits.
         var caller: CheckedContinuation<Void, Never>?

@@ -6,8 +6,8 @@ final class Backlog: @unchecked Sendable {
     var older = Retired()
     /// The thread that retired something last: see `Reclamation.thread()`.
     var thread: UInt = 0
-    /// Mailboxes that were still busy when no traversal could reach their removed observer any more: `settled()` waits for
-    /// them, too.
+    /// The mailboxes of removed observers that were still busy when the observer was released: `settled()` waits for them,
+    /// too.
     var departing: [ObjectIdentifier: Mailbox] = [:]
     /// The same for removed observers that await, by the ids of their registrations: `removeAndWait()` waits for them,
     /// and `settled()` does not.
@@ -32,7 +32,7 @@ final class Backlog: @unchecked Sendable {
         _ = newer.markAllRemoved() && older.markAllRemoved()
     }
 
-    /// Keeps the mailbox of a removed observer, and none that has become idle.
+    /// Keeps the mailbox of a removed observer; if the table is full, first discards those that have become idle.
     func depart(_ mailbox: Mailbox) {
         let key = ObjectIdentifier(mailbox)
         guard departing[key] == nil else { return }

@@ -65,9 +65,9 @@ extension Registry {
         return unsafe answer(slot.pointee.callee.entry, slot.pointee.site)
     }
 
-    /// The mailboxes in which a call of a registration may be under way that has ended, and that no traversal reaches.
+    /// Where a call of an ended registration may still be running; asked when no traversal can reach its observer.
     ///
-    /// Those of observers that are not awaited are not told apart: each is as short as a call, and what waits in it.
+    /// The registry does not know any longer which mailbox an observer had that does not await, so all busy ones are returned.
     func mailboxes(ofEnded id: UInt64) -> [Mailbox] {
         write { contents, _ in
             guard let backlog = contents.backlog else { return [] }

@@ -6,8 +6,14 @@ import Synchronization
 ///                        ▲    └──▶ block of slots          └──▶ mailbox of its actor
 ///     ObserverToken ─────┘
 ///
-/// Read on with `Slots` and `Slot`, `Traversal`, `Registry+Write` and `Reclamation`, in this folder; then, in `Delivery`,
-/// with `Observer`, `Entry`, `IsolatedEntry`, `Mailbox` and `ActorMailbox`.
+/// Read on along one of three ways, in this folder and in `Delivery`:
+///
+/// - that of a value: `Slots`, `Slot`, `Traversal`, `Notifier`, `Entry`, `Place`, `IsolatedEntry`, `Mailbox`, `ActorMailbox`;
+/// - that of a removal: `Registry+Write`, `Aftermath`, `Retired`, `Backlog`, `Reclamation`;
+/// - that of a caller who waits: `Settlement`, `Registry+Inspect`, `Removal`, `EndingRegistration`.
+///
+/// The guarantees that comments number are listed in the article "Guarantees and known compiler holes". A comment `fault:` with
+/// a name marks what `Tools/broken-variants` breaks on purpose, to see that the tests notice.
 ///
 /// A token keeps the registry alive, never the set. When a set is released, it empties its registry, and its tokens
 /// become inactive.
@@ -96,8 +102,8 @@ struct Contents: ~Copyable, @unchecked Sendable {
 
     /// Keeps the mailbox of a removed observer that awaits, if it is busy.
     ///
-    /// Called after the observer has ended, so that nothing more is posted for it if the mailbox is idle; unless its set
-    /// is gone, but then nobody notifies.
+    /// An idle mailbox need not be kept: the observer has ended, so that nothing more will be posted for it. (If its set is
+    /// gone, it has not ended, but nobody can notify.)
     mutating func depart(_ entry: AnyEntry, _ id: UInt64) {
         guard let mailbox = entry.mailbox, !mailbox.isIdle else { return }
         madeBacklog().depart(mailbox, of: id)
