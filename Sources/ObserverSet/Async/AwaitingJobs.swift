@@ -101,7 +101,7 @@ struct AwaitingJobs: Sendable {
         return inbox.needsTask(job.urgency)
     }
 
-    mutating func append(_ settlement: Settlement, isForRemoval: Bool = false) {
+    mutating func append(_ settlement: Settlement, isForRemoval: Bool) {
         waiters.append(Waiter(settlement: settlement, last: last, isForRemoval: isForRemoval))
     }
 

@@ -184,21 +184,13 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
         state.withLock { $0.jobs.noteDropped(with: job) }
     }
 
-    override func holdUp(_ settlement: Settlement) -> Bool {
+    override func holdUp(_ settlement: Settlement, isForRemoval: Bool) -> Bool {
         withAll { state, _ in
             // An observer that waited for its own call would wait for ever.
-            if state.isCaller(in: self) || state.jobs.values == 0 && (state.called == nil || state.isAbandoned) {
-                return false
-            }
-            state.jobs.append(settlement)
-            return true
-        }
-    }
-
-    override func holdUpRemoval(_ settlement: Settlement) -> Bool {
-        withAll { state, _ in
-            if state.isCaller(in: self) || state.jobs.values == 0 && state.called == nil { return false }
-            state.jobs.append(settlement, isForRemoval: true)
+            if state.isCaller(in: self) { return false }
+            let waitsForCall = state.called != nil && (isForRemoval || !state.isAbandoned)
+            guard waitsForCall || state.jobs.values > 0 else { return false }
+            state.jobs.append(settlement, isForRemoval: isForRemoval)
             return true
         }
     }

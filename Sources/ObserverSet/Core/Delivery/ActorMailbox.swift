@@ -128,7 +128,7 @@ import Synchronization
         if isToSend { send(urgency) }
     }
 
-    override func holdUp(_ settlement: Settlement) -> Bool {
+    override func holdUp(_ settlement: Settlement, isForRemoval: Bool) -> Bool {
         let urgency = Urgency.current
         let (isHeldUp, isToSend) = inbox.withLock { inbox in
             if isIdle { return (false, false) }

@@ -33,11 +33,11 @@ class Mailbox: @unchecked Sendable {
     /// Drops the values that wait for an observer; in the place of each it leaves another entry, which is called instead.
     func drop(for observer: AnyEntry, _ pending: borrowing Pending, leaving rest: AnyEntry) { fatalError("abstract") }
 
-    /// Makes a caller of `settled()` wait for what has been posted so far; false if the mailbox is idle.
-    func holdUp(_ settlement: Settlement) -> Bool { fatalError("abstract") }
-
-    /// The same for a caller who has removed an observer: also for the end of a call that has been cancelled.
-    func holdUpRemoval(_ settlement: Settlement) -> Bool { holdUp(settlement) }
+    /// Makes a caller wait for what has been posted so far; false if the mailbox is idle.
+    ///
+    /// A caller of `settled()`, or one who has removed an observer, and also waits for the end of its call that has been
+    /// cancelled.
+    func holdUp(_ settlement: Settlement, isForRemoval: Bool) -> Bool { fatalError("abstract") }
 
     /// For descriptions: whether an observer is being called with a value from the mailbox, and how many wait for it.
     func progress(_ pending: borrowing Pending) -> (isInCall: Bool, waiting: Int) { fatalError("abstract") }

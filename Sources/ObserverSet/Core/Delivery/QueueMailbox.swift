@@ -61,7 +61,7 @@ final class QueueMailbox: Mailbox, @unchecked Sendable {
         withExtendedLifetime(dropped) {}
     }
 
-    override func holdUp(_ settlement: Settlement) -> Bool {
+    override func holdUp(_ settlement: Settlement, isForRemoval: Bool) -> Bool {
         if isIdle { return false }
         enqueue(Job(settlement))
         return true

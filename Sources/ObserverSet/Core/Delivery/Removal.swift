@@ -28,8 +28,10 @@ final class Removal: Sendable {
     nonisolated(nonsending) func wait() async {
         traversals.leave()
         await traversals.wait()
+        // Each once: several registrations may have one mailbox.
         let mailboxes = followed.withLock { $0 }.flatMap { mailboxes in mailboxes() }
-        await Settlement(ofRemoved: mailboxes).wait()
+            .reduce(into: [:]) { $0[ObjectIdentifier($1)] = $1 }
+        await Settlement(of: Array(mailboxes.values), isForRemoval: true).wait()
     }
 }
 

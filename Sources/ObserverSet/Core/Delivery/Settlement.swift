@@ -13,19 +13,13 @@ package final class Settlement: Sendable {
 
     private let state: Lock<State>
 
-    init(of mailboxes: [Mailbox]) {
+    init(of mailboxes: [Mailbox], isForRemoval: Bool = false) {
         state = Lock(State(left: mailboxes.count))
-        for mailbox in mailboxes where !mailbox.holdUp(self) { leave() }
+        for mailbox in mailboxes where !mailbox.holdUp(self, isForRemoval: isForRemoval) { leave() }
     }
 
     /// One that its maker holds up, until it calls `leave()`.
     init() { state = Lock(State(left: 1)) }
-
-    /// For a caller who has removed the observers of these mailboxes.
-    init(ofRemoved mailboxes: [Mailbox]) {
-        state = Lock(State(left: mailboxes.count))
-        for mailbox in mailboxes where !mailbox.holdUpRemoval(self) { leave() }
-    }
 
     /// Lets something else hold up the caller, before the caller waits.
     func enter() { state.withLock { state in state.left += 1 } }
