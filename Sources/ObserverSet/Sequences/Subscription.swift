@@ -100,7 +100,7 @@ extension NotificationSource {
             let (signals, signal) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
             signal.onTermination = end
             let buffer = CountingBuffer<Parameters>(buffering, room: room, signal)
-            let inlet = CountingInlet(buffer, subscription)
+            let inlet = Inlet(buffer, subscription)
             subscription.begin(addNonisolated({ inlet.send($0) }, fileID: fileID, line: line))
             return AsyncStream { await buffer.next(signals) }
         }
@@ -113,45 +113,36 @@ extension NotificationSource {
     }
 }
 
-/// The end of a registration into which elements are put; held by the observer alone, and so deallocated with it.
-private final class Inlet<Parameters: Sendable>: Sendable {
-    private let continuation: AsyncStream<Parameters>.Continuation
-    private let subscription: Subscription
+/// What waits for a consumer; an `AsyncStream`'s buffer, or one that counts.
+private protocol ElementBuffer<Element>: Sendable {
+    associatedtype Element
 
-    init(_ continuation: AsyncStream<Parameters>.Continuation, _ subscription: Subscription) {
-        self.continuation = continuation
-        self.subscription = subscription
-    }
+    /// Appends an element; false if it, or another one, was dropped.
+    func append(_ element: sending Element) -> Bool
+    func finish()
+}
 
-    func send(_ parameters: Parameters) {
-        guard subscription.noteSent() else { return }
-        CallOut.assertNoLockIsHeld()
-        switch continuation.yield(parameters) {
-        case .enqueued: break
-        // The new element was dropped, or the oldest that waited; or the task that waits was cancelled and has not
-        // resumed yet.
-        case .dropped, .terminated: subscription.noteDropped()
-        @unknown default: subscription.noteDropped()
-        }
-    }
-
-    deinit {
-        CallOut.assertNoLockIsHeld()
-        continuation.finish()
+extension AsyncStream.Continuation: ElementBuffer {
+    fileprivate func append(_ element: sending Element) -> Bool {
+        // If it is not enqueued, the new element was dropped, or the oldest that waited; or the task that waits was
+        // cancelled and has not resumed yet.
+        if case .enqueued = yield(element) { true } else { false }
     }
 }
 
-/// The same for elements that say how many were dropped before them.
-private final class CountingInlet<Parameters: Sendable>: Sendable {
-    private let buffer: CountingBuffer<Parameters>
+extension CountingBuffer: ElementBuffer {}
+
+/// The end of a registration into which elements are put; held by the observer alone, and so deallocated with it.
+private final class Inlet<Buffer: ElementBuffer>: Sendable where Buffer.Element: Sendable {
+    private let buffer: Buffer
     private let subscription: Subscription
 
-    init(_ buffer: CountingBuffer<Parameters>, _ subscription: Subscription) {
+    init(_ buffer: Buffer, _ subscription: Subscription) {
         self.buffer = buffer
         self.subscription = subscription
     }
 
-    func send(_ parameters: Parameters) {
+    func send(_ parameters: Buffer.Element) {
         guard subscription.noteSent() else { return }
         CallOut.assertNoLockIsHeld()
         if !buffer.append(parameters) { subscription.noteDropped() }
