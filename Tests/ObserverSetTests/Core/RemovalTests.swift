@@ -258,13 +258,7 @@ struct RemovalTests {
         await eventually { door.waiting == 1 }
 
         // Somebody else waits for that call.
-        let waiting = await taskThatWaits { [log] in
-            #expect(await !registration.token.removeAndWait())
-            log.append("over")
-        }
-        for _ in 0..<100 { await Task.yield() }
-        door.open()
-        await waiting.value
+        await waitForCall(of: registration.token) { door.open() }
 
         #expect(log.entries == ["removed true, cancelled false", "called with 1", "over"])
         token.value = nil
@@ -348,13 +342,7 @@ struct RemovalTests {
         await eventually { isCalled.isSet }
         registration.token.remove()
 
-        let waiting = await taskThatWaits { [log] in
-            #expect(await !registration.token.removeAndWait())
-            log.append("over")
-        }
-        for _ in 0..<100 { await Task.yield() }
-        mayEnd.set()
-        await waiting.value
+        await waitForCall(of: registration.token) { mayEnd.set() }
 
         #expect(log.entries == ["called", "over"])
         await notifying.value
@@ -374,13 +362,7 @@ struct RemovalTests {
         otherToken.remove()
         #expect(removal.perform(on: set, registration))
 
-        let waiting = await taskThatWaits { [log] in
-            #expect(await !registration.token.removeAndWait())
-            log.append("over")
-        }
-        for _ in 0..<100 { await Task.yield() }
-        door.open()
-        await waiting.value
+        await waitForCall(of: registration.token) { door.open() }
 
         #expect(log.entries == ["called", "over"])
         other.open()
@@ -410,14 +392,10 @@ struct RemovalTests {
         await eventually { isCalled.isSet }
         #expect(!token.isActive)
 
-        let waiting = await taskThatWaits { [log] in
-            #expect(await !token.removeAndWait())
-            log.append("over")
+        await waitForCall(of: token) {
+            mayEnd.set()
+            door.open()
         }
-        for _ in 0..<100 { await Task.yield() }
-        mayEnd.set()
-        door.open()
-        await waiting.value
 
         #expect(log.entries == ["called, false", "over"])
         await notifying.value
@@ -469,13 +447,7 @@ struct RemovalTests {
         await eventually { door.waiting == 1 }
         set = nil
 
-        let waiting = await taskThatWaits { [log] in
-            #expect(await !registration.token.removeAndWait())
-            log.append("over")
-        }
-        for _ in 0..<100 { await Task.yield() }
-        door.open()
-        await waiting.value
+        await waitForCall(of: registration.token) { door.open() }
 
         #expect(log.entries == ["1, false", "2, false", "3, false", "over"])
         registration.end()
@@ -493,6 +465,17 @@ struct RemovalTests {
 
         let kept = set.registry?.lock.withLock { $0.backlog?.awaiting.count }
         #expect(kept ?? 0 < 10)
+    }
+
+    /// Waits for the call of a registration that has ended, lets the call go on meanwhile, and notes when that is over.
+    private func waitForCall(of token: ObserverToken, letOn: () -> Void) async {
+        let waiting = await taskThatWaits { [log] in
+            #expect(await !token.removeAndWait())
+            log.append("over")
+        }
+        for _ in 0..<100 { await Task.yield() }
+        letOn()
+        await waiting.value
     }
 }
 

@@ -75,14 +75,7 @@ struct RemovingMembersTests {
     @Test(
         "If one of several registrations ends, the values of the others are delivered, and `settled()` waits for them")
     func oneOfSeveral() async {
-        let source = Several(left, right)
-        source.addAsync { [log, door] value in
-            await door.pass()
-            log.append("\(value), \(Task.isCancelled)")
-        }
-        left.notify(1)
-        await eventually { door.waiting == 1 }
-        right.notify(2)
+        let source = await inCallOfTheFirst()
 
         let waiting = await taskThatWaits { [log] in
             await source.tokens.value[0].removeAndWait()
@@ -101,14 +94,7 @@ struct RemovingMembersTests {
 
     @Test("While it waits for a cancelled call, other registrations of the observer may end")
     func othersEnd() async {
-        let source = Several(left, right)
-        source.addAsync { [log, door] value in
-            await door.pass()
-            log.append("\(value), \(Task.isCancelled)")
-        }
-        left.notify(1)
-        await eventually { door.waiting == 1 }
-        right.notify(2)
+        let source = await inCallOfTheFirst()
         let tokens = source.tokens.value
 
         let waiting = await taskThatWaits { [log] in
@@ -163,6 +149,19 @@ struct RemovingMembersTests {
         await left.settled()
 
         #expect(log.entries == ["1, false"])
+    }
+
+    /// A source of two, whose observer is in a call with the value of the first, while one of the second waits.
+    private func inCallOfTheFirst() async -> Several {
+        let source = Several(left, right)
+        source.addAsync { [log, door] value in
+            await door.pass()
+            log.append("\(value), \(Task.isCancelled)")
+        }
+        left.notify(1)
+        await eventually { door.waiting == 1 }
+        right.notify(2)
+        return source
     }
 
     private static let heldKinds = ObserverKind.held.filter { !$0.isOnce }
