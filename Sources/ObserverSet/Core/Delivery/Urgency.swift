@@ -4,14 +4,14 @@ struct Urgency: Equatable, Sendable {
 
     static let highest = Urgency(step: 3)
 
+    /// That of the caller; a thread outside tasks may have no priority.
+    static var current: Urgency { Urgency(Task.currentPriority) }
+
     private init(step: UInt8) { self.step = step }
 
-    /// That of the caller; a thread outside tasks may have no priority.
-    static var current: Urgency {
-        let priority = Task.currentPriority
-        if priority > .medium { return highest }
-        if priority == .medium || priority.rawValue == 0 { return Urgency(step: 2) }
-        return Urgency(step: priority > .background ? 1 : 0)
+    init(_ priority: TaskPriority) {
+        let isDefault = priority == .medium || priority.rawValue == 0
+        step = priority > .medium ? 3 : isDefault ? 2 : priority > .background ? 1 : 0
     }
 
     var priority: TaskPriority {
