@@ -5,7 +5,7 @@ enum DelegateRows {
     static var all: [Row] {
         [
             .comparing(
-                "notify, N = 100, delegates", to: "array of weak boxes", reach: .time(atMost: 1.1)
+                "notify, N = 100, delegates", to: "array of weak boxes", reach: .time(atMost: 1.2)
             ) { plan in
                 (multicast(100, plan), array(100, plan))
             }

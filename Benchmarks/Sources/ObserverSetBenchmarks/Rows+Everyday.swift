@@ -244,7 +244,7 @@ enum EverydayRows {
     // MARK: Notifying
 
     private static var notifying: [Row] {
-        [(1, 1.25), (3, 1.25), (10, 1.1)].map { count, reach in
+        [(1, 1.5), (3, 1.4), (10, 1.3)].map { count, reach in
             .comparing(
                 "notify, N = \(count), owners on the main actor, from it", to: "loop of weak load, call, release",
                 reach: .time(atMost: reach)

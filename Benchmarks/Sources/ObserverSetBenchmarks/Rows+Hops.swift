@@ -30,7 +30,7 @@ enum HopRows {
                 MainActor.assumeIsolated { Unchecked((hoppingToMain(10_000), dispatchingToMain(10_000))) }.value
             },
             .comparing(
-                "notify to an observer that awaits", to: "a Task { } for each value", reach: .time(atMost: 0.25)
+                "notify to an observer that awaits", to: "a Task { } for each value", reach: .time(atMost: 0.3)
             ) { plan in
                 let count = Int(plan.sampleTime / 10)
                 return (awaiting(count), launching(count))

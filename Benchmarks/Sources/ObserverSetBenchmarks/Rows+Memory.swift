@@ -132,7 +132,7 @@ extension MemoryRows {
                         for _ in 0..<1_000_000 { set.addNonisolated(Owner()) { _, _ in } }
                     }.bytes)
             },
-            .figure("bytes left by 1000000 values for a queue", reach: .figure(atMost: 65_536, unit: "bytes")) { _ in
+            .figure("bytes left by 1000000 values for a queue", reach: .figure(atMost: 262_144, unit: "bytes")) { _ in
                 Heap.checkThatItCounts()
                 let set = ObserverSet<Int>()
                 let queue = DispatchQueue(label: "suspended")

@@ -2,61 +2,36 @@ import ObserverSet
 
 /// Notifying closures on one thread.
 enum NotifyRows {
-    static var all: [Row] { empty + one + few + many + [ownActor] }
+    static var all: [Row] { empty + observed + [ownActor] }
 
-    private static let twoAtomics = "2 atomic read-modify-writes"
-    private static let closureLoop = "loop without retains, same literals"
-    private static let closureArray = "[(Int) -> Void] in a class"
+    private static let walk = "a counted walk over such records, same literals"
 
-    // MARK: No observers or one: what a notification costs in addition to its calls
+    // MARK: No observers
 
     private static var empty: [Row] {
         [
-            .comparing("empty notify, never observed", to: twoAtomics, reach: .time(atMost: 0.25)) { plan in
-                (notifying(ObserverSet<Int>(), plan), passing(plan))
+            .comparing("empty notify, never observed", to: "a call that loads a count", reach: .time(atMost: 2)) {
+                plan in
+                (notifying(ObserverSet<Int>(), plan), notifying(plainWalk(0), plan))
             },
-            .comparing("empty notify, all removed", to: twoAtomics, reach: .time(atMost: 0.25)) { plan in
+            .comparing("empty notify, all removed", to: "a call that loads a count", reach: .time(atMost: 2)) { plan in
                 let set = nonisolatedSet(10)
                 set.removeAll()
-                return (notifying(set, plan), passing(plan))
+                return (notifying(set, plan), notifying(plainWalk(0), plan))
             },
         ]
     }
 
-    private static var one: [Row] {
-        [
-            .comparing("notify, N = 1, add", to: twoAtomics, reach: .time(atMost: 1.5)) { plan in
-                (notifying(plainSet(1), plan), passing(plan))
-            },
-            .comparing("notify, N = 1, addNonisolated", to: twoAtomics, reach: .time(atMost: 1.5)) { plan in
-                (notifying(nonisolatedSet(1), plan), passing(plan))
-            },
-        ]
-    }
+    // MARK: Observers
 
-    // MARK: More observers: what a call costs
-
-    private static var few: [Row] {
-        [
-            .comparing("notify, N = 10, add", to: closureArray, reach: .time(atMost: 0.2)) { plan in
-                (notifying(plainSet(10), plan), notifying(array(10), plan))
-            },
-            .comparing("notify, N = 10, addNonisolated", to: closureArray, reach: .time(atMost: 0.2)) { plan in
-                (notifying(nonisolatedSet(10), plan), notifying(array(10), plan))
-            },
-        ]
-    }
-
-    private static var many: [Row] {
-        [100, 1000].flatMap { count -> [Row] in
+    private static var observed: [Row] {
+        [(1, 2.4), (10, 1.5), (100, 1.3), (1000, 1.3)].flatMap { (count, reach) -> [Row] in
             [
-                .comparing("notify, N = \(count), add", to: closureLoop, reach: .time(atMost: 1.1)) { plan in
-                    (notifying(plainSet(count), plan), notifying(plainLoop(count), plan))
+                .comparing("notify, N = \(count), add", to: walk, reach: .time(atMost: reach)) { plan in
+                    (notifying(plainSet(count), plan), notifying(plainWalk(count), plan))
                 },
-                .comparing(
-                    "notify, N = \(count), addNonisolated", to: closureLoop, reach: .time(atMost: 1.1)
-                ) { plan in
-                    (notifying(nonisolatedSet(count), plan), notifying(nonisolatedLoop(count), plan))
+                .comparing("notify, N = \(count), addNonisolated", to: walk, reach: .time(atMost: reach)) { plan in
+                    (notifying(nonisolatedSet(count), plan), notifying(nonisolatedWalk(count), plan))
                 },
             ]
         }
@@ -64,7 +39,7 @@ enum NotifyRows {
 
     private static var ownActor: Row {
         .comparing(
-            "notify, N = 100, on the observers' actor", to: "same, @Sendable observers", reach: .time(atMost: 1.2)
+            "notify, N = 100, on the observers' actor", to: "same, @Sendable observers", reach: .time(atMost: 2.2)
         ) { plan in
             // The rows are measured on the main thread.
             let sides = MainActor.assumeIsolated {
@@ -105,27 +80,19 @@ enum NotifyRows {
     }
 
     @inline(never)
-    private static func plainLoop(_ count: Int) -> ClosureLoop {
-        let loop = ClosureLoop(capacity: count)
+    private static func plainWalk(_ count: Int) -> CountedWalk {
+        let walk = CountedWalk(capacity: count)
         let counter = Counter()
-        for _ in 0..<count { loop.add { counter.value |= $0 } }
-        return loop
+        for _ in 0..<count { walk.add { counter.value |= $0 } }
+        return walk
     }
 
     @inline(never)
-    private static func nonisolatedLoop(_ count: Int) -> ClosureLoop {
-        let loop = ClosureLoop(capacity: count)
+    private static func nonisolatedWalk(_ count: Int) -> CountedWalk {
+        let walk = CountedWalk(capacity: count)
         let counter = Counter()
-        for _ in 0..<count { loop.addNonisolated { counter.value &= $0 } }
-        return loop
-    }
-
-    @inline(never)
-    private static func array(_ count: Int) -> ClosureArray {
-        let array = ClosureArray()
-        let counter = Counter()
-        for _ in 0..<count { array.add { _ in counter.value &+= 1 } }
-        return array
+        for _ in 0..<count { walk.addNonisolated { counter.value &= $0 } }
+        return walk
     }
 
     // MARK: Loops, kept from being inlined into what builds the closures
@@ -134,17 +101,8 @@ enum NotifyRows {
         loop(plan) { repetitions in notify(set, repetitions) }
     }
 
-    private static func notifying(_ line: ClosureLoop, _ plan: Plan) -> Sampler {
-        loop(plan) { repetitions in notify(line, repetitions) }
-    }
-
-    private static func notifying(_ array: ClosureArray, _ plan: Plan) -> Sampler {
-        loop(plan) { repetitions in notify(array, repetitions) }
-    }
-
-    private static func passing(_ plan: Plan) -> Sampler {
-        let atomics = TwoAtomics()
-        return loop(plan) { repetitions in pass(atomics, repetitions) }
+    private static func notifying(_ walk: CountedWalk, _ plan: Plan) -> Sampler {
+        loop(plan) { repetitions in notify(walk, repetitions) }
     }
 
     /// The rows are measured on the main thread.
@@ -160,18 +118,8 @@ enum NotifyRows {
     }
 
     @inline(never)
-    private static func notify(_ line: ClosureLoop, _ repetitions: Int) {
-        for value in 0..<repetitions { line.notify(value) }
-    }
-
-    @inline(never)
-    private static func notify(_ array: ClosureArray, _ repetitions: Int) {
-        for value in 0..<repetitions { array.notify(value) }
-    }
-
-    @inline(never)
-    private static func pass(_ atomics: TwoAtomics, _ repetitions: Int) {
-        for _ in 0..<repetitions { atomics.pass() }
+    private static func notify(_ walk: CountedWalk, _ repetitions: Int) {
+        for value in 0..<repetitions { walk.notify(value) }
     }
 
     @MainActor @inline(never)

@@ -5,7 +5,7 @@ enum OwnerRows {
     static var all: [Row] {
         let baseline = "loop of weak load, call, release"
         return [
-            .comparing("notify, N = 100, weak owners, closure", to: baseline, reach: .time(atMost: 1.1)) { plan in
+            .comparing("notify, N = 100, weak owners, closure", to: baseline, reach: .time(atMost: 1.2)) { plan in
                 (closures(100, plan), closureLoop(100, plan))
             },
             .comparing(

@@ -14,7 +14,7 @@ enum SequenceRows {
                 return (notifying(count) { $0.values() }, yielding(count))
             },
             .comparing(
-                "`stream()`: the same", to: "`AsyncStream` yield", reach: .time(atMost: 1.15)
+                "`stream()`: the same", to: "`AsyncStream` yield", reach: .time(atMost: 1.2)
             ) { plan in
                 let count = Int(plan.sampleTime / 10)
                 return (notifying(count) { $0.stream() }, yielding(count))
@@ -25,7 +25,7 @@ enum SequenceRows {
                 reach: .time(atMost: 1.5)
             ) { _ in (filling { $0.values(buffering: .newest(10)) }, yieldingIntoFull()) },
             .comparing(
-                "the same with `countingDrops`", to: "without", reach: .time(atMost: 3)
+                "the same with `countingDrops`", to: "without", reach: .time(atMost: 2.2)
             ) { _ in
                 (
                     filling { $0.countingDrops.values(buffering: .newest(10)) },

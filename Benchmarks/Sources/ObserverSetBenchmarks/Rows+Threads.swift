@@ -17,7 +17,8 @@ enum ThreadRows {
     private static var twoThreads: [Row] {
         let name = "notify, N = 10, on 2 threads"
         return [
-            .comparing(name, to: "limit: 2 threads, a set each", reach: .throughput(atLeast: 0.9)) { plan in
+            .comparing(name, to: "limit: 2 threads, a set each", reach: .throughput(atLeast: 0.85), needsQuiet: true) {
+                plan in
                 let set = readingSet(10)
                 return (notifying([set, set], plan), notifying([readingSet(10), readingSet(10)], plan))
             },
@@ -34,7 +35,7 @@ enum ThreadRows {
     private static var beingChanged: Row {
         .comparing(
             "notify, N = 10, while another adds + removes", to: "the notifier alone",
-            reach: .throughput(atLeast: 0.25)
+            reach: .throughput(atLeast: 0.2), needsQuiet: true
         ) { plan in
             let passes = passes(plan)
             let changed = readingSet(10)

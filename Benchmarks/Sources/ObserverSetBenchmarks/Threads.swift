@@ -29,6 +29,19 @@ private final class Span: Sendable {
     }
 }
 
+/// Whether two threads have a processor each, for a fifth of a second.
+func isQuiet() -> Bool {
+    let spins = repetitions(filling: 200_000_000, spin)
+    func time(_ threads: Int) -> UInt64 { together(Array(repeating: { spin(spins) }, count: threads)) }
+    return Double(time(2)) < 1.1 * Double(time(1))
+}
+
+@inline(never)
+private func spin(_ count: Int) {
+    let value = Atomic<Int>(0)
+    for _ in 0..<count { value.wrappingAdd(1, ordering: .relaxed) }
+}
+
 /// Runs each closure on its own thread, lets all begin at once, and returns when all have ended.
 ///
 /// - Returns: The time in nanoseconds from when the first of `timed` began until when the last of them had ended.

@@ -20,14 +20,19 @@ nonisolated func run(_ arguments: some Sequence<String>) -> Int32 {
 
 nonisolated func report(_ options: Options) -> Int32 {
     // Rows that are only reported cannot fail a check.
-    let rows = allRows.filter { options.includes($0) && (!options.check || $0.reach.isJudged) }
+    var rows = allRows.filter { options.includes($0) && (!options.check || $0.reach.isJudged) }
+    if options.check, rows.contains(where: \.needsQuiet), !isQuiet() {
+        complain("Another program is at work, so these are left out:")
+        for row in rows where row.needsQuiet { complain("    \(row.name), against \(row.baseline)") }
+        rows.removeAll(where: \.needsQuiet)
+    }
     let sections = Section.all.filter { options.includes($0) && (!options.check || $0.isCharted && options.svg != nil) }
     let count = rows.count + sections.count
     guard count > 0 else {
         complain("There is no row and no table whose name contains \"\(options.filter ?? "")\".")
         return 2
     }
-    let plan = options.quick ? Plan.quick : Plan.full
+    let plan = options.quick ? Plan.quick : options.check ? Plan.check : Plan.full
     // For a human reader; for a tool, everything is printed at the end.
     func told(_ text: String) { if !options.json { tell(text) } }
     var report = Report()
