@@ -8,7 +8,7 @@ enum ChangeRows {
         [1, 100, 10_000].map { others in
             .comparing(
                 "add + remove, \(others) \(others == 1 ? "other" : "others")", to: "NotificationCenter, the same",
-                reach: .time(atMost: 0.32)
+                reach: .time(atMost: 0.36)
             ) { plan in
                 (changing(.ours, others, plan), changing(.center, others, plan))
             }

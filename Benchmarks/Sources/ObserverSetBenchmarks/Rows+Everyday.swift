@@ -195,7 +195,7 @@ enum EverydayRows {
         return [
             .comparing(
                 "a life: a set made, an owner on the main actor added, notified once, let go", to: article,
-                reach: .time(atMost: 0.5)
+                reach: .time(atMost: 0.6)
             ) { plan in (living(plan, onMain), living(plan, queued)) },
             .comparing(
                 "a life: the same with addNonisolated", to: article, reach: .told(unit: "ns")
