@@ -72,6 +72,9 @@ struct AwaitingJobs: Sendable {
     // Two queues, so that dropped values leave no gaps between the waiters.
     private var jobs = Queue<AwaitingJob>()
     private var waiters = Queue<Waiter>()
+    /// The number of waiters at which those that wait no longer are looked for.
+    private var nextSweep = leastSweep
+    private static let leastSweep = 32
     private var last: UInt64 = 0
     private var urgencies = Urgency.Counts()
     /// How many values were dropped in front of the first value, and behind the last one, since these were put there.
@@ -102,6 +105,11 @@ struct AwaitingJobs: Sendable {
     }
 
     mutating func append(_ settlement: Settlement, isForRemoval: Bool) {
+        // Callers whose tasks were cancelled would pile up behind a call that never returns. In amortised O(1).
+        if waiters.count >= nextSweep {
+            _ = waiters.remove { $0.settlement.isOver }
+            nextSweep = max(Self.leastSweep, 2 * waiters.count)
+        }
         waiters.append(Waiter(settlement: settlement, last: last, isForRemoval: isForRemoval))
     }
 

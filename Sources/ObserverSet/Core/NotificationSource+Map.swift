@@ -81,7 +81,10 @@ private struct Adapted<Source: NotificationSource, Parameters: Sendable>: Notifi
     func settled() async { await source.settled() }
 }
 
-extension Adapted: DerivedSource {
+extension Adapted: DerivedSource, CustomDebugStringConvertible {
+    /// The observers are those of the source that it adapts.
+    var debugDescription: String { "adapted from \(String(reflecting: source))" }
+
     func remaking() -> @Sendable () -> Self? {
         let held = source.heldWeakly()
         return { [transform] in held().map { Adapted(source: $0, transform: transform) } }

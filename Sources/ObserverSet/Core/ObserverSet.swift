@@ -175,7 +175,8 @@ extension ObserverSet {
     /// ```
     ///
     /// The calls of observers that await (``NotificationSource/addAsync(buffering:_:isolation:fileID:line:)``) are waited for until
-    /// they have returned, unless the observer has been removed.
+    /// they have returned, unless the registration has ended, as that of a ``NotificationSource/once`` does with its call:
+    /// ``ObserverToken/removeAndWait()`` waits for those.
     ///
     /// It returns when its task is cancelled. What an observer notifies to another set in turn is waited for with that set.
     ///

@@ -1,8 +1,10 @@
 /// The source to which observers of an event are added; it hides the rest of the set.
 ///
 /// It holds the set weakly, so that the publisher's end releases the observers.
-struct EventSource<Observed: Sendable>: NotificationSource {
+struct EventSource<Observed: Sendable>: NotificationSource, CustomDebugStringConvertible {
     weak let set: ObserverSet<Observed>?
+
+    var debugDescription: String { self.set?.debugDescription ?? "\(Observed.self) of a publisher that is gone" }
 
     func register(_ observer: Observer<Observed>) -> ObserverToken {
         // A combination of no tokens is inactive.

@@ -106,7 +106,7 @@ extension NotificationCenter {
 }
 
 /// A center's notifications with one name, as a source.
-private struct NamedSource<Parameters: Sendable>: NotificationSource {
+private struct NamedSource<Parameters: Sendable>: NotificationSource, CustomDebugStringConvertible {
     private weak let center: NotificationCenter?
     private let name: Notification.Name
     private let sender: Sender
@@ -133,6 +133,12 @@ private struct NamedSource<Parameters: Sendable>: NotificationSource {
                     sender.matches(post.notification) ? transform(post.notification) : nil
                 }
             })
+    }
+
+    /// All observers of the name, since those of other senders are in the same channel.
+    var debugDescription: String {
+        let posts = center.flatMap { NotificationChannel.existing(name, of: $0)?.posts }
+        return "\(name.rawValue): \(posts?.debugDescription ?? "not observed")"
     }
 
     func settled() async {

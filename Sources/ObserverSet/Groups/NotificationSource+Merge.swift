@@ -54,7 +54,9 @@ private struct Merged<Parameters: Sendable>: NotificationSource {
     }
 }
 
-extension Merged: DerivedSource {
+extension Merged: DerivedSource, CustomDebugStringConvertible {
+    var debugDescription: String { members.map { String(reflecting: $0) }.joined(separator: "\n") }
+
     func remaking() -> @Sendable () -> Self? {
         let held = members.map { $0.heldWeakly() }
         return {

@@ -58,6 +58,11 @@ public struct ObserverGroup: NotificationSource {
     }
 }
 
+extension ObserverGroup: CustomDebugStringConvertible {
+    /// The descriptions of its members, with a line for each of their observers.
+    public var debugDescription: String { members.map { String(reflecting: $0) }.joined(separator: "\n") }
+}
+
 extension ObserverGroup: DerivedSource {
     package func remaking() -> @Sendable () -> Self? {
         let held = members.map { $0.heldWeakly() }

@@ -52,6 +52,41 @@ struct AwaitingSettledTests {
         #expect(jobs.map(\.number) == [1, 1, 2, 2])
     }
 
+    @Test("`settled()` does not wait for a call that has ended its own registration, but `removeAndWait()` does")
+    func ownEnd() async {
+        let begun = Counter()
+        let token = set.once.addAsync { [log, door] value in
+            begun.increment()
+            await door.pass()
+            log.append("\(value)")
+        }
+        set.notify(1)
+        await eventually { begun.value == 1 }
+        await set.settled()
+        log.append("settled")
+
+        door.open()
+        await token.removeAndWait()
+
+        #expect(log.entries == ["settled", "1"])
+    }
+
+    @Test("Callers whose tasks were cancelled do not pile up behind a call that never returns")
+    func cancelledCallers() {
+        var jobs = AwaitingJobs()
+        let callers = (0..<1_000).map { _ in WeakCaller() }
+
+        for caller in callers {
+            let settlement = Settlement()
+            caller.settlement = settlement
+            jobs.append(settlement, isForRemoval: false)
+            settlement.leave()
+        }
+
+        #expect(callers.count { $0.settlement != nil } <= 64)
+        withExtendedLifetime(jobs) {}
+    }
+
     @Test("`settled()` waits until the calls have returned", arguments: AwaitingForm.allCases)
     func waits(_ form: AwaitingForm) async {
         let registration = form.add(to: set) { [log, door] value in
@@ -387,4 +422,8 @@ struct AwaitingSettledTests {
 
         #expect(calls.value == 800)
     }
+}
+
+private final class WeakCaller {
+    weak var settlement: Settlement?
 }

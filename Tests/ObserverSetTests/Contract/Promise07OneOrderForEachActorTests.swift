@@ -41,6 +41,26 @@ struct Promise07OneOrderForEachActorTests {
         }
     }
 
+    @Test(
+        "What a plain class notifies on the main thread comes in order, although something waits for one of its observers"
+    )
+    @MainActor func plainClass() async {
+        let (started, stopped) = (ObserverSet<Void>(), set)
+        started.add { @MainActor [log] in log.append(0) }
+        stopped.add { @MainActor [log] in log.append($0) }
+        join { started.notify() }
+
+        // The code of a plain class: it has no isolation to pass.
+        nonisolated func startAndStop() {
+            started.notify()
+            stopped.notify(1)
+        }
+        startAndStop()
+
+        #expect(log.entries == [0, 0, 1])
+        await started.settled()
+    }
+
     @Test("Ten observers of four sets, in two views, see twenty thousand values in the order of the notifications")
     @MainActor func severalSets() async {
         let sets = (0..<4).map { _ in ObserverSet<Int>() }

@@ -290,6 +290,13 @@ struct MapTests {
         #expect(set.debugDescription.contains("Hearer, on MainActor, registered at ObserverSetTests/MapTests.swift"))
     }
 
+    @Test("A mapped source's description has the observers of its set")
+    func descriptionOfTheSource() {
+        set.add { _ in }
+
+        #expect(String(reflecting: set.map { "\($0)" }) == "adapted from " + set.debugDescription)
+    }
+
     // MARK: Lifetimes
 
     @Test("A mapped source keeps its set alive, and an observer added through it does not need the mapped source")

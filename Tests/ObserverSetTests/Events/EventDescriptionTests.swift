@@ -62,6 +62,19 @@ struct EventDescriptionTests {
         #expect(children == ["ObserverSetTests.Opened: 2", "ObserverSet.Event: 1"])
     }
 
+    @Test("The description of an event's source has its observers, and says when its publisher is gone")
+    func descriptionOfTheSource() {
+        var publisher: EventPublisher? = EventPublisher()
+        let source = publisher!.observers(of: Opened.self)
+        let line = #line + 1
+        source.add { _ in }
+
+        let expected = "ObserverSet<Opened>(1 observer)\n  closure, nonisolated, registered at \(file):\(line)"
+        #expect(String(reflecting: source) == expected)
+        publisher = nil
+        #expect(String(reflecting: source) == "Opened of a publisher that is gone")
+    }
+
     @Test("A publisher may be described by its own observers")
     func describedInside() {
         let log = Log<String>()

@@ -46,6 +46,21 @@ struct NotificationCenterTests {
         #expect(log.entries == [])
     }
 
+    @Test("The description of a source has all observers of its name")
+    func description() {
+        let source = center.observers(named: .themeDidChange)
+        let name = Notification.Name.themeDidChange.rawValue
+        #expect(String(reflecting: source) == "\(name): not observed")
+        center.observers(of: ThemeChanged.self).add(logged("typed"))
+        source.add {}
+
+        let lines = String(reflecting: source).split(separator: "\n")
+
+        #expect(lines.count == 3)
+        #expect(lines[0].hasPrefix("\(name): ObserverSet<"))
+        #expect(lines[1].contains("NotificationCenterTests.swift"))
+    }
+
     // MARK: Typed and untyped code
 
     /// Scenario 56: an observer that knows only the name and the contents of `userInfo`.

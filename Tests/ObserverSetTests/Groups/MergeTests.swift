@@ -18,6 +18,16 @@ struct MergeTests {
         words.notify((word: "so", line: 3))
     }
 
+    @Test("The description of a merged source, and of a group, has the observers of each member")
+    func descriptionOfTheSource() {
+        let (first, second) = (ObserverSet<Int>(), ObserverSet<Int>())
+        second.add { _ in }
+        let expected = first.debugDescription + "\n" + second.debugDescription
+
+        #expect(String(reflecting: first.merge(with: second)) == expected)
+        #expect(ObserverGroup(first, second).debugDescription == expected)
+    }
+
     // MARK: Members
 
     @Test("An observer receives the values of every member")

@@ -135,9 +135,9 @@ import Synchronization
     // MARK: In place
 
     override func catchUp(_ pending: borrowing Pending, by notifier: inout Notifier) -> Bool {
-        if notifier.identity == identity { return deliverWaiting(upTo: pending.lastNumber) }
-        // Code without isolation may happen to run on the main actor. Not asked for each value of a burst from elsewhere.
-        return home.isMain && pending.lastNumber == 0 && notifier.isOnMainQueue
+        // Code without isolation may happen to run on the main actor.
+        guard notifier.identity == identity || home.isMain && notifier.isOnMainQueue else { return false }
+        return pending.lastNumber == 0 || deliverWaiting(upTo: pending.lastNumber)
     }
 
     /// Delivers what waits for one observer, ahead of what waits for others, and returns whether nothing is left.

@@ -21,6 +21,9 @@ package final class Settlement: Sendable {
     /// One that its maker holds up, until it calls `leave()`.
     init() { state = Lock(State(left: 1)) }
 
+    /// Whether the caller waits no longer, or need not.
+    var isOver: Bool { state.withLock { $0.left == 0 } }
+
     /// Lets something else hold up the caller, before the caller waits.
     func enter() { state.withLock { state in state.left += 1 } }
 
