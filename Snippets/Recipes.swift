@@ -1,6 +1,32 @@
 // What the articles "Recipes", "On the server" and "SwiftUI, UIKit and AppKit" show, as far as it needs no user interface.
 //
 //     swift run Recipes
+//
+// It prints:
+//
+//     now playing: So What
+//     sent: ["jazz: hello", "blues: hello", "blues: one, two, three"]
+//     too slow: a line was lost
+//     volume: 7
+//     volume: 8
+//     slider at 8
+//     volume: 9
+//     slider at 9
+//     search for: kind of
+//     drawn last: 100 %; fewer than all: true
+//     called when the session opened
+//     called at once: the session is open
+//     speed: 100
+//     title: Notes
+//     title: Memoirs
+//     that is long
+//     sensor on
+//     21.5 degrees
+//     sensor off
+//     read: Kind of Blue
+//     read: Giant Steps
+//     words: 5
+//     interrupted
 
 import Dispatch
 import Foundation
@@ -33,8 +59,9 @@ print("now playing: \(nowPlaying.title)")
 // MARK: One observer of sources that come and go
 
 actor Guest {
-    nonisolated let outgoing = ObserverSet<(room: String, text: String)>()
-    private var rooms: [String: ObserverToken] = [:]
+    nonisolated let outgoing = ObserverSet<(visit: Int, text: String)>()
+    private var rooms: [String: (visit: Int, token: ObserverToken)] = [:]
+    private var visits = 0
     private var sending: ObserverToken?
     private(set) var sent: [String] = []
 
@@ -44,28 +71,24 @@ actor Guest {
 
     func enter(_ room: String, _ said: some NotificationSource<String>) {
         leave(room)
-        rooms[room] = said.addNonisolated(self) { guest, text in guest.outgoing.notify((room: room, text: text)) }
+        visits += 1
+        let token = said.addNonisolated(self) { [visits, sending] guest, text in
+            guest.outgoing.notify((visit: visits, text: text))
+            guard let sending, sending.droppedCount > 0, sending.remove() else { return }
+            print("too slow: a line was lost")  // once: only one caller's remove() returns true
+        }
+        rooms[room] = (visits, token)
     }
 
     func leave(_ room: String) {
-        rooms.removeValue(forKey: room)?.remove()
+        rooms.removeValue(forKey: room)?.token.remove()
     }
 
-    func disconnect() {
-        rooms.values.forEach { $0.remove() }
-        rooms = [:]
-        sending?.remove()
-    }
-
-    private func send(_ line: (room: String, text: String)) async {
-        if let sending, sending.droppedCount > 0 {
-            print("too slow: a line was lost")
-            return disconnect()
-        }
-        guard rooms[line.room] != nil else { return }
+    private func send(_ line: (visit: Int, text: String)) async {
+        guard rooms.values.contains(where: { $0.visit == line.visit }) else { return }
         try? await Task.sleep(for: .milliseconds(1))
         guard !Task.isCancelled else { return }
-        sent.append("\(line.room): \(line.text)")
+        sent.append(line.text)
     }
 }
 
@@ -75,12 +98,12 @@ let guest = Guest()
 await guest.start()
 await guest.enter("jazz", jazz)
 await guest.enter("blues", blues)
-jazz.notify("hello")
-blues.notify("hello")
+jazz.notify("jazz: hello")
+blues.notify("blues: hello")
 await guest.outgoing.settled()
 await guest.leave("jazz")
 jazz.notify("is anybody there?")
-blues.notify("one, two, three")
+blues.notify("blues: one, two, three")
 await guest.outgoing.settled()
 print("sent: \(await guest.sent)")
 for number in 1...1_000 { blues.notify("\(number)") }
@@ -109,9 +132,10 @@ volume.level = 8
 
 extension Volume {
     func observe<Owner: AnyObject & Sendable>(
-        _ owner: Owner, _ observer: @escaping @MainActor (Owner, Int) -> Void
+        _ owner: Owner, fileID: StaticString = #fileID, line: UInt = #line,
+        _ observer: @escaping @MainActor (Owner, Int) -> Void
     ) {
-        changed.add(owner, observer)
+        changed.add(owner, observer, fileID: fileID, line: line)
         observer(owner, level)
     }
 }

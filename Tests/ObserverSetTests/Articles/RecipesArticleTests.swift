@@ -51,6 +51,30 @@ struct RecipesArticleTests {
         #expect(searches.entries == [])
     }
 
+    private actor Counter {
+        let changed = ObserverSet<Int>()
+        private var count = 0 { didSet { changed.notify(count) } }
+
+        func increment() { count += 1 }
+        func notifyCount() { changed.notify(count) }
+    }
+
+    @Test("A view that has an actor notify its present value ends with the latest, whatever changes meanwhile")
+    @MainActor func currentValueOfAnActor() async {
+        for _ in 1...100 {
+            let counter = Counter()
+            let shown = Log<Int>()
+            counter.changed.add { count in shown.append(count) }
+
+            async let asked: Void = counter.notifyCount()
+            async let changed: Void = counter.increment()
+            _ = await (asked, changed)
+            await counter.changed.settled()
+
+            #expect(shown.entries == [0, 1] || shown.entries == [1, 1])
+        }
+    }
+
     @Test("A producer stops at the first notification after its last owner's death, or the second for an actor")
     @MainActor func producerOfADeadOwner() async {
         let calls = Log<Bool>()
