@@ -22,7 +22,7 @@ extension NotificationSource {
     /// See ``Buffering/Kept``. Every form of `add` may follow; for those without a limit the number is always 0.
     ///
     /// The number is found where values wait, and so after `map`, `compactMap` and `filter`. What these skip is not
-    /// counted. A `filter` may also follow. A `map` that makes something else of the elements leaves nothing to count in.
+    /// counted. So map first, and count last: behind a `map` that follows, `droppedBefore` is always 0. A `filter` may follow.
     ///
     /// The result is a value that holds this source, as that of ``NotificationSource/map(_:)`` does.
     ///
