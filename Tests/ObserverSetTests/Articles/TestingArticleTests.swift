@@ -264,6 +264,26 @@ struct TestingArticleTests {
         #expect(badge.count == 1)
     }
 
+    // MARK: An observer that hangs
+
+    @Test @MainActor func hangingObserverLosesTitles() async {
+        let titles = ObserverSet<String>()
+        let began = ObserverSet<Void>()
+        let gate = ObserverSet<Void>()
+        var calls = began.values().makeAsyncIterator()  // made first, so that it misses nothing
+        let token = titles.addAsync(buffering: .newest(1)) { _ in
+            began.notify()
+            _ = await gate.first()
+        }
+
+        titles.notify("one")
+        await calls.next()  // the call is in progress
+        for title in ["two", "three", "four"] { titles.notify(title) }
+        #expect(token.droppedCount == 2)
+
+        await token.removeAndWait()  // cancels the call, which opens the gate, and waits for it
+    }
+
     #if NotificationCenter
     @MainActor final class Settings {
         private(set) var reloads = 0
