@@ -106,3 +106,12 @@ extension View {
     //     nonisolated deinit
     deinit { token?.remove() }
 }
+
+actor Sender {
+    private var sending: ObserverToken?
+
+    init(_ model: Model) {
+        // error at =: cannot access property 'sending' here in nonisolated initializer
+        sending = model.renamed.add(self) { _, text in print(text) }
+    }
+}
