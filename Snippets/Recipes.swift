@@ -12,8 +12,13 @@
 //     slider at 8
 //     volume: 9
 //     slider at 9
+//     slider at 10
+//     observed by the slider: false
+//     jazz: hello
 //     search for: kind of
 //     drawn last: 100 %; fewer than all: true
+//     huge: cancelled
+//     small: uploaded
 //     called when the session opened
 //     called at once: the session is open
 //     speed: 100
@@ -148,6 +153,45 @@ let slider = Slider()
 volume.observe(slider) { slider, level in slider.move(to: level) }
 volume.level = 9
 
+// MARK: One registration for each client
+
+final class Store: Sendable {
+    private let changes = ObserverSet<Int>()
+    var changed: some NotificationSource<Int> { changes.replacing }
+
+    func isObserved(by client: AnyObject) -> Bool { changes.token(replaceableBy: client) != nil }
+    func remove(_ client: AnyObject) { changes.token(replaceableBy: client)?.remove() }
+}
+
+extension Store {
+    func set(_ state: Int) { changes.notify(state) }
+}
+
+let store = Store()
+for _ in 1...2 { store.changed.add(slider) { slider, state in slider.move(to: state) } }
+store.set(10)
+store.remove(slider)
+print("observed by the slider: \(store.isObserved(by: slider))")
+
+// MARK: Many topics of one kind
+
+final class Topics: Sendable {
+    private let sets = Mutex<[String: ObserverSet<String>]>([:])
+
+    subscript(name: String) -> ObserverSet<String> {
+        sets.withLock { sets in
+            let set = sets[name] ?? ObserverSet()
+            sets[name] = set
+            return set
+        }
+    }
+}
+
+let topics = Topics()
+topics["jazz"].add { text in print("jazz: \(text)") }
+topics["jazz"].notify("hello")
+topics["blues"].notify("nobody is there")
+
 // MARK: Debouncing
 
 @MainActor final class SearchField {
@@ -196,6 +240,34 @@ for percent in 1...100 { loaded.notify(percent) }
 await loaded.settled()
 let drawn = await gauge.drawn
 print("drawn last: \(drawn.last ?? 0) %; fewer than all: \(drawn.count < 100)")
+
+// MARK: A time limit for each call
+
+actor Uploader {
+    init(_ source: some NotificationSource<String>, limit: Duration) {
+        source.addAsync(self) { uploader, text in
+            await withTaskGroup { group in
+                group.addTask { await uploader.upload(text) }
+                group.addTask { try? await Task.sleep(for: limit) }
+                await group.next()
+                group.cancelAll()
+            }
+        }
+    }
+}
+
+extension Uploader {
+    private func upload(_ text: String) async {
+        try? await Task.sleep(for: text == "huge" ? .seconds(600) : .zero)
+        print("\(text): \(Task.isCancelled ? "cancelled" : "uploaded")")
+    }
+}
+
+let saved = ObserverSet<String>()
+let uploader = Uploader(saved, limit: .milliseconds(50))
+saved.notify("huge")
+saved.notify("small")
+await saved.settled()
 
 // MARK: Once
 

@@ -2,7 +2,7 @@ import ObserverSet
 
 /// Adding and removing, on one thread.
 enum ChangeRows {
-    static var all: [Row] { againstCenter + [againstOne] + owners + orders }
+    static var all: [Row] { againstCenter + [againstOne] + owners + replacing + orders }
 
     private static var againstCenter: [Row] {
         [1, 100, 10_000].map { others in
@@ -76,6 +76,46 @@ enum ChangeRows {
             }
             return Double(together(Array(repeating: adding, count: threads))) / Double(count)
         }
+    }
+
+    // MARK: One observer for each owner
+
+    private static var replacing: [Row] {
+        let name = "replace an owner's observer, 10000 others"
+        return [
+            .comparing(name, to: "add + remove with an owner, the same", reach: .time(atMost: 1.5)) { plan in
+                (amongOwners(plan, replace), amongOwners(plan, addAndRemove))
+            },
+            .comparing(name, to: "removeAll(ownedBy:) + add, the same", reach: .time(atMost: 0.05)) { plan in
+                (amongOwners(plan, replace), amongOwners(plan, removeAndAdd))
+            },
+        ]
+    }
+
+    private static func amongOwners(_ plan: Plan, _ change: @escaping (ObserverSet<Int>, Owner) -> Void) -> Sampler {
+        let set = ObserverSet<Int>()
+        let others = (0..<10_000).map { _ in Owner() }
+        for other in others { set.replacing.addNonisolated(other) { owner, value in owner.value &+= value } }
+        let owner = Owner()
+        return loop(plan) { repetitions in
+            withExtendedLifetime(others) { for _ in 0..<repetitions { change(set, owner) } }
+        }
+    }
+
+    @inline(never)
+    private static func replace(_ set: ObserverSet<Int>, _ owner: Owner) {
+        set.replacing.addNonisolated(owner) { owner, value in owner.value = value }
+    }
+
+    @inline(never)
+    private static func addAndRemove(_ set: ObserverSet<Int>, _ owner: Owner) {
+        set.addNonisolated(owner) { owner, value in owner.value = -value }.remove()
+    }
+
+    @inline(never)
+    private static func removeAndAdd(_ set: ObserverSet<Int>, _ owner: Owner) {
+        set.removeAll(ownedBy: owner)
+        set.addNonisolated(owner) { owner, value in owner.value = ~value }
     }
 
     // MARK: Many removals, in different orders

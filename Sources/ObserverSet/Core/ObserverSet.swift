@@ -78,7 +78,7 @@ import Synchronization
 
     var registry: Registry? { unsafe unmanagedRegistry?.takeUnretainedValue() }
 
-    private func madeRegistry(_ demand: Demand? = nil) -> Registry {
+    func madeRegistry(_ demand: Demand? = nil) -> Registry {
         if let registry { return registry }
         let fresh = unsafe Unmanaged.passRetained(Registry(telling: demand))
         // Releasing, for threads that will load the pointer; acquiring, in case another thread has made a registry.

@@ -95,4 +95,115 @@ struct RecipesArticleTests {
         set.notify(3)
         #expect(calls.entries == [true, false])
     }
+
+    @MainActor private final class Level {
+        let changed = ObserverSet<Int>()
+
+        var level = 0 {
+            didSet { changed.notify(level) }
+        }
+
+        func observe(_ log: Log<Int>) {
+            changed.add(log) { log, level in log.append(level) }
+            log.append(level)
+        }
+    }
+
+    @Test("An observer that is added and then told the current value receives each change from then on, without a gap")
+    @MainActor func currentValueFirst() async {
+        for round in 0..<many(2_000, long: 100_000) {
+            let level = Level()
+            let log = Log<Int>()
+            let changing = Task.detached {
+                for _ in 0..<4 { await MainActor.run { level.level += 1 } }
+            }
+            for _ in 0..<round % 8 { await Task.yield() }
+            level.observe(log)
+            await changing.value
+
+            let first = log.entries.first ?? 0
+            if log.entries != Array(first...4) { Issue.record("\(log.entries)") }
+        }
+    }
+
+    private final class Topics: Sendable {
+        private let sets = Guarded<[String: ObserverSet<String>]>([:])
+
+        subscript(name: String) -> ObserverSet<String> {
+            sets.withLock { sets in
+                let set = sets[name] ?? ObserverSet()
+                sets[name] = set
+                return set
+            }
+        }
+    }
+
+    @Test("Two threads that ask for a new topic at the same time get the same set, and others hear nothing of it")
+    func topics() async {
+        let topics = Topics()
+        let calls = Counter()
+        let others = Counter()
+        let rounds = many(2_000, long: 100_000)
+        topics["other"].addNonisolated { _ in others.increment() }
+
+        await race(times: rounds) { round in
+            topics["\(round)"].addNonisolated { _ in calls.increment() }
+        } _: { round in
+            topics["\(round)"].addNonisolated { _ in calls.increment() }
+        }
+        for round in 0..<rounds { topics["\(round)"].notify("hello") }
+
+        #expect(calls.value == 2 * rounds)
+        #expect(others.value == 0)
+    }
+
+    @Test("A call ends by itself or is cancelled at its limit; either way the next one begins after that")
+    func timeLimit() async {
+        let source = ObserverSet<Int>()
+        let log = Log<String>()
+        let limit = Door()
+        source.addAsync { value in
+            await withTaskGroup { group in
+                group.addTask {
+                    log.append("begin \(value)")
+                    if value.isMultiple(of: 2) { try? await Task.sleep(for: .seconds(3_600)) }
+                    log.append("end \(value)")
+                }
+                group.addTask { await limit.pass() }
+                await group.next()
+                group.cancelAll()
+                limit.letOnOne()
+            }
+        }
+        let rounds = many(2_000, long: 100_000)
+
+        for value in 1...rounds { source.notify(value) }
+        for value in 1...rounds where value.isMultiple(of: 2) {
+            await eventually { log.count >= 2 * value - 1 }
+            limit.letOnOne()
+        }
+        limit.open()
+        await source.settled()
+
+        #expect(log.entries == (1...rounds).flatMap { ["begin \($0)", "end \($0)"] })
+    }
+
+    @Test("A shutdown with a time limit ends although a client never answers, and its description says who is late")
+    func shutdown() async {
+        let said = ObserverSet<String>()
+        let door = Door()
+        let token = said.addAsync { _ in await door.pass() }
+        said.notify("hello")
+        said.notify("is anybody there?")
+        let end = Task { await said.settled() }
+        await eventually { door.waiting == 1 }
+
+        let late = said.debugDescription
+        end.cancel()
+        await end.value
+
+        #expect(late.contains("in a call") && late.contains("1 waiting"))
+        token.remove()
+        door.open()
+    }
 }

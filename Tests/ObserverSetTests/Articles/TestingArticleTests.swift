@@ -45,17 +45,22 @@ struct TestingArticleTests {
         private let storage = Mutex<[Value]>([])
         var values: [Value] { storage.withLock { $0 } }
 
-        func record(_ value: Value) { storage.withLock { $0.append(value) } }
+        func record(_ source: some NotificationSource<Value>) {
+            source.addNonisolated(self) { recorder, value in recorder.storage.withLock { $0.append(value) } }
+        }
     }
 
     @Test func readingNotifies() {
         let lineRead = ObserverSet<String>()
+        let closed = ObserverSet<Void>()
         let recorder = Recorder<String>()
-        lineRead.add(method: Recorder.record, of: recorder)
+        recorder.record(lineRead.map { line in "read \(line)" })
+        recorder.record(closed.map { "closed" })
 
         lineRead.notify("one")
+        closed.notify()
 
-        #expect(recorder.values == ["one"])
+        #expect(recorder.values == ["read one", "closed"])
     }
 
     // MARK: Elsewhere

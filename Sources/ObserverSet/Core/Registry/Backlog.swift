@@ -16,6 +16,9 @@ final class Backlog: @unchecked Sendable {
     var demand: Demand?
     /// The ids of living `WeakEntry`s, by the addresses of their objects.
     ///
+    /// In a set, the ids of the registrations that the next one of the same owner replaces, by the addresses of their
+    /// owners. These may have ended, and the owners may be dead.
+    ///
     /// They do not wait for anything. They are stored here because most registries have none, and need no memory for
     /// them.
     var ids: [ObjectIdentifier: UInt64] = [:]

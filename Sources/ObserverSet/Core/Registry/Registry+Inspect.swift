@@ -33,6 +33,14 @@ extension Registry {
         return remove(ids)
     }
 
+    /// The token of the observer that `append(_:site:replacingThatOf:)` would replace, if its owner is alive.
+    ///
+    /// A living owner is this one, since no other has its address.
+    func token(replaceableBy owner: AnyObject) -> ObserverToken? {
+        let id = lock.withLock { $0.backlog?.ids[ObjectIdentifier(owner)] }
+        return id.flatMap { isActive($0) ? ObserverToken(issuer: self, id: $0) : nil }
+    }
+
     /// The mailboxes in which values may wait: those of registered observers, and of removed ones that were still in
     /// use.
     ///
@@ -96,7 +104,6 @@ extension Registry {
         let counts = contents.counts
         precondition(reclamation.isWaiting.load(ordering: .relaxed) == contents.isAnythingWaiting)
         precondition(counts.living <= counts.taken)
-        precondition(contents.backlog?.ids.count ?? 0 <= counts.living)
         precondition((lastID.load(ordering: .relaxed) == 0) == (counts.living == 0))
         guard counts.taken <= 16 else { return }
         var last: UInt64 = 0

@@ -14,6 +14,27 @@ extension Registry {
         return id
     }
 
+    /// The same in place of the observer that was registered so for that owner last, in amortised O(1), plus O(log *n*) to
+    /// find that.
+    ///
+    /// If the owner is another one that had the same address, it is dead, and so is its registration.
+    func append(_ callee: Callee, site: Site, replacingThatOf owner: AnyObject) -> UInt64 {
+        let key = ObjectIdentifier(owner)
+        let (id, isCrowded) = write { contents, after in
+            if let last = contents.backlog?.ids[key], remove(last, &contents, &after) != nil {
+                // A notification that has loaded the new id may call the new observer. It must see that the old one is
+                // removed.
+                atomicMemoryFence(ordering: .releasing)
+            }
+            let added = insert(callee, site: site, mayDie: true, &contents, &after)
+            contents.madeBacklog().ids[key] = added.id
+            forgetEndedOwners(&contents)
+            return added
+        }
+        if isCrowded { _ = remove(deadOnes()) }
+        return id
+    }
+
     /// Ends these registrations, and returns how many of them had not ended before.
     ///
     /// Each costs amortised O(1), plus O(log *n*) to find it.
@@ -124,6 +145,15 @@ extension Registry {
 
     private func moveToFreshBlock(_ contents: inout Contents, _ after: inout Aftermath) {
         unsafe replaceBlock(by: slots.freshBlock(&contents.counts), &contents, &after)
+        forgetEndedOwners(&contents)
+    }
+
+    /// Removes the ids of ended registrations from the table of owners, if they are more than half of it.
+    ///
+    /// Not when they end: nobody knows an owner's address any more when it is dead.
+    private func forgetEndedOwners(_ contents: inout Contents) {
+        guard let backlog = contents.backlog, backlog.ids.count > 2 * Int(contents.counts.living) + 16 else { return }
+        backlog.ids = backlog.ids.filter { unsafe slots.living($0.value, among: contents.counts.taken) != nil }
     }
 
     private func replaceBlock(by fresh: Block?, _ contents: inout Contents, _ after: inout Aftermath) {
