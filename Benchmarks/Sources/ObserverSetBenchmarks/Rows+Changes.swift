@@ -95,7 +95,7 @@ enum ChangeRows {
     private static func amongOwners(_ plan: Plan, _ change: @escaping (ObserverSet<Int>, Owner) -> Void) -> Sampler {
         let set = ObserverSet<Int>()
         let others = (0..<10_000).map { _ in Owner() }
-        for other in others { set.replacing.addNonisolated(other) { owner, value in owner.value &+= value } }
+        for other in others { set.addNonisolated(other) { owner, value in owner.value &+= value } }
         let owner = Owner()
         return loop(plan) { repetitions in
             withExtendedLifetime(others) { for _ in 0..<repetitions { change(set, owner) } }

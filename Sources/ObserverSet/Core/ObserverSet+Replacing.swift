@@ -22,6 +22,7 @@ extension ObserverSet {
     /// added as usual. A class may publish the result, and `map`, `filter` and `once` may follow. It holds the set.
     ///
     /// - Complexity: O(1). Replacing takes amortised O(1), plus at most O(log *n*) to find the old entry.
+    @inlinable
     public var replacing: some NotificationSource<Parameters> { Replacing(set: self) }
 
     /// The token of an owner's observer that the next one behind ``replacing`` would replace; nil if it has none.
@@ -37,7 +38,8 @@ extension ObserverSet {
     /// - Complexity: O(log *n*).
     public func token(replaceableBy owner: AnyObject) -> ObserverToken? { registry?.token(replaceableBy: owner) }
 
-    fileprivate func registerReplacing(_ observer: consuming Observer<Parameters>) -> ObserverToken {
+    @usableFromInline
+    func registerReplacing(_ observer: consuming Observer<Parameters>) -> ObserverToken {
         // The caller of `add` holds the owner; a dead one is never called.
         guard let owner = observer.entry?.owner else { return register(observer) }
         let registry = madeRegistry()
@@ -48,11 +50,19 @@ extension ObserverSet {
 }
 
 /// A set that replaces the observers of owners.
-private struct Replacing<Parameters: Sendable>: NotificationSource {
-    let set: ObserverSet<Parameters>
+@usableFromInline
+struct Replacing<Parameters: Sendable>: NotificationSource {
+    @usableFromInline let set: ObserverSet<Parameters>
 
+    @inlinable
+    init(set: ObserverSet<Parameters>) {
+        self.set = set
+    }
+
+    @inlinable
     func register(_ observer: Observer<Parameters>) -> ObserverToken { set.registerReplacing(observer) }
 
+    @usableFromInline
     func settled() async { await set.settled() }
 }
 

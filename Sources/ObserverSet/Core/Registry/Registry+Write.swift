@@ -21,14 +21,15 @@ extension Registry {
     func append(_ callee: Callee, site: Site, replacingThatOf owner: AnyObject) -> UInt64 {
         let key = ObjectIdentifier(owner)
         let (id, isCrowded) = write { contents, after in
-            if let last = contents.backlog?.ids[key], remove(last, &contents, &after) != nil {
+            let id = ObserverToken.nextID()
+            let last = contents.madeBacklog().ids.updateValue(id, forKey: key)
+            if let last, remove(last, &contents, &after) != nil {
                 // A notification that has loaded the new id may call the new observer. It must see that the old one is
                 // removed.
                 atomicMemoryFence(ordering: .releasing)
             }
-            let added = insert(callee, site: site, mayDie: true, &contents, &after)
-            contents.madeBacklog().ids[key] = added.id
-            forgetEndedOwners(&contents)
+            let added = insert(callee, as: id, site: site, mayDie: true, &contents, &after)
+            if last == nil { forgetEndedOwners(&contents) }
             return added
         }
         if isCrowded { _ = remove(deadOnes()) }
@@ -107,14 +108,15 @@ extension Registry {
     // MARK: Under the lock
 
     /// Registers an observer behind all others; `isCrowded` is true if it is time to search for dead owners.
+    ///
+    /// The id is issued under the lock, so that ids ascend from slot to slot.
     @inline(__always)
     func insert(
-        _ callee: Callee, site: Site, mayDie: Bool, _ contents: inout Contents, _ after: inout Aftermath
+        _ callee: Callee, as id: UInt64 = ObserverToken.nextID(), site: Site, mayDie: Bool, _ contents: inout Contents,
+        _ after: inout Aftermath
     ) -> (id: UInt64, isCrowded: Bool) {
         if slots.isFull(contents.counts) { moveToFreshBlock(&contents, &after) }
         let slot = unsafe slots[Int(contents.counts.taken)]
-        // Issued under the lock, so that ids ascend from slot to slot.
-        let id = ObserverToken.nextID()
         // Before the slot is published: see `lastID`.
         lastID.store(id, ordering: .relaxed)
         unsafe slot.pointee.publish(callee, id: id, site: site)
@@ -145,7 +147,6 @@ extension Registry {
 
     private func moveToFreshBlock(_ contents: inout Contents, _ after: inout Aftermath) {
         unsafe replaceBlock(by: slots.freshBlock(&contents.counts), &contents, &after)
-        forgetEndedOwners(&contents)
     }
 
     /// Removes the ids of ended registrations from the table of owners, if they are more than half of it.
@@ -169,7 +170,10 @@ extension Registry {
         // See "Why nothing is released too early".
         // fault: slot-vacant-too-early
         if !contents.isAnythingWaiting { slots.trim(&contents.counts) }
-        if slots.areWasteful(contents.counts) { moveToFreshBlock(&contents, &after) }
+        if slots.areWasteful(contents.counts) {
+            moveToFreshBlock(&contents, &after)
+            forgetEndedOwners(&contents)
+        }
         after.displaced.forEachCallee { callee in
             // No traversal can post more for this removed observer. A call of it may be under way.
             guard let entry = callee.entry, !entry.isAwaited, let mailbox = entry.mailbox, !mailbox.isIdle
