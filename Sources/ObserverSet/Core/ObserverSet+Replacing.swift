@@ -50,7 +50,9 @@ extension ObserverSet {
 }
 
 /// A set that replaces the observers of owners.
-@usableFromInline
+///
+/// Known to clients, so that `add` need not look up at run time which type `replacing` returns.
+@frozen @usableFromInline
 struct Replacing<Parameters: Sendable>: NotificationSource {
     @usableFromInline let set: ObserverSet<Parameters>
 
