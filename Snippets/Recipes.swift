@@ -243,11 +243,13 @@ print("drawn last: \(drawn.last ?? 0) %; fewer than all: \(drawn.count < 100)")
 
 // MARK: A time limit for each call
 
-actor Uploader {
-    init(_ source: some NotificationSource<String>, limit: Duration) {
-        source.addAsync(self) { uploader, text in
+extension NotificationSource {
+    func addAsync(
+        limit: Duration, _ observer: @escaping @Sendable (Parameters) async -> Void
+    ) -> ObserverToken {
+        addAsync { value in
             await withTaskGroup { group in
-                group.addTask { await uploader.upload(text) }
+                group.addTask { await observer(value) }
                 group.addTask { try? await Task.sleep(for: limit) }
                 await group.next()
                 group.cancelAll()
@@ -256,15 +258,11 @@ actor Uploader {
     }
 }
 
-extension Uploader {
-    private func upload(_ text: String) async {
-        try? await Task.sleep(for: text == "huge" ? .seconds(600) : .zero)
-        print("\(text): \(Task.isCancelled ? "cancelled" : "uploaded")")
-    }
-}
-
 let saved = ObserverSet<String>()
-let uploader = Uploader(saved, limit: .milliseconds(50))
+let uploading = saved.addAsync(limit: .milliseconds(50)) { text in
+    try? await Task.sleep(for: text == "huge" ? .seconds(600) : .zero)
+    print("\(text): \(Task.isCancelled ? "cancelled" : "uploaded")")
+}
 saved.notify("huge")
 saved.notify("small")
 await saved.settled()

@@ -269,7 +269,7 @@ function inPlace(type, number,   call, isLocal, heard, owner) {
         withOwner(call ".add(", "history", "isolated History")
         withOwner(call once "(", "history", "isolated History")
         if (familyOf[s] == "ObserverSet") {
-            withOwner(call ".replacing.add(", "view", "View")
+            withOwner(call ".replacing.add(", "self", type == "History" ? "isolated History" : type)
             withOwner(call ".replacing.addAsync(", "history", "isolated History")
             observer(call ".replacing.add", "method: View." methodOf[kind] ", of: view")
         }
