@@ -89,7 +89,7 @@ STEPS = {
     # What is made when it is needed first.
     "registry": (SET, "private var unmanagedRegistry", "lazyRegistry.load(ordering: .acquiring)"),
     "make-registry": (
-        SET, "private func madeRegistry(", "expected: nil, desired: fresh, ordering: .acquiringAndReleasing"),
+        SET, "func madeRegistry(", "expected: nil, desired: fresh, ordering: .acquiringAndReleasing"),
     # What waits in an actor's mailbox.
     "post": (MAILBOX, "override func post(", "isBusy.store(true, ordering: .relaxed)"),
     "is-idle": (MAILBOX, "override var isIdle", "isBusy.load(ordering: .relaxed)"),
