@@ -4,6 +4,8 @@ import Synchronization
 protocol AwaitedObserver: AnyObject, Sendable {
     /// Whether a value from the mailbox may be delivered.
     var isActive: Bool { get }
+    /// Whether it is called only once.
+    var isCalledOnce: Bool { get }
     /// Calls the observer with a value that `deliver` has posted, if its owner is alive.
     ///
     /// Runs on the observer's actor, so that the owner is loaded there, and its `deinit` cannot run elsewhere.
@@ -22,6 +24,7 @@ final class AwaitingEntry<Parameters: Sendable>: Entry<Parameters>, AwaitedObser
     /// Nil if it has no owner.
     private let staticOwnerType: Any.Type?
     private let home: AwaitingMailbox
+    let isCalledOnce: Bool
     private let status: RegistrationStatus
     private let dropped = Atomic<Int>(0)
 
@@ -33,15 +36,19 @@ final class AwaitingEntry<Parameters: Sendable>: Entry<Parameters>, AwaitedObser
         weakOwner = owner
         staticOwnerType = ownerType
         home = AwaitingMailbox(on: actor, buffering)
+        isCalledOnce = false
         status = RegistrationStatus()
     }
 
     /// The same observer, with the same mailbox, for another registration.
-    private init(sharing other: AwaitingEntry, isClaimed: Bool, _ function: @escaping Function) {
+    private init(
+        sharing other: AwaitingEntry, isClaimed: Bool, isCalledOnce: Bool, _ function: @escaping Function
+    ) {
         self.function = function
         weakOwner = other.weakOwner
         staticOwnerType = other.staticOwnerType
         home = other.home
+        self.isCalledOnce = isCalledOnce
         status = RegistrationStatus(isClaimed: isClaimed)
     }
 
@@ -78,11 +85,12 @@ final class AwaitingEntry<Parameters: Sendable>: Entry<Parameters>, AwaitedObser
     }
 
     override func claimed() -> AnyEntry {
-        status.claim() ? self : AwaitingEntry(sharing: self, isClaimed: true, function)
+        if status.claim() { return self }
+        return AwaitingEntry(sharing: self, isClaimed: true, isCalledOnce: isCalledOnce, function)
     }
 
     override func ending(_ registration: EndingRegistration) -> Entry<Parameters> {
-        AwaitingEntry(sharing: self, isClaimed: false) { [function] owner, parameters in
+        AwaitingEntry(sharing: self, isClaimed: false, isCalledOnce: true) { [function] owner, parameters in
             if registration.end() { await function(owner, parameters) }
         }
     }

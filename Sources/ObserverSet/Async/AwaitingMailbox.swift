@@ -60,10 +60,15 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
     /// The value itself is not here: when it is no longer noted as called, nothing holds it, or its observer.
     private struct Called: Sendable {
         let number: UInt64
+        /// Whether the observer has no other call.
+        ///
+        /// Then nothing cancels it: it has ended its registration, or is about to, and no other value will be delivered.
+        let isOnly: Bool
         private let observer: ObjectIdentifier
 
         init(_ job: AwaitingJob) {
             number = job.number
+            isOnly = job.observer.isCalledOnce
             observer = ObjectIdentifier(job.observer)
         }
 
@@ -133,7 +138,7 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
                     dropped?.observer.noteDropped()
                     settled = state.takeFreeWaiters()
                 }
-                if buffering == .restarting, state.called != nil, !state.isCaller(in: self) {
+                if buffering == .restarting, state.called?.isOnly == false, !state.isCaller(in: self) {
                     cancelled = state.cancelCall()
                 }
                 return state.jobs.append(job, &inbox)
@@ -166,7 +171,8 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
         var dropped: [AwaitingJob] = []
         let task = withAll { state, _ -> Task<Void, Never>? in
             dropped = state.jobs.remove(for: observer)
-            let isToCancel = state.called?.isOf(observer) == true && !state.isCaller(in: self)
+            let isToCancel =
+                state.called?.isOf(observer) == true && !observer.isCalledOnce && !state.isCaller(in: self)
             if isToCancel && isRemoved { state.isAbandoned = true }
             // Not only if this observer is being called: the call in progress may be a cancelled one of another
             // registration, and the dropped values may have been all that was left in front of a waiter.
@@ -194,6 +200,8 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
             return true
         }
     }
+
+    override var isInOnlyCall: Bool { state.withLock { state in state.called?.isOnly == true } }
 
     override var isIdle: Bool { inbox.withLock { inbox in !inbox.isBusy } }
 

@@ -13,8 +13,7 @@ extension NotificationSource {
     /// It is removed just before its call, for which the set's lock is taken for a moment. What other removed observers
     /// captured may be released then. So inside the call it is no longer counted, and its token is inactive. (There are
     /// two exceptions: the notification came before `add` had returned, or another thread is removing it at that moment.)
-    /// An observer that awaits is removed when its call begins. That call is not cancelled; ``NotificationSource/settled()`` does not wait
-    /// for its end, but ``ObserverToken/removeAndWait()`` does.
+    /// An observer that awaits is removed when its call begins. That call is not cancelled, and `settled()` waits for it.
     ///
     /// An observer of a group, or of merged sources, is called once in all: `ObserverGroup(opened, failed).once`. If `map`,
     /// `compactMap` or `filter` follows, or precedes, the observer waits for the first value that is not skipped.

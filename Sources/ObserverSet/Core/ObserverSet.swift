@@ -175,8 +175,7 @@ extension ObserverSet {
     /// ```
     ///
     /// The calls of observers that await (``NotificationSource/addAsync(buffering:_:isolation:fileID:line:)``) are waited for until
-    /// they have returned, unless the registration has ended, as that of a ``NotificationSource/once`` does with its call:
-    /// ``ObserverToken/removeAndWait()`` waits for those.
+    /// they have returned, unless the observer has been removed.
     ///
     /// It returns when its task is cancelled. What an observer notifies to another set in turn is waited for with that set.
     ///

@@ -141,8 +141,8 @@ struct RecipesArticleTests {
     @Test("Two threads that ask for a new topic at the same time get the same set, and others hear nothing of it")
     func topics() async {
         let topics = Topics()
-        let calls = Counter()
-        let others = Counter()
+        let calls = ObserverSetTests.Counter()
+        let others = ObserverSetTests.Counter()
         let rounds = many(2_000, long: 100_000)
         topics["other"].addNonisolated { _ in others.increment() }
 

@@ -232,6 +232,24 @@ struct AwaitingBufferingTests {
         #expect(log.entries == ["in 1", "out 1, cancelled", "in 2", "out 2"])
     }
 
+    @Test("With `.restarting`, no value cancels the call of an observer that is called once")
+    func restartingOnce() async {
+        for _ in 0..<many(20_000) {
+            let set = ObserverSet<Int>()
+            let (called, cancelled) = (Counter(), Counter())
+            let token = set.once.addAsync(buffering: .restarting) { _ in
+                if Task.isCancelled { cancelled.increment() }
+                called.increment()
+            }
+            while called.value == 0 {
+                set.notify(1)
+                await Task.yield()
+            }
+            await token.removeAndWait()
+            #expect(cancelled.value == 0)
+        }
+    }
+
     @Test("With `.restarting`, a value that is notified inside the call does not cancel it")
     func restartedByItself() async {
         let set = ObserverSet<Int>()

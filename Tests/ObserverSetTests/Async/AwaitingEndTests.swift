@@ -401,6 +401,7 @@ func addInBoth<Parameters>(
 
 /// Counts its calls, each of which waits at a door.
 private final class WatchedObserver: AwaitedObserver {
+    let isCalledOnce = false
     let calls = Counter()
     let isRemoved = Signal()
     private let door: Door

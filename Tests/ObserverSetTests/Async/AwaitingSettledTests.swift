@@ -52,23 +52,42 @@ struct AwaitingSettledTests {
         #expect(jobs.map(\.number) == [1, 1, 2, 2])
     }
 
-    @Test("`settled()` does not wait for a call that has ended its own registration, but `removeAndWait()` does")
-    func ownEnd() async {
+    @Test("`settled()` waits for the only call of an observer, which has ended its registration")
+    func onlyCall() async {
         let begun = Counter()
-        let token = set.once.addAsync { [log, door] value in
+        set.once.addAsync { [log, door] value in
             begun.increment()
             await door.pass()
             log.append("\(value)")
         }
         set.notify(1)
         await eventually { begun.value == 1 }
-        await set.settled()
-        log.append("settled")
+        let task = await waiting(for: set)
 
         door.open()
-        await token.removeAndWait()
+        await task.value
 
-        #expect(log.entries == ["settled", "1"])
+        #expect(log.entries == ["1", "settled"])
+    }
+
+    @Test("Neither `cancelCalls()` nor `remove()` cancels the only call of an observer")
+    func onlyCallGoesOn() async {
+        let begun = Counter()
+        let token = set.once.addAsync { [log, door] _ in
+            begun.increment()
+            await door.pass()
+            log.append("\(Task.isCancelled)")
+        }
+        set.notify(1)
+        await eventually { begun.value == 1 }
+
+        set.cancelCalls()
+        let isRemoved = token.remove()
+        door.open()
+        await set.settled()
+
+        #expect(!isRemoved)
+        #expect(log.entries == ["false"])
     }
 
     @Test("Callers whose tasks were cancelled do not pile up behind a call that never returns")

@@ -184,8 +184,12 @@ private struct MailboxState {
 
     private mutating func catchUp(_ observer: Int) {
         catchUpsLeft -= 1
-        let (isInCall, numbers) = batch.waiting(upTo: last[observer], inbox, atMost: 10)
-        if isInCall && fault != .overtakesItsOwnCall { return }
+        let isPolite = fault != .overtakesItsOwnCall
+        let numbers =
+            isPolite
+            ? batch.canCatchUp(upTo: last[observer], inbox, atMost: 2)
+            : batch.waiting(upTo: last[observer], inbox, atMost: 2).numbers
+        guard let numbers else { return }
         let isDrain = fault != .callsInPlaceAsNoDrain && !numbers.isEmpty && inbox.occupy(.highest)
         let rest = fault == .callsTheLastFirst ? numbers : numbers.reversed()
         stack.append(.inPlace(rest: rest, called: nil, isDrain: isDrain))

@@ -75,6 +75,11 @@ extension ActorMailbox {
         /// The numbers of the values with which observers are being called ahead of others.
         private var inPlace: [UInt64] = []
 
+        /// The number of a value behind which too much waits to be delivered ahead of others, for observers with so much.
+        ///
+        /// As long as that value waits, nothing need be counted.
+        private var crowds: [ObjectIdentifier: UInt64] = [:]
+
         /// The capacity, in jobs, that an idle mailbox keeps; what a burst needed beyond that is freed.
         private static let keptRoom = 32
 
@@ -107,6 +112,7 @@ extension ActorMailbox {
             if count > 0 { return true }
             if taken.jobs.capacity > Self.keptRoom { taken.jobs = [] }
             inbox.running = Urgency.Set()
+            crowds = [:]
             return false
         }
 
@@ -119,6 +125,19 @@ extension ActorMailbox {
         }
 
         // MARK: For calls ahead of others
+
+        /// The numbers of the jobs that wait for an observer, the last one first; nil if they are more than that many, or if
+        /// the observer is being called with the one before them.
+        mutating func canCatchUp(upTo last: UInt64, _ inbox: Inbox, atMost limit: Int) -> [UInt64]? {
+            let observer = (inbox.posted[last] ?? taken[last])?.observer.map { ObjectIdentifier($0) }
+            let crowd = observer.flatMap { crowds[$0] }
+            if let crowd, inbox.posted[crowd] ?? taken[crowd] != nil { return nil }
+            let (isInCall, numbers) = waiting(upTo: last, inbox, atMost: limit + 1)
+            if isInCall { return nil }
+            if numbers.count <= limit { return numbers }
+            if let observer { crowds[observer] = numbers.last }
+            return nil
+        }
 
         /// The numbers of the jobs that wait for an observer, the last one first, and whether it is being called with the
         /// one before them.

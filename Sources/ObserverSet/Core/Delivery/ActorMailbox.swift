@@ -150,8 +150,7 @@ import Synchronization
     /// otherwise tell a caller of `settled()` that the call is over.
     private func deliverWaiting(upTo last: UInt64) -> Bool {
         let (numbers, isDrain) = withAll { batch, inbox -> ([UInt64]?, Bool) in
-            let (isInCall, numbers) = batch.waiting(upTo: last, inbox, atMost: Turn.limit + 1)
-            if isInCall || numbers.count > Turn.limit { return (nil, false) }
+            guard let numbers = batch.canCatchUp(upTo: last, inbox, atMost: Turn.limit) else { return (nil, false) }
             return (numbers, !numbers.isEmpty && inbox.occupy(.highest))
         }
         guard let numbers else { return false }

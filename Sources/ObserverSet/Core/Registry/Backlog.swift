@@ -10,7 +10,7 @@ final class Backlog: @unchecked Sendable {
     /// too.
     var departing: [ObjectIdentifier: Mailbox] = [:]
     /// The same for removed observers that await, by the ids of their registrations: `removeAndWait()` waits for them,
-    /// and `settled()` does not.
+    /// and `settled()` only for a call that has ended its registration itself, as that of an observer that is called once.
     var awaiting: [UInt64: Mailbox] = [:]
     /// The producer that is informed whether the set is observed; stored here, since few sets have one.
     var demand: Demand?

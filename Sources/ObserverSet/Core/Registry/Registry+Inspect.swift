@@ -44,7 +44,8 @@ extension Registry {
     /// The mailboxes in which values may wait: those of registered observers, and of removed ones that were still in
     /// use.
     ///
-    /// A removed observer that awaits is not waited for; another registration of it may go on using its mailbox.
+    /// A removed observer that awaits is not waited for, unless it is in its only call; another registration of it may go on
+    /// using its mailbox.
     func mailboxes() -> [Mailbox] {
         var mailboxes: [ObjectIdentifier: Mailbox] = [:]
         forEachLiving { if let mailbox = $0.callee.entry?.mailbox { mailboxes[ObjectIdentifier(mailbox)] = mailbox } }
@@ -53,6 +54,9 @@ extension Registry {
             guard let backlog = contents.backlog else { return Array(mailboxes.values) }
             backlog.departing = backlog.departing.filter { !$0.value.isIdle }
             mailboxes.merge(backlog.departing) { mailbox, _ in mailbox }
+            for mailbox in backlog.awaiting.values where mailbox.isInOnlyCall {
+                mailboxes[ObjectIdentifier(mailbox)] = mailbox
+            }
             func note(_ callee: Callee) {
                 guard let entry = callee.entry, !entry.isAwaited, let mailbox = entry.mailbox else { return }
                 mailboxes[ObjectIdentifier(mailbox)] = mailbox
