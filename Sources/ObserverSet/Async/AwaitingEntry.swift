@@ -79,9 +79,9 @@ final class AwaitingEntry<Parameters: Sendable>: Entry<Parameters>, AwaitedObser
     override var mailbox: Mailbox? { home }
     override var droppedCount: Int { dropped.load(ordering: .relaxed) }
 
-    override var placeDescription: String? {
+    override var placeDescription: String {
         let dropped = droppedCount
-        return home.description + home.progress(of: self) + (dropped == 0 ? "" : ", \(dropped) dropped")
+        return "on " + home.description + home.progress(of: self) + (dropped == 0 ? "" : ", \(dropped) dropped")
     }
 
     override func claimed() -> AnyEntry {

@@ -271,21 +271,25 @@ extension ObserverSet: CustomStringConvertible, CustomDebugStringConvertible, Cu
         describe(count: count)
     }
 
-    /// The description and a line for each observer: its owner's type, where it runs, and the line that registered it.
+    /// The description and a line for each observer: its owner's type, where it runs, what waits for it, and the line that
+    /// registered it.
+    ///
+    /// Equal lines are printed once, with their number: `registered at Player/RowView.swift:41 × 250`. At most fifty are
+    /// printed, and how many more there are.
     public var debugDescription: String {
-        let lines = lines
-        return ([describe(count: lines.count)] + lines.map { "  " + $0 }).joined(separator: "\n")
+        let listing = listing
+        return listing.text(under: describe(count: listing.count))
     }
 
-    /// A mirror with a child for each observer: its owner's type, where it runs, and the line that registered it.
+    /// A mirror whose children are the lines of the debug description.
     public var customMirror: Mirror {
-        Mirror(self, unlabeledChildren: lines, displayStyle: .collection)
+        Mirror(self, unlabeledChildren: listing.lines, displayStyle: .collection)
     }
 
-    private var lines: [String] { registry?.descriptions ?? [] }
+    package var listing: Listing { registry?.listing ?? Listing() }
 
     private func describe(count: Int) -> String {
-        "ObserverSet<\(Parameters.self)>(\(count) observer\(count == 1 ? "" : "s"))"
+        "ObserverSet<\(Parameters.self)>(\(Listing.count(count, "observer")))"
     }
 }
 

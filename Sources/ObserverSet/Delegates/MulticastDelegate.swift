@@ -220,28 +220,30 @@ extension MulticastDelegate: CustomStringConvertible, CustomDebugStringConvertib
     }
 
     /// The description, and a line for each delegate: its class, and the line that added it.
+    ///
+    /// Equal lines are printed once, with their number, and at most fifty.
     public var debugDescription: String {
-        let lines = lines
-        return ([describe(count: lines.count)] + lines.map { "  " + $0 }).joined(separator: "\n")
+        let listing = listing
+        return listing.text(under: describe(count: listing.count))
     }
 
-    /// A mirror with a child for each delegate: its class, and the line that added it.
+    /// A mirror whose children are the lines of the debug description.
     public var customMirror: Mirror {
-        Mirror(self, unlabeledChildren: lines, displayStyle: .collection)
+        Mirror(self, unlabeledChildren: listing.lines, displayStyle: .collection)
     }
 
     /// For example `ProgressBar, registered at Player/Download.swift:12`.
-    private var lines: [String] {
-        var lines: [String] = []
+    private var listing: Listing {
+        var listing = Listing()
         var traversal = traversal()
         while let (object, _) = unsafe traversal.nextObject() {
-            lines.append("\(type(of: object)), registered at \(traversal.site)")
+            listing.append("\(type(of: object)), registered at \(traversal.site)")
         }
         end(traversal)
-        return lines
+        return listing
     }
 
     private func describe(count: Int) -> String {
-        "MulticastDelegate<\(Delegate.self)>(\(count) delegate\(count == 1 ? "" : "s"))"
+        "MulticastDelegate<\(Delegate.self)>(\(Listing.count(count, "delegate")))"
     }
 }

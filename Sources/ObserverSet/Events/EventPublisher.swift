@@ -211,30 +211,28 @@ extension EventPublisher: CustomStringConvertible, CustomDebugStringConvertible,
     }
 
     /// The description, and for each type of events that is observed its name and a line for each observer.
+    ///
+    /// Equal lines are printed once, with their number, and at most fifty for each type.
     public var debugDescription: String {
         let observed = observed
-        let lines = observed.flatMap { channel in
-            ["  \(channel.name): \(Self.count(channel.lines.count, "observer"))"] + channel.lines.map { "    " + $0 }
+        let types = observed.map { name, listing in
+            listing.text(under: "  \(name): \(Listing.count(listing.count, "observer"))", indentation: "    ")
         }
-        return ([describe(observed)] + lines).joined(separator: "\n")
+        return ([describe(observed)] + types).joined(separator: "\n")
     }
 
     /// A mirror with a child for each type of events that is observed: its name, and the number of its observers.
     public var customMirror: Mirror {
-        Mirror(self, children: observed.map { ($0.name, $0.lines.count) }, displayStyle: .dictionary)
+        Mirror(self, children: observed.map { ($0.name, $0.listing.count) }, displayStyle: .dictionary)
     }
 
-    private var observed: [(name: String, lines: [String])] {
-        allChannels.map { ($0.name, $0.lines) }.filter { !$0.lines.isEmpty }
+    private var observed: [(name: String, listing: Listing)] {
+        allChannels.map { ($0.name, $0.listing) }.filter { $0.listing.count > 0 }
     }
 
-    private func describe(_ observed: [(name: String, lines: [String])]) -> String {
-        let observers = observed.reduce(0) { $0 + $1.lines.count }
-        let types = observed.isEmpty ? "" : " of \(Self.count(observed.count, "type"))"
-        return "EventPublisher(\(Self.count(observers, "observer"))\(types))"
-    }
-
-    private static func count(_ number: Int, _ noun: String) -> String {
-        "\(number) \(noun)\(number == 1 ? "" : "s")"
+    private func describe(_ observed: [(name: String, listing: Listing)]) -> String {
+        let observers = observed.reduce(0) { $0 + $1.listing.count }
+        let types = observed.isEmpty ? "" : " of \(Listing.count(observed.count, "type"))"
+        return "EventPublisher(\(Listing.count(observers, "observer"))\(types))"
     }
 }

@@ -19,7 +19,7 @@ struct EventSource<Observed: Sendable>: NotificationSource, CustomDebugStringCon
 }
 
 /// The set of the observers of one type of events, whatever the type.
-protocol EventChannel: AnyObject, Sendable, CustomReflectable {
+protocol EventChannel: AnyObject, Sendable {
     var type: Any.Type { get }
 
     /// Calls the observers whose ids are at most `limit`, if the event is one of theirs.
@@ -30,13 +30,13 @@ protocol EventChannel: AnyObject, Sendable, CustomReflectable {
     func removeAll(ownedBy owner: AnyObject) -> Int
 
     var settlement: Settlement { get }
+
+    /// One line for each observer.
+    var listing: Listing { get }
 }
 
 extension EventChannel {
     var name: String { String(reflecting: type) }
-
-    /// One line for each observer.
-    var lines: [String] { customMirror.children.map { "\($0.value)" } }
 }
 
 extension ObserverSet: EventChannel {

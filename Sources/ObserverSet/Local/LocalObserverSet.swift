@@ -222,19 +222,21 @@ extension LocalObserverSet: CustomStringConvertible, CustomDebugStringConvertibl
     }
 
     /// The description and a line for each observer: its owner's type, and the line that registered it.
+    ///
+    /// Equal lines are printed once, with their number, and at most fifty.
     public var debugDescription: String {
-        let lines = lines
-        return ([describe(count: lines.count)] + lines.map { "  " + $0 }).joined(separator: "\n")
+        let listing = listing
+        return listing.text(under: describe(count: listing.count))
     }
 
-    /// A mirror with a child for each observer: its owner's type, and the line that registered it.
+    /// A mirror whose children are the lines of the debug description.
     public var customMirror: Mirror {
-        Mirror(self, unlabeledChildren: lines, displayStyle: .collection)
+        Mirror(self, unlabeledChildren: listing.lines, displayStyle: .collection)
     }
 
-    private var lines: [String] { registry?.descriptions ?? [] }
+    private var listing: Listing { registry?.listing ?? Listing() }
 
     private func describe(count: Int) -> String {
-        "LocalObserverSet<\(Parameters.self)>(\(count) observer\(count == 1 ? "" : "s"))"
+        "LocalObserverSet<\(Parameters.self)>(\(Listing.count(count, "observer")))"
     }
 }

@@ -208,10 +208,10 @@ import Synchronization
     }
 
     /// A line for each observer whose owner, if it has one, is alive.
-    var descriptions: [String] {
-        var lines: [String] = []
-        unsafe forEachLiving { if let line = unsafe $0.pointee.description { lines.append(line) } }
-        return lines
+    var listing: Listing {
+        var listing = Listing()
+        unsafe forEachLiving { if let line = unsafe $0.pointee.description { listing.append(line) } }
+        return listing
     }
 
     /// The line for that registration; nil if it has ended, or its owner is dead.

@@ -55,10 +55,7 @@ final class Origin<Parameters: Sendable>: Sendable {
 /// The registration lasts at most as long as this.
 @usableFromInline
 final class Outlet<Parameters: Sendable>: Sendable {
-    /// How many elements were taken.
-    ///
-    /// Written by the iterator alone; in this object, away from the counts that notifiers write.
-    private let delivered = Atomic<Int>(0)
+    private let taken = Taken()
     let stream: AsyncStream<Parameters>
     let subscription: Subscription
 
@@ -67,7 +64,7 @@ final class Outlet<Parameters: Sendable>: Sendable {
         _ source: some NotificationSource<Parameters>, _ buffering: Buffering,
         _ registrations: Registrations, fileID: StaticString, line: UInt
     ) {
-        subscription = Subscription(in: registrations)
+        subscription = Subscription(in: registrations, taken)
         stream = source.stream(buffering, subscription, fileID: fileID, line: line)
     }
 
@@ -76,15 +73,22 @@ final class Outlet<Parameters: Sendable>: Sendable {
     func noteDelivered() {
         subscription.witness.follow()
         // A load and a store suffice: only the task of the iterator writes it.
-        delivered.store(delivered.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
+        taken.count.store(taken.count.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
     }
 
     deinit {
         subscription.witness.follow()
         // In this order, so that elements that arrive before the registration has ended are counted.
         subscription.end()
-        subscription.close(delivered: delivered.load(ordering: .relaxed))
+        subscription.close(delivered: taken.count.load(ordering: .relaxed))
     }
+}
+
+/// How many elements of one registration were taken.
+///
+/// Written by the iterator alone; an object of its own, away from the counts that notifiers write.
+final class Taken: Sendable {
+    let count = Atomic<Int>(0)
 }
 
 extension NotificationSource {
@@ -100,15 +104,13 @@ extension NotificationSource {
             let (signals, signal) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
             signal.onTermination = end
             let buffer = CountingBuffer<Parameters>(buffering, room: room, signal)
-            let inlet = Inlet(buffer, subscription)
-            subscription.begin(addNonisolated({ inlet.send($0) }, fileID: fileID, line: line))
+            subscription.begin(Inlet(buffer, subscription).register(with: self, fileID: fileID, line: line))
             return AsyncStream { await buffer.next(signals) }
         }
         let (stream, continuation) = AsyncStream.makeStream(
             of: Parameters.self, bufferingPolicy: buffering.policy(of: Parameters.self))
         continuation.onTermination = end
-        let inlet = Inlet(continuation, subscription)
-        subscription.begin(addNonisolated({ inlet.send($0) }, fileID: fileID, line: line))
+        subscription.begin(Inlet(continuation, subscription).register(with: self, fileID: fileID, line: line))
         return stream
     }
 }
@@ -133,16 +135,26 @@ extension AsyncStream.Continuation: ElementBuffer {
 extension CountingBuffer: ElementBuffer {}
 
 /// The end of a registration into which elements are put; held by the observer alone, and so deallocated with it.
-private final class Inlet<Buffer: ElementBuffer>: Sendable where Buffer.Element: Sendable {
-    private let buffer: Buffer
+private final class Inlet<Element: Sendable, Buffer: ElementBuffer<Element>>: Sendable {
     private let subscription: Subscription
+    private let buffer: Buffer
 
     init(_ buffer: Buffer, _ subscription: Subscription) {
         self.buffer = buffer
         self.subscription = subscription
     }
 
-    func send(_ parameters: Buffer.Element) {
+    /// When this returns, only the source holds the inlet.
+    func register(
+        with source: some NotificationSource<Element>, fileID: StaticString, line: UInt
+    ) -> ObserverToken {
+        source.register(
+            Observer(
+                buffering: { self.send($0) }, waiting: { [subscription] in subscription.waiting },
+                site: Site(fileID: fileID, line: line)))
+    }
+
+    private func send(_ parameters: Element) {
         guard subscription.noteSent() else { return }
         CallOut.assertNoLockIsHeld()
         if !buffer.append(parameters) { subscription.noteDropped() }
@@ -163,13 +175,16 @@ final class Subscription: Sendable {
     /// Relaxed throughout, like the numbers of dropped elements: nothing is ordered by them.
     private let accepted = Atomic<Int>(0)
     private static let closed = Int.min / 2
+    /// Nil if nobody counts what is taken.
+    private let taken: Taken?
     let drops: Drops
     /// Shows the sanitizer that what is taken out of the buffer was put in before: it does not see that a continuation
     /// is resumed before its task awaits it.
     let witness = Witness()
 
-    init(in registrations: Registrations) {
+    init(in registrations: Registrations, _ taken: Taken? = nil) {
         self.registrations = registrations
+        self.taken = taken
         drops = Drops(total: registrations.drops)
     }
 
@@ -189,6 +204,11 @@ final class Subscription: Sendable {
 
     /// Whether the source still has the observer; nil if the registration has been ended from here.
     var isInSource: Bool? { registration.isInSource }
+
+    /// How many elements wait, for descriptions; nil if nobody counts what is taken.
+    var waiting: Int? {
+        taken.map { taken in max(0, accepted.load(ordering: .relaxed) - taken.count.load(ordering: .relaxed)) }
+    }
 
     /// Called before an element is put into the buffer; false after `close`.
     func noteSent() -> Bool {

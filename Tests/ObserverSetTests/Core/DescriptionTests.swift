@@ -89,6 +89,35 @@ struct DescriptionTests {
         }
     }
 
+    @Test("Observers with equal lines are shown once, with their number, where the first of them is")
+    func equalLines() {
+        let line = #line + 1
+        for _ in 0..<250 { set.add { _ in } }
+        set.addNonisolated { _ in }
+        for index in 0..<3 { set.add({ _ in }, fileID: "A.swift", line: index == 1 ? 2 : 1) }
+
+        let expected = """
+            ObserverSet<Int>(254 observers)
+              closure, nonisolated, registered at \(file):\(line) × 250
+              closure, nonisolated, registered at \(file):\(line + 1)
+              closure, nonisolated, registered at A.swift:1 × 2
+              closure, nonisolated, registered at A.swift:2
+            """
+        #expect(set.debugDescription == expected)
+    }
+
+    @Test("At most fifty different lines are shown, and how many more there are", arguments: [50, 51, 62])
+    func manyLines(count: Int) {
+        for line in 1...count {
+            for _ in 0..<2 { set.add({ _ in }, fileID: "A.swift", line: UInt(line)) }
+        }
+
+        let shown = (1...50).map { "closure, nonisolated, registered at A.swift:\($0) × 2" }
+        let rest = [50: [], 51: ["and 1 more line"], 62: ["and 12 more lines"]]
+        #expect(lines == shown + rest[count]!)
+        #expect(set.debugDescription.hasPrefix("ObserverSet<Int>(\(2 * count) observers)\n"))
+    }
+
     @Test("The mirror has a child for each observer, equal to its line in the debug description")
     func mirror() {
         let owner = Tracked()

@@ -532,6 +532,18 @@ struct MulticastDelegateTests {
         withExtendedLifetime((recorder, other)) {}
     }
 
+    @Test("Delegates of one class that one line has added are shown once, with their number")
+    func equalLines() {
+        let recorders = (0..<3).map { _ in ListeningRecorder() }
+        let line = #line + 1
+        for recorder in recorders { multicast.add(recorder) }
+
+        #expect(
+            multicast.debugDescription
+                == "\(multicast.description)\n  ListeningRecorder, registered at \(file):\(line) × 3")
+        withExtendedLifetime(recorders) {}
+    }
+
     @Test("A token's description shows where its delegate was added")
     func tokenDescription() {
         let recorder = ListeningRecorder()

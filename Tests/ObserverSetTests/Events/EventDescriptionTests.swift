@@ -51,6 +51,19 @@ struct EventDescriptionTests {
         #expect(publisher.debugDescription == expected)
     }
 
+    @Test("The debug description has one line for observers that one line of code has added, and counts them all")
+    func equalLines() {
+        let line = #line + 1
+        for _ in 0..<3 { publisher.observers(of: Opened.self).add { _ in } }
+
+        let expected = """
+            EventPublisher(3 observers of 1 type)
+              ObserverSetTests.Opened: 3 observers
+                closure, nonisolated, registered at \(file):\(line) × 3
+            """
+        #expect(publisher.debugDescription == expected)
+    }
+
     @Test("The mirror has a child for each type: its name, and the number of its observers")
     func mirror() {
         publisher.observers(of: Opened.self).add { _ in }

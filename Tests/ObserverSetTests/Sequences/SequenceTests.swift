@@ -307,9 +307,44 @@ struct SequenceTests {
         let first = sequence.makeAsyncIterator()
         let second = sequence.makeAsyncIterator()
 
-        let lines = set.debugDescription.split(separator: "\n")
-        #expect(lines.count { $0.contains("SequenceTests.swift:\(line)") } == 2)
+        #expect(set.debugDescription.hasSuffix("SequenceTests.swift:\(line) × 2"))
         withExtendedLifetime((first, second)) {}
+    }
+
+    @Test(
+        "A description shows how many elements wait in a sequence", arguments: [.unbounded, .newest(3)] as [Buffering])
+    func describedWaiting(buffering: Buffering) async {
+        let set = ObserverSet<Int>()
+        let sequence = set.values(buffering: buffering)
+        func waits(_ waiting: String) -> Bool {
+            set.debugDescription.contains("  closure, nonisolated\(waiting), registered at ")
+        }
+        #expect(waits(""))
+
+        set.notify(1)
+        #expect(waits(", 1 waiting"))
+        var iterator = sequence.makeAsyncIterator()
+        for value in 2...5 { set.notify(value) }
+        #expect(waits(buffering == .unbounded ? ", 5 waiting" : ", 3 waiting"))
+        let next = await iterator.next()
+        #expect(next == (buffering == .unbounded ? 1 : 3))
+        #expect(waits(buffering == .unbounded ? ", 4 waiting" : ", 2 waiting"))
+        while !waits("") { _ = await iterator.next() }
+    }
+
+    @Test("A description shows how many elements wait in a sequence that counts what it drops, or that is adapted")
+    func describedWaitingInOtherSequences() {
+        let set = ObserverSet<Int>()
+        let counting = set.countingDrops.values(buffering: .newest(2))
+        let adapted = set.map { $0 }.values()
+        let only = set.once.values()
+
+        for value in 1...3 { set.notify(value) }
+
+        let lines = set.debugDescription.split(separator: "\n").dropFirst()
+        #expect(lines.map { $0.contains(", 2 waiting, ") } == [true, false])
+        #expect(lines.map { $0.contains(", 3 waiting, ") } == [false, true])
+        withExtendedLifetime((counting, adapted, only)) {}
     }
 
     // MARK: Isolation

@@ -24,7 +24,7 @@ final class AdaptedEntry<Input: Sendable, Parameters: Sendable>: Entry<Input>, @
 
     override var owner: AnyObject? { base.entry?.owner }
     override var ownerType: Any.Type? { base.entry?.ownerType }
-    override var placeDescription: String? { base.entry?.placeDescription }
+    override var placeDescription: String { base.entry?.placeDescription ?? super.placeDescription }
     override var mailbox: Mailbox? { base.entry?.mailbox }
     override var droppedCount: Int { base.entry?.droppedCount ?? 0 }
 

@@ -9,8 +9,8 @@ class AnyEntry: @unchecked Sendable {
     var owner: AnyObject? { nil }
     /// The static type of the owner; nil if the registration has none.
     var ownerType: Any.Type? { nil }
-    /// Where the observer runs, for descriptions; nil if on the notifying thread.
-    var placeDescription: String? { nil }
+    /// Where the observer runs, and what waits for it there, for descriptions.
+    var placeDescription: String { "nonisolated" }
     /// The mailbox for values that cannot be delivered at once; nil if it needs none.
     var mailbox: Mailbox? { nil }
     /// How many values were dropped because there was no room for them.

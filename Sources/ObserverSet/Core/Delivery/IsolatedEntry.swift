@@ -57,7 +57,7 @@ class IsolatedEntry<Parameters: Sendable>: Entry<Parameters>, @unchecked Sendabl
 
     override final func claimed() -> AnyEntry { place.status.claim() ? self : RepeatedEntry(self) }
     override final var mailbox: Mailbox? { place.mailbox }
-    override final var placeDescription: String? { place.description }
+    override final var placeDescription: String { place.description }
     override final func end() { place.status.end() }
 }
 
@@ -152,7 +152,7 @@ private final class RepeatedEntry<Parameters: Sendable>: Entry<Parameters>, @unc
     override var owner: AnyObject? { first.owner }
     override var ownerType: Any.Type? { first.ownerType }
     override var mailbox: Mailbox? { first.mailbox }
-    override var placeDescription: String? { first.placeDescription }
+    override var placeDescription: String { first.placeDescription }
     override func end() { status.end() }
 }
 

@@ -26,6 +26,15 @@ public struct Observer<Parameters: Sendable>: Sendable {
         self.site = site
     }
 
+    /// An observer that is called on the notifying thread, and puts the values where they wait for somebody else.
+    ///
+    /// - Parameter waiting: How many wait, for descriptions; nil if nobody knows.
+    package init(
+        buffering call: @escaping @Sendable (Parameters) -> Void, waiting: @escaping @Sendable () -> Int?, site: Site
+    ) {
+        self.init(entry: BufferingEntry(call, waiting: waiting), site: site)
+    }
+
     private struct Function {
         let call: @Sendable (Parameters) -> Void
     }

@@ -23,6 +23,6 @@
     func mayCall(from here: UInt) -> Bool { here == identity && pending.lastNumber == 0 }
 
     var description: String {
-        mailbox.description + Mailbox.describe(mailbox.progress(pending))
+        "on " + mailbox.description + Mailbox.describe(mailbox.progress(pending))
     }
 }

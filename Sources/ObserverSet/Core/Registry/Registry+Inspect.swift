@@ -20,10 +20,10 @@ extension Registry {
     }
 
     /// A line for each registered observer whose owner, if it has one, is alive; in the order of registration.
-    var descriptions: [String] {
-        var lines: [String] = []
-        forEachLiving { if let line = Self.describe($0.callee.entry, $0.site) { lines.append(line) } }
-        return lines
+    var listing: Listing {
+        var listing = Listing()
+        forEachLiving { if let line = Self.describe($0.callee.entry, $0.site) { listing.append(line) } }
+        return listing
     }
 
     /// Ends all registrations of that owner, and returns how many there were, in O(*n*).
@@ -90,7 +90,7 @@ extension Registry {
     /// For example `View, on MainActor, registered at Player/View.swift:12`; nil if the owner is dead.
     static func describe(_ entry: AnyEntry?, _ site: Site) -> String? {
         guard let owner = entry.map(\.ownerDescription) ?? "closure" else { return nil }
-        let place = entry?.placeDescription.map { "on \($0)" } ?? "nonisolated"
+        let place = entry?.placeDescription ?? "nonisolated"
         return "\(owner), \(place), registered at \(site)"
     }
 }
