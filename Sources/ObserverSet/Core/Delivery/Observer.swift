@@ -28,7 +28,10 @@ public struct Observer<Parameters: Sendable>: Sendable {
 
     /// An observer that is called on the notifying thread, and puts the values where they wait for somebody else.
     ///
-    /// - Parameter waiting: How many wait, for descriptions; nil if nobody knows.
+    /// - Parameters:
+    ///   - call: Puts a value there.
+    ///   - waiting: How many wait, for descriptions; nil if nobody knows.
+    ///   - site: The line of the registration, for descriptions.
     package init(
         buffering call: @escaping @Sendable (Parameters) -> Void, waiting: @escaping @Sendable () -> Int?, site: Site
     ) {
