@@ -1,4 +1,4 @@
-// Four ways for an observer to end, none of which has to be remembered.
+// Four ways for an observer to end, none of which has to be remembered; and a report of what none of them ends.
 //
 //     swift run Lifetimes
 
@@ -49,3 +49,6 @@ recorder = nil
 tune(to: 107.8)
 token.remove()
 tune(to: 88.1)
+
+ObserverSetDiagnostics.report(observersPerLine: 5, waiting: 10_000) { suspicion in print("  \(suspicion)") }
+for _ in 1...8 { radio.tuned.add { _ in } }

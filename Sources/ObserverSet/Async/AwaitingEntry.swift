@@ -11,6 +11,8 @@ protocol AwaitedObserver: AnyObject, Sendable {
     /// Runs on the observer's actor, so that the owner is loaded there, and its `deinit` cannot run elsewhere.
     func call(_ job: AwaitingJob, on actor: isolated (any Actor)?) async
     func noteDropped()
+    /// The number of the line that registered it, see `AnyEntry`.
+    var line: UInt32 { get }
 }
 
 /// An observer that awaits: each of its calls begins when the one before has returned.
@@ -96,6 +98,8 @@ final class AwaitingEntry<Parameters: Sendable>: Entry<Parameters>, AwaitedObser
     }
 
     override func end() { status.end() }
+    override var line: UInt32 { status.line }
+    override func note(line: UInt32) { status.note(line: line) }
     override var isAwaited: Bool { true }
     override func cancel() { home.end(self) }
     override func cancelCalls() { home.cancelCalls(of: self) }

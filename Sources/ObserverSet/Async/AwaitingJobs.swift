@@ -44,6 +44,9 @@ struct AwaitingInbox: Sendable {
         return needsTask(job.urgency)
     }
 
+    /// The number of values.
+    var values: Int { jobs.count }
+
     /// Numbers a value that is appended here or elsewhere.
     fileprivate mutating func number(_ job: AwaitingJob) {
         last += 1

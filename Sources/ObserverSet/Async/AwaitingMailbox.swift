@@ -123,8 +123,15 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
         var dropped: AwaitingJob?
         var cancelled: Task<Void, Never>?
         // Checked under the lock: a value that is posted after `end` must not wait behind a call that was cancelled.
+        var isToExamine = false
         var isToSend =
-            buffering == .unbounded ? inbox.withLock { observer.isActive ? $0.append(job) : false } : nil
+            buffering == .unbounded
+            ? inbox.withLock { inbox -> Bool? in
+                guard observer.isActive else { return false }
+                let isToSend = inbox.append(job)
+                isToExamine = Watch.looks(at: inbox.values)
+                return isToSend
+            } : nil
         if isToSend == nil {
             isToSend = withAll { state, inbox in
                 guard observer.isActive else { return false }
@@ -141,7 +148,9 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
                 if buffering == .restarting, state.called?.isOnly == false, !state.isCaller(in: self) {
                     cancelled = state.cancelCall()
                 }
-                return state.jobs.append(job, &inbox)
+                let isToSend = state.jobs.append(job, &inbox)
+                isToExamine = Watch.looks(at: state.jobs.values)
+                return isToSend
             }
         }
         if isToSend == true { send(job.urgency) }
@@ -149,6 +158,16 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
         settled.leave()
         // Released here, and not under the lock.
         withExtendedLifetime((job, dropped)) {}
+        if isToExamine { examine(observer) }
+    }
+
+    /// Tells a report how many values wait.
+    @inline(never)
+    private func examine(_ observer: any AwaitedObserver) {
+        var waiting = WaitingValues()
+        let (count, call) = withAll { state, _ in (state.jobs.values, state.called?.number) }
+        waiting.add(count, of: observer.line, call: call)
+        waiting.report(in: reportedNumber)
     }
 
     /// Gives access to everything that waits.

@@ -154,10 +154,13 @@ private final class Inlet<Element: Sendable, Buffer: ElementBuffer<Element>>: Se
                 site: Site(fileID: fileID, line: line)))
     }
 
-    private func send(_ parameters: Element) {
-        guard subscription.noteSent() else { return }
+    /// Returns whether it is time to look how many wait.
+    private func send(_ parameters: Element) -> Bool {
+        let count = subscription.noteSent()
+        guard count > 0 else { return false }
         CallOut.assertNoLockIsHeld()
         if !buffer.append(parameters) { subscription.noteDropped() }
+        return count % 256 == 0
     }
 
     deinit {
@@ -210,10 +213,10 @@ final class Subscription: Sendable {
         taken.map { taken in max(0, accepted.load(ordering: .relaxed) - taken.count.load(ordering: .relaxed)) }
     }
 
-    /// Called before an element is put into the buffer; false after `close`.
-    func noteSent() -> Bool {
+    /// Called before an element is put into the buffer; not positive after `close`.
+    func noteSent() -> Int {
         witness.lead()
-        return accepted.wrappingAdd(1, ordering: .relaxed).newValue > 0
+        return accepted.wrappingAdd(1, ordering: .relaxed).newValue
     }
 
     /// Called after the buffer had no room for an element that was sent.

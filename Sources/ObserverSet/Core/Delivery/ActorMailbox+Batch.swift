@@ -10,8 +10,18 @@ extension ActorMailbox {
         /// The urgencies of the notifiers.
         fileprivate var urgencies = Urgency.Set()
 
+        var count: Int { jobs.count }
         /// The number behind the last one.
         var end: UInt64 { first + UInt64(jobs.count) }
+
+        /// Counts the jobs; `isCall` says whether the job of that number has been taken out, and calls its observer.
+        fileprivate func count(into waiting: inout WaitingValues, isCall: (UInt64) -> Bool) {
+            for case let job? in jobs {
+                guard let observer = job.observer, !observer.isDropped else { continue }
+                let isInCall = job.previous != 0 && isCall(job.previous)
+                waiting.add(of: observer.line, call: isInCall ? job.previous : nil)
+            }
+        }
 
         fileprivate subscript(number: UInt64) -> Job? { index(of: number).flatMap { jobs[$0] } }
 
@@ -166,6 +176,15 @@ extension ActorMailbox {
         func progress(upTo last: UInt64, _ inbox: Inbox) -> (isInCall: Bool, waiting: Int) {
             let (isInCall, numbers) = waiting(upTo: last, inbox, atMost: .max)
             return (isInCall, numbers.count { (inbox.posted[$0] ?? taken[$0])?.observer?.isDropped == false })
+        }
+
+        /// How many values wait for the observers of each line.
+        func waitingValues(_ inbox: Inbox) -> WaitingValues {
+            var waiting = WaitingValues()
+            for jobs in [taken, inbox.posted] {
+                jobs.count(into: &waiting) { $0 == drained || inPlace.contains($0) }
+            }
+            return waiting
         }
 
         /// Replaces the values for an observer by an entry that calls nothing; returns the jobs, to be released.

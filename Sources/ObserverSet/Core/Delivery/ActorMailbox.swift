@@ -48,12 +48,30 @@ import Synchronization
         _ value: any Sendable, to observer: AnyEntry, _ pending: borrowing Pending, by notifier: inout Notifier
     ) {
         let urgency = notifier.urgency
-        let isToSend = inbox.withLock { inbox in
+        let next = inbox.withLock { inbox in
             let previous = pending.posting(inbox.posted.end)
             isBusy.store(true, ordering: .relaxed)
-            return inbox.append(Job(value, to: observer, after: previous), urgency)
+            let isToSend = inbox.append(Job(value, to: observer, after: previous), urgency)
+            let next: AfterPosting = isToSend ? .send : []
+            return Watch.looks(at: inbox.posted.count) ? next.union(.examine) : next
         }
-        if isToSend { send(urgency) }
+        guard next != [] else { return }
+        if next.contains(.send) { send(urgency) }
+        if next.contains(.examine) { examine() }
+    }
+
+    /// What is left to do when a value has been appended, and the inbox is unlocked.
+    private struct AfterPosting: OptionSet, Sendable {
+        let rawValue: UInt8
+        static let send = AfterPosting(rawValue: 1)
+        static let examine = AfterPosting(rawValue: 2)
+    }
+
+    /// Tells a report how many values wait for the observers of each line.
+    @inline(never)
+    private func examine() {
+        let waiting = withAll { batch, inbox in batch.waitingValues(inbox) }
+        waiting.report(in: reportedNumber)
     }
 
     override func holdUp(_ settlement: Settlement, isForRemoval: Bool) -> Bool {

@@ -24,6 +24,7 @@ final class AdaptedEntry<Input: Sendable, Parameters: Sendable>: Entry<Input>, @
 
     override var owner: AnyObject? { base.entry?.owner }
     override var ownerType: Any.Type? { base.entry?.ownerType }
+    override func note(line: UInt32) { base.entry?.note(line: line) }
     override var placeDescription: String { base.entry?.placeDescription ?? super.placeDescription }
     override var mailbox: Mailbox? { base.entry?.mailbox }
     override var droppedCount: Int { base.entry?.droppedCount ?? 0 }

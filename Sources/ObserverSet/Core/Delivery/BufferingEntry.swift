@@ -1,20 +1,37 @@
+import Synchronization
+
 /// An observer that puts values where they wait for somebody else: a sequence's.
 ///
 /// It is called on the notifying thread, and has no owner.
 final class BufferingEntry<Parameters: Sendable>: Entry<Parameters>, @unchecked Sendable {
-    private let call: @Sendable (Parameters) -> Void
+    /// Returns whether it is time to look how many wait.
+    private let call: @Sendable (Parameters) -> Bool
     /// How many values wait; nil if nobody knows.
     private let waiting: @Sendable () -> Int?
+    /// See `RegistrationStatus`.
+    private let number = Atomic<UInt32>(0)
 
-    init(_ call: @escaping @Sendable (Parameters) -> Void, waiting: @escaping @Sendable () -> Int?) {
+    init(_ call: @escaping @Sendable (Parameters) -> Bool, waiting: @escaping @Sendable () -> Int?) {
         self.call = call
         self.waiting = waiting
     }
 
     override func deliver(_ parameters: Parameters, by notifier: inout Notifier) -> Bool {
-        call(parameters)
+        if call(parameters), Watch.isOn { examine() }
         return true
     }
+
+    /// Tells a report how many values wait.
+    @inline(never)
+    private func examine() {
+        guard let count = waiting() else { return }
+        var waiting = WaitingValues()
+        waiting.add(count, of: line, call: nil)
+        waiting.report()
+    }
+
+    override var line: UInt32 { number.load(ordering: .relaxed) }
+    override func note(line: UInt32) { number.store(line, ordering: .relaxed) }
 
     override func isKnownAlive(by notifier: Notifier) -> Bool { true }
 
@@ -23,6 +40,6 @@ final class BufferingEntry<Parameters: Sendable>: Entry<Parameters>, @unchecked 
     }
 
     override func ending(_ registration: EndingRegistration) -> Entry<Parameters> {
-        BufferingEntry({ [call] in if registration.end() { call($0) } }, waiting: waiting)
+        BufferingEntry({ [call] in registration.end() && call($0) }, waiting: waiting)
     }
 }

@@ -9,6 +9,9 @@ class AnyEntry: @unchecked Sendable {
     var owner: AnyObject? { nil }
     /// The static type of the owner; nil if the registration has none.
     var ownerType: Any.Type? { nil }
+    /// The number of the line that registered it, if there was a report then; zero if not, or if nothing waits for it.
+    var line: UInt32 { 0 }
+    func note(line: UInt32) {}
     /// Where the observer runs, and what waits for it there, for descriptions.
     var placeDescription: String { "nonisolated" }
     /// The mailbox for values that cannot be delivered at once; nil if it needs none.
@@ -99,7 +102,7 @@ final class OwnedEntry<Owner: AnyObject, Parameters>: Entry<Parameters>, @unchec
 
     @usableFromInline
     init(_ owner: Owner, _ call: @escaping (Owner, Parameters) -> Void) {
-        self.weakOwner = owner
+        weakOwner = owner
         self.call = call
     }
 

@@ -59,6 +59,8 @@ class IsolatedEntry<Parameters: Sendable>: Entry<Parameters>, @unchecked Sendabl
     override final var mailbox: Mailbox? { place.mailbox }
     override final var placeDescription: String { place.description }
     override final func end() { place.status.end() }
+    override final var line: UInt32 { place.status.line }
+    override final func note(line: UInt32) { place.status.note(line: line) }
 }
 
 /// An isolated observer without an owner.
@@ -154,6 +156,8 @@ private final class RepeatedEntry<Parameters: Sendable>: Entry<Parameters>, @unc
     override var mailbox: Mailbox? { first.mailbox }
     override var placeDescription: String { first.placeDescription }
     override func end() { status.end() }
+    override var line: UInt32 { status.line }
+    override func note(line: UInt32) { status.note(line: line) }
 }
 
 /// Takes the place of a value that was dropped while it waited.

@@ -49,7 +49,7 @@ final class QueueMailbox: Mailbox, @unchecked Sendable {
     override func post(
         _ value: any Sendable, to observer: AnyEntry, _ pending: borrowing Pending, by notifier: inout Notifier
     ) {
-        enqueue(Job(value, to: observer))
+        if enqueue(Job(value, to: observer)) { examine(observer) }
     }
 
     override func drop(for observer: AnyEntry, _ pending: borrowing Pending, leaving rest: AnyEntry) {
@@ -63,15 +63,26 @@ final class QueueMailbox: Mailbox, @unchecked Sendable {
 
     override func holdUp(_ settlement: Settlement, isForRemoval: Bool) -> Bool {
         if isIdle { return false }
-        enqueue(Job(settlement))
+        _ = enqueue(Job(settlement))
         return true
     }
 
-    private func enqueue(_ job: Job) {
+    /// Tells a report how many values wait.
+    ///
+    /// The observer's calls have no numbers, so nobody knows how long one has run.
+    private func examine(_ observer: AnyEntry) {
+        var waiting = WaitingValues()
+        waiting.add(state.withLock { $0.jobs.count }, of: observer.line, call: nil)
+        waiting.report()
+    }
+
+    /// Returns whether a report has to be told.
+    private func enqueue(_ job: Job) -> Bool {
         state.withLock { state in
             state.jobs.append(job)
             // Under the lock: a thread's blocks must be in the order of its values, even if another thread is posting, too.
             queue.async { self.deliver() }
+            return Watch.looks(at: state.jobs.count)
         }
     }
 

@@ -14,6 +14,8 @@ struct RegistrationStatus: ~Copyable, Sendable {
     }
 
     private let state: Atomic<State>
+    /// The number of the line that registered the observer, if there was a report then; see `Watch`.
+    private let number = Atomic<UInt32>(0)
 
     init(isClaimed: Bool = false) {
         state = Atomic(isClaimed ? .registered : .unregistered)
@@ -36,4 +38,8 @@ struct RegistrationStatus: ~Copyable, Sendable {
     func noteDeadOwner() { state.store(.ownerIsDead, ordering: .relaxed) }
 
     func end() { state.store(.removed, ordering: .relaxed) }
+
+    var line: UInt32 { number.load(ordering: .relaxed) }
+
+    func note(line: UInt32) { number.store(line, ordering: .relaxed) }
 }

@@ -23,6 +23,9 @@ final class Backlog: @unchecked Sendable {
     /// them.
     var ids: [ObjectIdentifier: UInt64] = [:]
 
+    /// While there is a report: the last registration of an owner by a line, and which in succession it was.
+    var owners: [OwnerOfLine: (id: UInt64, times: Int)] = [:]
+
     var isEmpty: Bool { newer.isEmpty && older.isEmpty }
 
     /// Marks an observer as removed in the replaced blocks, which earlier traversals may still be walking.
@@ -60,4 +63,10 @@ final class Backlog: @unchecked Sendable {
         demand?.note(false)
         demand?.tell()
     }
+}
+
+/// A line that registers, and the address of an owner, which may be dead.
+struct OwnerOfLine: Hashable {
+    let site: Site
+    let owner: ObjectIdentifier
 }

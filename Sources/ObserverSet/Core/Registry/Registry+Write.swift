@@ -6,6 +6,7 @@ import Synchronization
 extension Registry {
     /// Registers an observer, and returns the id of the registration, in amortised O(1).
     func append(_ callee: Callee, site: Site) -> UInt64 {
+        if Watch.isOn { return appendWatched(callee, site: site) }
         let mayDie = callee.entry?.mayDie ?? false
         let (id, isCrowded) = write { contents, after in
             insert(callee, site: site, mayDie: mayDie, &contents, &after)
@@ -20,6 +21,7 @@ extension Registry {
     /// If the owner is another one that had the same address, it is dead, and so is its registration.
     func append(_ callee: Callee, site: Site, replacingThatOf owner: AnyObject) -> UInt64 {
         let key = ObjectIdentifier(owner)
+        if Watch.isOn { callee.entry?.note(line: Watch.number(of: site)) }
         let (id, isCrowded) = write { contents, after in
             let id = ObserverToken.nextID()
             let last = contents.madeBacklog().ids.updateValue(id, forKey: key)

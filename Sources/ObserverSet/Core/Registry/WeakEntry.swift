@@ -72,6 +72,7 @@ extension Registry {
             return added
         }
         if isCrowded { _ = remove(deadOnes()) }
+        if isCrowded, Watch.isOn { examine(areDeadRemoved: true) }
         return ObserverToken(issuer: self, id: id)
     }
 

@@ -1,0 +1,61 @@
+/// What a report is told of a set, see `Watch`.
+extension Registry {
+    /// Registers an observer while there is a report.
+    @inline(never)
+    func appendWatched(_ callee: Callee, site: Site) -> UInt64 {
+        let entry = callee.entry
+        // Before it can be notified.
+        entry?.note(line: Watch.number(of: site))
+        // The caller of `add` holds the owner, so that it may be loaded here.
+        let owner = entry?.owner
+        let key = owner.map { OwnerOfLine(site: site, owner: ObjectIdentifier($0)) }
+        let times = 1 + (key.map { timesAdded($0, owner) } ?? 0)
+        let mayDie = entry?.mayDie ?? false
+        let (id, isCrowded, isDue, living) = write { contents, after in
+            let isFull = slots.isFull(contents.counts)
+            let (id, isCrowded) = insert(callee, site: site, mayDie: mayDie, &contents, &after)
+            if let key { note(key, id, times, &contents) }
+            // A small set is always looked at.
+            let living = Int(contents.counts.living)
+            return (id, isCrowded, isFull || living <= 16, living)
+        }
+        if isCrowded { _ = remove(deadOnes()) }
+        if isCrowded || isDue { examine(areDeadRemoved: isCrowded) }
+        if times > 1, let type = entry?.ownerType {
+            Watch.report(Watch.Finding(site: site, count: times, total: living, kind: .sameOwner(type)))
+        }
+        return id
+    }
+
+    /// How often that line had added that owner, before it adds it again; zero if the last observer has been removed.
+    ///
+    /// The last observer's owner has the same address. So it is the same, which the caller holds, or it is dead.
+    private func timesAdded(_ key: OwnerOfLine, _ owner: AnyObject?) -> Int {
+        guard let last = lock.withLock({ $0.backlog?.owners[key] }) else { return 0 }
+        return registration(last.id) { entry, _ in entry?.owner === owner } == true ? last.times : 0
+    }
+
+    private func note(_ key: OwnerOfLine, _ id: UInt64, _ times: Int, _ contents: inout Contents) {
+        let backlog = contents.madeBacklog()
+        backlog.owners[key] = (id, times)
+        guard backlog.owners.count > 2 * Int(contents.counts.living) + 16 else { return }
+        backlog.owners = backlog.owners.filter { unsafe slots.living($0.value.id, among: contents.counts.taken) != nil }
+    }
+
+    /// Tells a report how many observers each line has here.
+    ///
+    /// No owner is loaded: this may not be where it lives. So observers with owners are counted only if `areDeadRemoved`
+    /// is true: if dead owners have just been searched for. Others are counted whenever the set has grown.
+    @inline(never)
+    func examine(areDeadRemoved: Bool) {
+        var lines: [Site: Int] = [:]
+        var total = 0
+        forEachLiving { slot in
+            total += 1
+            if areDeadRemoved || slot.callee.entry?.mayDie != true { lines[slot.site, default: 0] += 1 }
+        }
+        for (site, count) in lines {
+            Watch.report(Watch.Finding(site: site, count: count, total: total, kind: .observers))
+        }
+    }
+}
