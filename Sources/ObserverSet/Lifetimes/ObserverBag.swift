@@ -1,7 +1,9 @@
 /// Ends the registrations whose tokens it holds when it is released.
 ///
 /// For observers without an owner, and for those that should end before their owner does. Keep the bag in the object
-/// that the observers belong to, and they end with that object.
+/// that the observers belong to, and they end with that object. If the object has the set as well, declare the bag before
+/// it: Swift releases properties in the order of their declaration, and a bag whose set is gone cancels no call that an
+/// observer still awaits.
 ///
 /// ```swift
 /// final class Player: Sendable {
