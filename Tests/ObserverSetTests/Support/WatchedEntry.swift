@@ -22,10 +22,12 @@ final class WatchedEntry: Entry<Int>, @unchecked Sendable {
 
     override var mayDie: Bool { hasOwner }
 
-    // Every check of an entry begins with this.
-    override var ownerType: Any.Type? {
+    override var ownerType: Any.Type? { hasOwner ? WatchedEntry.self : nil }
+
+    // Asked by a search for dead owners, and by nothing else: not by a report that another test has begun.
+    override var isDead: Bool {
         looks.increment()
-        return hasOwner ? WatchedEntry.self : nil
+        return super.isDead
     }
 
     override var owner: AnyObject? { isOver.load(ordering: .relaxed) ? nil : self }
