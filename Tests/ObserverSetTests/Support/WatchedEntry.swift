@@ -22,15 +22,13 @@ final class WatchedEntry: Entry<Int>, @unchecked Sendable {
 
     override var mayDie: Bool { hasOwner }
 
-    override var ownerType: Any.Type? { hasOwner ? WatchedEntry.self : nil }
-
-    // Asked by a search for dead owners, and by nothing else: not by a report that another test has begun.
-    override var isDead: Bool {
+    // Every check of an entry begins with this.
+    override var ownerType: Any.Type? {
         looks.increment()
-        return super.isDead
+        return hasOwner ? WatchedEntry.self : nil
     }
 
-    override var owner: AnyObject? { isOver.load(ordering: .relaxed) ? nil : self }
+    override var owner: AnyObject? { hasOwner && !isOver.load(ordering: .relaxed) ? self : nil }
 
     override func deliver(_ parameters: Int, by notifier: inout Notifier) -> Bool { !isOver.load(ordering: .relaxed) }
 }
