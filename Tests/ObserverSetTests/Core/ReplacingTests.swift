@@ -186,6 +186,17 @@ struct ReplacingTests {
 
     // MARK: Asking
 
+    @Test("`settled()` of the source waits for its observers")
+    func settled() async {
+        let owner = Keeper()
+        set.replacing.add(owner) { [log] (_: isolated Keeper, value) in log.append("\(value)") }
+        set.notify(1)
+
+        await set.replacing.settled()
+
+        #expect(log.entries == ["1"])
+    }
+
     @Test("The token of an owner's replaceable observer is nil before it is added, and after it has ended")
     func asking() {
         let owner = Tracked()

@@ -199,6 +199,22 @@ struct DiagnosticsTests {
         #expect(suspicions("Slow.swift:") == expected)
     }
 
+    @Test("Values that wait for another registration of an observer are counted for its line, too")
+    func waitingForTwo() async {
+        let token = report(waiting: 50)
+        let mayEnd = Signal()
+        let actor = BusyActor()
+        await actor.keepBusy(until: mayEnd)
+        set.merge(with: set).add(actor, { _, _ in }, fileID: "Merged.swift", line: 1)
+        for value in 0..<100 { set.notify(value) }
+        mayEnd.set()
+        await set.settled()
+        token.remove()
+
+        let expected = [64, 128].map { "Merged.swift:1 lets \($0) values wait (100 % of \($0))" }
+        #expect(suspicions("Merged.swift:1 lets") == expected)
+    }
+
     @Test("A line whose observer hangs is reported with its call")
     func hanging() async {
         let token = report(waiting: 50)
