@@ -30,25 +30,6 @@ struct ActorMailboxOrderTests {
         #expect(MailboxExploration(posts).failure == nil)
     }
 
-    @Test("An observer for which much waits can catch up as soon as a drain has left few enough")
-    func crowd() {
-        var (inbox, batch) = (ActorMailbox.Inbox(), ActorMailbox.Batch())
-        let observer = AnyEntry()
-        for number in 1...5 as ClosedRange<UInt64> {
-            _ = inbox.append(Job(number, to: observer, after: number - 1), .highest)
-        }
-
-        for _ in 0..<2 { #expect(batch.canCatchUp(upTo: 5, inbox, atMost: 3) == nil) }
-        _ = batch.refill(from: &inbox)
-        _ = batch.popFirst()
-        _ = batch.leave(to: &inbox)
-        #expect(batch.canCatchUp(upTo: 5, inbox, atMost: 3) == nil)
-        _ = batch.popFirst()
-        #expect(batch.canCatchUp(upTo: 5, inbox, atMost: 3) == nil)
-        _ = batch.leave(to: &inbox)
-        #expect(batch.canCatchUp(upTo: 5, inbox, atMost: 3) == [5, 4, 3])
-    }
-
     @Test("Each mistake in it is found", arguments: MailboxExploration.Fault.allCases)
     func controls(fault: MailboxExploration.Fault) {
         #expect(Self.programs.contains { MailboxExploration($0, fault).failure != nil })

@@ -9,8 +9,8 @@ class AnyEntry: @unchecked Sendable {
     var owner: AnyObject? { nil }
     /// The static type of the owner; nil if the registration has none.
     var ownerType: Any.Type? { nil }
-    /// The number of the line that registered it, if there was a report then; zero if not, or if nothing waits for it.
-    var line: UInt32 { 0 }
+    /// The number of the line that registered it, zero if there was no report then; asked only if something waits for it.
+    var line: UInt32 { fatalError("nothing is enqueued for it") }
     func note(line: UInt32) {}
     /// Where the observer runs, and what waits for it there, for descriptions.
     var placeDescription: String { "nonisolated" }

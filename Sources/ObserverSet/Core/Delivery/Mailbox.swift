@@ -32,8 +32,8 @@ class Mailbox: @unchecked Sendable {
     /// Whether everything that was posted has been delivered or dropped.
     var isIdle: Bool { fatalError("abstract") }
 
-    /// Whether an observer is being called that awaits and is called once.
-    var isInOnlyCall: Bool { false }
+    /// Whether an observer is being called that is called once; asked of mailboxes of observers that await.
+    var isInOnlyCall: Bool { fatalError("abstract") }
 
     /// Delivers what waits for an observer if the caller is where the observer runs, and returns whether the observer may
     /// now be called in place; if not, the next value has to be posted.
