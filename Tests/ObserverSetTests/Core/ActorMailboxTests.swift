@@ -65,6 +65,11 @@ struct ActorMailboxTests {
         #expect(batch.canCatchUp(upTo: 5, inbox, atMost: 3) == nil)
         _ = batch.leave(to: &inbox)
         #expect(batch.canCatchUp(upTo: 5, inbox, atMost: 3) == [5, 4, 3])
+
+        // What a drain has taken over is found, too, by descriptions, calls ahead of others, and `cancelCalls()`.
+        #expect(batch.progress(upTo: 5, inbox).waiting == 3)
+        #expect(batch.beginInPlace(3, from: &inbox)?.observer === observer)
+        #expect(batch.drop(upTo: 5, for: observer, leaving: AnyEntry(), &inbox).count == 2)
     }
 
     // (The address sanitizer uses no address again.)
