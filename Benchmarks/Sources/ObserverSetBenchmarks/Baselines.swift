@@ -58,11 +58,6 @@ final class ClosureLoop: @unchecked Sendable {
         count += 1
     }
 
-    /// Adds a closure that was formed with its isolation: the compiler gives it a box for its captures and a stub.
-    func add(@_inheritActorContext _ call: @escaping @isolated(any) @Sendable (Int) -> Void) {
-        addNonisolated(Isolated.removed(call))
-    }
-
     @inline(never)
     func notify(_ value: Int) {
         for index in 0..<count { lines[index].deliver(value) }
@@ -127,6 +122,7 @@ final class CountedWalk: @unchecked Sendable {
         last.store(count + 1, ordering: .relaxed)
     }
 
+    /// Adds a closure that was formed with its isolation: the compiler gives it a box for its captures and a stub.
     func add(@_inheritActorContext _ call: @escaping @isolated(any) @Sendable (Int) -> Void) {
         addNonisolated(Isolated.removed(call))
     }
