@@ -41,11 +41,8 @@ extension ObserverSet {
     @usableFromInline
     func registerReplacing(_ observer: consuming Observer<Parameters>) -> ObserverToken {
         // The caller of `add` holds the owner; a dead one is never called.
-        guard let owner = observer.entry?.owner else { return register(observer) }
-        let registry = madeRegistry()
-        let site = observer.site
-        let id = registry.append(Callee(retaining: consume observer), site: site, replacingThatOf: owner)
-        return ObserverToken(issuer: registry, id: id)
+        let owner = observer.entry?.owner
+        return register(observer, replacingThatOf: owner)
     }
 }
 

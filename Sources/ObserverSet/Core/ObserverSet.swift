@@ -202,9 +202,13 @@ extension ObserverSet: NotificationSource {
     /// - Complexity: Amortised O(1).
     @discardableResult
     public func register(_ observer: consuming Observer<Parameters>) -> ObserverToken {
+        register(observer, replacingThatOf: nil)
+    }
+
+    func register(_ observer: consuming Observer<Parameters>, replacingThatOf owner: AnyObject?) -> ObserverToken {
         let registry = madeRegistry()
         let site = observer.site
-        let id = registry.append(Callee(retaining: consume observer), site: site)
+        let id = registry.append(Callee(retaining: consume observer), site: site, replacingThatOf: owner)
         return ObserverToken(issuer: registry, id: id)
     }
 

@@ -96,6 +96,22 @@ struct DiagnosticsTests {
         #expect(suspicions(prefix).count == 4)
     }
 
+    @Test("Observers that replace one another are counted as they are left, and none of them is an owner's second")
+    func replacing() {
+        let token = report(observersPerLine: 100)
+        let owners = (0..<200).map { _ in Tracked() }
+        for _ in 0..<20 { set.replacing.add(owners[0], { _, _ in }, fileID: "Replacing.swift", line: 1) }
+        #expect(suspicions("Replacing.swift:") == [])
+
+        for owner in owners { set.replacing.add(owner, { _, _ in }, fileID: "Replacing.swift", line: 1) }
+        token.remove()
+
+        #expect(suspicions("Replacing.swift:1 has ").count == 1)
+        #expect(suspicions("Replacing.swift:").count == 1)
+        #expect(set.count == 200)
+        withExtendedLifetime(owners) {}
+    }
+
     @Test("An owner that is added by two lines, or to two sets, is not reported; nor are several of a class")
     func otherOwners() {
         let token = report()

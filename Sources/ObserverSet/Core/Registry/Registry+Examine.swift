@@ -2,18 +2,19 @@
 extension Registry {
     /// Registers an observer while there is a report.
     @inline(never)
-    func appendWatched(_ callee: Callee, site: Site) -> UInt64 {
+    func appendWatched(_ callee: Callee, site: Site, replacingThatOf replaced: AnyObject?) -> UInt64 {
         let entry = callee.entry
         // Before it can be notified.
         entry?.note(line: Watch.number(of: site))
-        // The caller of `add` holds the owner, so that it may be loaded here.
-        let owner = entry?.owner
+        // The caller of `add` holds the owner, so that it may be loaded here. One whose observer is replaced has no second.
+        let owner = replaced == nil ? entry?.owner : nil
         let key = owner.map { OwnerOfLine(site: site, owner: ObjectIdentifier($0)) }
         let times = 1 + (key.map { timesAdded($0, owner) } ?? 0)
         let mayDie = entry?.mayDie ?? false
         let (id, isCrowded, isDue, living) = write { contents, after in
             let isFull = slots.isFull(contents.counts)
-            let (id, isCrowded) = insert(callee, site: site, mayDie: mayDie, &contents, &after)
+            let (id, isCrowded) = insert(
+                callee, site: site, mayDie: mayDie, replacingThatOf: replaced, &contents, &after)
             if let key { note(key, id, times, &contents) }
             // A small set is always looked at.
             let living = Int(contents.counts.living)
@@ -36,10 +37,8 @@ extension Registry {
     }
 
     private func note(_ key: OwnerOfLine, _ id: UInt64, _ times: Int, _ contents: inout Contents) {
-        let backlog = contents.madeBacklog()
-        backlog.owners[key] = (id, times)
-        guard backlog.owners.count > 2 * Int(contents.counts.living) + 16 else { return }
-        backlog.owners = backlog.owners.filter { unsafe slots.living($0.value.id, among: contents.counts.taken) != nil }
+        contents.madeBacklog().owners[key] = (id, times)
+        forgetEndedOwners(&contents)
     }
 
     /// Tells a report how many observers each line has here.

@@ -5,34 +5,13 @@ import Synchronization
 /// The sections that comments name in quotation marks are those of the argument in `Reclamation.swift`.
 extension Registry {
     /// Registers an observer, and returns the id of the registration, in amortised O(1).
-    func append(_ callee: Callee, site: Site) -> UInt64 {
-        if Watch.isOn { return appendWatched(callee, site: site) }
+    ///
+    /// If there is an `owner`, it takes the place of the observer that was registered so for that owner last, in O(log *n*).
+    func append(_ callee: Callee, site: Site, replacingThatOf owner: AnyObject? = nil) -> UInt64 {
+        if Watch.isOn { return appendWatched(callee, site: site, replacingThatOf: owner) }
         let mayDie = callee.entry?.mayDie ?? false
         let (id, isCrowded) = write { contents, after in
-            insert(callee, site: site, mayDie: mayDie, &contents, &after)
-        }
-        if isCrowded { _ = remove(deadOnes()) }
-        return id
-    }
-
-    /// The same in place of the observer that was registered so for that owner last, in amortised O(1), plus O(log *n*) to
-    /// find that.
-    ///
-    /// If the owner is another one that had the same address, it is dead, and so is its registration.
-    func append(_ callee: Callee, site: Site, replacingThatOf owner: AnyObject) -> UInt64 {
-        let key = ObjectIdentifier(owner)
-        if Watch.isOn { callee.entry?.note(line: Watch.number(of: site)) }
-        let (id, isCrowded) = write { contents, after in
-            let id = ObserverToken.nextID()
-            let last = contents.madeBacklog().ids.updateValue(id, forKey: key)
-            if let last, remove(last, &contents, &after) != nil {
-                // A notification that has loaded the new id may call the new observer. It must see that the old one is
-                // removed.
-                atomicMemoryFence(ordering: .releasing)
-            }
-            let added = insert(callee, as: id, site: site, mayDie: true, &contents, &after)
-            if last == nil { forgetEndedOwners(&contents) }
-            return added
+            insert(callee, site: site, mayDie: mayDie, replacingThatOf: owner, &contents, &after)
         }
         if isCrowded { _ = remove(deadOnes()) }
         return id
@@ -114,9 +93,11 @@ extension Registry {
     /// The id is issued under the lock, so that ids ascend from slot to slot.
     @inline(__always)
     func insert(
-        _ callee: Callee, as id: UInt64 = ObserverToken.nextID(), site: Site, mayDie: Bool, _ contents: inout Contents,
+        _ callee: Callee, site: Site, mayDie: Bool, replacingThatOf owner: AnyObject? = nil, _ contents: inout Contents,
         _ after: inout Aftermath
     ) -> (id: UInt64, isCrowded: Bool) {
+        let id = ObserverToken.nextID()
+        if let owner { replace(ObjectIdentifier(owner), by: id, &contents, &after) }
         if slots.isFull(contents.counts) { moveToFreshBlock(&contents, &after) }
         let slot = unsafe slots[Int(contents.counts.taken)]
         // Before the slot is published: see `lastID`.
@@ -124,6 +105,21 @@ extension Registry {
         unsafe slot.pointee.publish(callee, id: id, site: site)
         // `add` resets its counter when it returns true, so that only one thread searches.
         return (id, contents.counts.add(mayDie: mayDie))
+    }
+
+    /// Ends the registration that the next one behind `replacing` of an owner takes the place of.
+    ///
+    /// If it is that of another owner, which had the same address, that one is dead.
+    @inline(never)
+    private func replace(
+        _ owner: ObjectIdentifier, by id: UInt64, _ contents: inout Contents, _ after: inout Aftermath
+    ) {
+        // Before the new one is noted, which has no slot yet.
+        forgetEndedOwners(&contents)
+        let last = contents.madeBacklog().ids.updateValue(id, forKey: owner)
+        guard let last, remove(last, &contents, &after) != nil else { return }
+        // A notification that has loaded the new id may call the new observer. It must see that the old one is removed.
+        atomicMemoryFence(ordering: .releasing)
     }
 
     /// Ends a registration, and returns its entry: `.some(nil)` for a plain function, nil if it had ended before.
@@ -151,12 +147,15 @@ extension Registry {
         unsafe replaceBlock(by: slots.freshBlock(&contents.counts), &contents, &after)
     }
 
-    /// Removes the ids of ended registrations from the table of owners, if they are more than half of it.
+    /// Removes ended registrations from the tables of owners, if they are more than half of them.
     ///
     /// Not when they end: nobody knows an owner's address any more when it is dead.
-    private func forgetEndedOwners(_ contents: inout Contents) {
-        guard let backlog = contents.backlog, backlog.ids.count > 2 * Int(contents.counts.living) + 16 else { return }
-        backlog.ids = backlog.ids.filter { unsafe slots.living($0.value, among: contents.counts.taken) != nil }
+    func forgetEndedOwners(_ contents: inout Contents) {
+        guard let backlog = contents.backlog else { return }
+        let (living, taken) = (Int(contents.counts.living), contents.counts.taken)
+        func isLiving(_ id: UInt64) -> Bool { unsafe slots.living(id, among: taken) != nil }
+        if backlog.ids.count > 2 * living + 16 { backlog.ids = backlog.ids.filter { isLiving($0.value) } }
+        if backlog.owners.count > 2 * living + 16 { backlog.owners = backlog.owners.filter { isLiving($0.value.id) } }
     }
 
     private func replaceBlock(by fresh: Block?, _ contents: inout Contents, _ after: inout Aftermath) {

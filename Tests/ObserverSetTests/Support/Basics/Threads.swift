@@ -161,6 +161,12 @@ func eventually(isolation: isolated (any Actor)? = #isolation, _ condition: () -
     }
 }
 
+/// Returns when the caller's task is cancelled.
+func cancellation() async {
+    let nothing = AsyncStream<Never> { _ in }
+    for await _ in nothing {}
+}
+
 /// A thread that runs one job after another: to start a thread for each would take longer than most jobs do.
 private final class Worker: Sendable {
     private static let idle = Guarded<[Worker]>([])
