@@ -19,6 +19,7 @@ final class ModelWorld: World {
         case settlesTooEarly, settlesTooLate, waitsForItsOwnCall
         case releasesDuringTheCall
         case deliversByObserver, overtakesInPlace, callsInsideItsOwnCall
+        case keepsReplaced, replacesOthersOfTheOwner
         #if NotificationCenter
         case tellsOtherShapes
         #endif
@@ -359,6 +360,20 @@ final class ModelWorld: World {
     override func add(_ operation: Operation) {
         let registration = newRegistration(operation)
         append(registration, to: places[operation.place])
+        if operation.isReplacing, operation.place <= 1 { replace(by: registration.entries[0]) }
+    }
+
+    /// Ends what the owner of a new entry has added behind `replacing` before.
+    private func replace(by new: Entry) {
+        guard let owner = new.owner, fault != .keepsReplaced else { return }
+        let replaced = new.set.entries.filter { entry in
+            let isOne = !entry.registration.isGroup && entry.registration.operation.isReplacing
+            return entry !== new && entry.owner === owner && !entry.isRemoved
+                && (isOne || fault == .replacesOthersOfTheOwner)
+        }
+        for entry in replaced { entry.isRemoved = true }
+        cancel(replaced)
+        retire(replaced, from: new.set)
     }
 
     override func addToGroup(_ operation: Operation) {

@@ -106,6 +106,8 @@ struct Operation: CustomStringConvertible, Equatable {
     var place = 0
     /// Which of the world's owners.
     var owner = 0
+    /// Whether the observer is added behind `replacing`, if it has an owner and the place is a set.
+    var isReplacing = false
     /// How far back from the newest registration, modulo their number.
     var back = 0
     /// The programs that the new observer or owner runs when it is called, and when it or its capture is deallocated.
@@ -152,9 +154,11 @@ struct Operation: CustomStringConvertible, Equatable {
 
     private var observer: String {
         let awaiting = kind.isAwaiting ? ", form \(form), suspended \(suspensions) times, sequel \(sequel)" : ""
+        let replacing = isReplacing ? "replacing " : ""
         return
             (kind.hasOwner
-            ? "\(kind) of owner \(owner), program \(program)" : "\(kind), program \(program), farewell \(farewell)")
+            ? "\(replacing)\(kind) of owner \(owner), program \(program)"
+            : "\(kind), program \(program), farewell \(farewell)")
             + awaiting
     }
 }

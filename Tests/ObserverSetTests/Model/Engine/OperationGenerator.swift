@@ -90,11 +90,7 @@ struct OperationGenerator {
         let kinds = World.awaits && !Place.isLocal(operation.place) ? Self.kinds : Self.localKinds
         operation.kind = kinds[choices.below(kinds.count)]
         operation.program = program()
-        if operation.kind.hasOwner {
-            operation.owner = choices.below(Self.ownerCount)
-        } else {
-            operation.farewell = program()
-        }
+        chooseOwner(of: &operation)
     }
 
     private func chooseAwaitingObserver(of operation: inout Operation) {
@@ -102,14 +98,18 @@ struct OperationGenerator {
         operation.program = program()
         operation.suspensions = choices.below(4) % 3
         if operation.suspensions > 0 { operation.sequel = program() }
-        if operation.kind.hasOwner {
-            operation.owner = choices.below(Self.ownerCount)
-        } else {
-            operation.farewell = program()
-        }
+        chooseOwner(of: &operation)
         // While a value is on its way to the actor that owns the observer, it does not wait any more, and nothing has
         // been called yet. The contract does not say whether there is room for a value that is notified meanwhile.
         if operation.kind != .awaitedActorOwner { operation.form = choices.below(Operation.bufferings) }
+    }
+
+    private func chooseOwner(of operation: inout Operation) {
+        guard operation.kind.hasOwner else { return operation.farewell = program() }
+        // One choice for both, of which the owner is the remainder.
+        let draw = choices.below(4 * Self.ownerCount)
+        operation.owner = draw % Self.ownerCount
+        operation.isReplacing = draw >= 3 * Self.ownerCount
     }
 
     /// The program of an observer, an owner or a capture; most of them run none.

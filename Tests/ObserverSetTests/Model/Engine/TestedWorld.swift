@@ -65,7 +65,12 @@ final class TestedWorld: World, @unchecked Sendable {
             add(operation, to: loadedCenter.observers(of: BridgedNumber.self), WorldOwner.receiveBridged) { $0.number }
             #endif
         default:
-            add(operation, to: sets[operation.place], WorldOwner.receive) { $0 }
+            let set = sets[operation.place]
+            if operation.isReplacing {
+                add(operation, to: set.replacing, WorldOwner.receive) { $0 }
+            } else {
+                add(operation, to: set, WorldOwner.receive) { $0 }
+            }
         }
     }
 
