@@ -10,7 +10,7 @@
 A mutant that no test notices survives. Which are equivalent, and why others may survive, is written in
 `Tools/accepted-mutants.txt`; any other that survives, or a score below 95 % (of a hundred mutants or more),
 ends the run with exit code 1. The suite runs as it does by default, in its quick form. What weakens a memory order is tried under the thread sanitizer. The work is done in
-copies of the package, in a temporary folder; with `--in-place`, which is for a clone of one's own, in this one.
+copies of the package, in a temporary folder.
 """
 
 import argparse
@@ -183,8 +183,6 @@ class Workshop:
 
     def __init__(self, folder):
         self.folder = Path(folder)
-        if self.folder == ROOT:
-            return
         # The tools too: the suite replays the fuzzer's corpus.
         for name in ("Sources", "Tests", "Snippets", "Tools", "Package.swift"):
             source = ROOT / name
@@ -283,7 +281,6 @@ def main():
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--jobs", type=int, default=1, help="how many at a time; each builds a copy of the package")
     parser.add_argument("--no-orders", action="store_true", help="none that weakens an order, which needs the thread sanitizer")
-    parser.add_argument("--in-place", action="store_true", help="in the package itself, with what is built there")
     parser.add_argument("--folder", help="where to work, kept for the next time; a temporary folder by default")
     parser.add_argument("--log", help="a file to which each verdict is added; those already in it are not run again")
     options = parser.parse_args()
@@ -313,8 +310,8 @@ def main():
     print(f"{len(chosen)} mutants, --seed {options.seed}", flush=True)
     folder = options.folder or tempfile.mkdtemp(prefix="mutants-")
     workshops = queue.Queue()
-    for number in range(1 if options.in_place else options.jobs):
-        workshop = Workshop(ROOT if options.in_place else Path(folder) / str(number))
+    for number in range(options.jobs):
+        workshop = Workshop(Path(folder) / str(number))
         status, output = workshop.build()
         if status != 0:
             print(output[-4000:])
