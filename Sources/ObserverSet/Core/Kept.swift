@@ -22,7 +22,7 @@ extension NotificationSource {
     /// See ``Buffering/Kept``. Every form of `add` may follow; for those without a limit the number is always 0.
     ///
     /// The number is found where values wait, and so after `map`, `compactMap` and `filter`. What these skip is not
-    /// counted. So map first, and count last: behind a `map` that follows, `droppedBefore` is always 0. A `filter` may follow.
+    /// counted. So map first, and count last: behind a `map` to another type, `droppedBefore` is always 0. A `filter` may follow.
     ///
     /// The result is a value that holds this source, as that of ``NotificationSource/map(_:)`` does.
     ///

@@ -205,6 +205,18 @@ struct ObserverTokenTests {
         #expect(!token.isActive)
     }
 
+    @Test("A combined token of observers that are called once ends them before they are called")
+    func combinedOnce() {
+        let calls = Counter()
+        let token = ObserverToken((0..<3).map { _ in set.once.add { _ in calls.increment() } })
+
+        #expect(token.remove())
+        set.notify(1)
+
+        #expect(calls.value == 0)
+        #expect(!token.remove())
+    }
+
     @Test("A combined token that contains one registration twice removes it once")
     func combinedTwice() {
         let part = set.add { _ in }

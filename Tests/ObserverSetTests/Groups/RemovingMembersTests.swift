@@ -1,3 +1,4 @@
+import Foundation
 import ObserverSet
 import Testing
 
@@ -29,6 +30,31 @@ struct RemovingMembersTests {
             #expect(await !registration.token.removeAndWait())
             registration.end()
         }
+    }
+
+    @Test(
+        "When the token of several registrations is removed, nothing that waits is delivered, whichever has sent it",
+        arguments: [false, true])
+    func nothingInBetween(isAwaited: Bool) async {
+        let (left, right) = (ObserverSet<Tracked>(), ObserverSet<Tracked>())
+        let token = left.merge(with: right).addAsync { [log, door] _ in
+            log.append("called")
+            await door.pass()
+        }
+        left.notify(Tracked())
+        let dropped = Tracked { [log, door] in
+            // On the thread that removes the observer, while only one of the members has lost it.
+            door.open()
+            while log.count == 1, String(reflecting: right).contains("waiting") { Thread.yield() }
+        }
+        left.notify(consume dropped)
+        right.notify(Tracked())
+        await eventually { door.waiting == 1 }
+
+        #expect(isAwaited ? await token.removeAndWait() : token.remove())
+        await ObserverGroup(left, right).settled()
+
+        #expect(log.entries == ["called"])
     }
 
     @Test("It waits for the call that any member makes", arguments: [0, 1])

@@ -98,6 +98,10 @@ package final class EndingRegistration: TokenIssuer, @unchecked Sendable {
         }
     }
 
+    override func close(_ id: UInt64) {
+        if let token { token.issuer.close(token.id) }
+    }
+
     override func isActive(_ id: UInt64) -> Bool { token?.isActive ?? false }
 
     override func describe(_ id: UInt64) -> String? { token.flatMap { $0.issuer.describe($0.id) } }

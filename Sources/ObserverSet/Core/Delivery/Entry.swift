@@ -29,9 +29,10 @@ class AnyEntry: @unchecked Sendable {
     func isKnownAlive(by notifier: Notifier) -> Bool { fatalError("abstract") }
     /// Calls the observer with a value from its mailbox, which has that number there; called where the observer runs.
     func deliverEnqueued(_ value: any Sendable, _ number: UInt64) { fatalError("nothing is enqueued for it") }
-    /// Notes that the registration has been removed, so that values still enqueued are skipped when their turn comes.
+    /// Notes that the registration has been removed, or is about to be, so that values still enqueued are skipped when their
+    /// turn comes.
     ///
-    /// Called under the lock.
+    /// Also called under the lock.
     func end() {}
     /// Whether the observer is awaited (`addAsync`), so that `cancel()` has to follow after unlocking.
     var isAwaited: Bool { false }

@@ -115,6 +115,9 @@ package class TokenIssuer: @unchecked Sendable {
     func remove(_ id: UInt64) -> Bool { fatalError("abstract") }
     /// The same, and lets the caller wait for what is then still under way; also if the registration had ended before.
     func remove(_ id: UInt64, _ removal: Removal) -> Bool { fatalError("abstract") }
+    /// Lets no further call of an observer on an actor or queue begin, or of one that awaits, before the registration is
+    /// removed.
+    func close(_ id: UInt64) { fatalError("abstract") }
     func isActive(_ id: UInt64) -> Bool { fatalError("abstract") }
     /// The registration as the set's description shows it; nil if it is no longer active.
     func describe(_ id: UInt64) -> String? { fatalError("abstract") }
@@ -133,11 +136,19 @@ private final class CombinedIssuer: TokenIssuer, @unchecked Sendable {
     }
 
     override func remove(_ id: UInt64) -> Bool {
-        noteRemoved(tokens.count { $0.remove() })
+        close(id)
+        return noteRemoved(tokens.count { $0.remove() })
     }
 
     override func remove(_ id: UInt64, _ removal: Removal) -> Bool {
-        noteRemoved(tokens.count { $0.issuer.remove($0.id, removal) })
+        close(id)
+        return noteRemoved(tokens.count { $0.issuer.remove($0.id, removal) })
+    }
+
+    /// Comes first, since they may be registrations of one observer: its call for one is cancelled when that is removed, and
+    /// what waits for another must not be delivered next.
+    override func close(_ id: UInt64) {
+        for token in tokens { token.issuer.close(token.id) }
     }
 
     /// Returns what the caller who has removed so many gets; all are removed before any caller returns.
