@@ -46,9 +46,8 @@ extension NotificationCenter {
     /// Observers are called in the order in which they were added, and not after they have been removed: each name has
     /// one registration with the center, and a set behind it. There is no order between them and observers that other
     /// code has registered with the center. Foundation does not pass on which actor a notification is posted: an
-    /// observer on the main actor is called in place if the post is made there and nothing waits for it, one on another
-    /// actor later, in order. `settled()` waits for all observers of that name, but not for calls in progress when the last of them
-    /// has been removed.
+    /// observer on the main actor is called in place if the post is made there, one on another actor later, in order.
+    /// `settled()` waits for all observers of that name, but not for calls in progress when the last of them has been removed.
     ///
     /// - Parameters:
     ///   - type: The type of the events.
