@@ -81,12 +81,7 @@ import Synchronization
             })
     }
 
-    override func close(_ id: UInt64) {
-        let traversal = unsafe Traversal(.passUnretained(self))
-        defer { extendLifetime(traversal) }
-        unsafe slots.living(id)?.pointee.callee.entry?.end()
-    }
-
+    override func close(_ id: UInt64) { _ = registration(id) { entry, _ in entry?.end() } }
     override func isActive(_ id: UInt64) -> Bool { registration(id) { _, _ in true } ?? false }
     override func describe(_ id: UInt64) -> String? { registration(id, Self.describe) ?? nil }
     override func droppedCount(_ id: UInt64) -> Int { registration(id) { entry, _ in entry?.droppedCount ?? 0 } ?? 0 }

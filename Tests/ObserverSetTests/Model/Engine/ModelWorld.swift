@@ -360,20 +360,17 @@ final class ModelWorld: World {
     override func add(_ operation: Operation) {
         let registration = newRegistration(operation)
         append(registration, to: places[operation.place])
-        if operation.isReplacing, operation.place <= 1 { replace(by: registration.entries[0]) }
+        if operation.isReplacing { replace(by: registration.entries[0]) }
     }
 
     /// Ends what the owner of a new entry has added behind `replacing` before.
     private func replace(by new: Entry) {
         guard let owner = new.owner, fault != .keepsReplaced else { return }
         let replaced = new.set.entries.filter { entry in
-            let isOne = !entry.registration.isGroup && entry.registration.operation.isReplacing
-            return entry !== new && entry.owner === owner && !entry.isRemoved
-                && (isOne || fault == .replacesOthersOfTheOwner)
+            entry !== new && entry.owner === owner && !entry.isRemoved
+                && (entry.registration.operation.isReplacing || fault == .replacesOthersOfTheOwner)
         }
-        for entry in replaced { entry.isRemoved = true }
-        cancel(replaced)
-        retire(replaced, from: new.set)
+        remove(replaced, from: new.set)
     }
 
     override func addToGroup(_ operation: Operation) {
@@ -420,9 +417,7 @@ final class ModelWorld: World {
         for entry in registration.entries where !entry.isRemoved {
             if entry.isAlive { isEnded = true } else { mayHaveBeenThere = true }
             if fault == .keepsLocalRemoved, Place.isLocal(registration.operation.place) { continue }
-            entry.isRemoved = true
-            cancel([entry])
-            retire([entry], from: entry.set)
+            remove([entry], from: entry.set)
             if fault == .endsOneMemberOnly { break }
         }
         // A dead delegate's token stays active until the multicast notices the death.
@@ -449,12 +444,17 @@ final class ModelWorld: World {
         var count = 0
         for set in Place.isPublished(place) ? publisher.channels : [places[place]] {
             let owned = set.entries.filter { $0.owner === owner && !$0.isRemoved }
-            for entry in owned { entry.isRemoved = true }
-            cancel(owned)
-            retire(owned, from: set)
+            remove(owned, from: set)
             count += owned.count
         }
         expect(Occurrence(.removedOwned, owner.id, count))
+    }
+
+    /// Ends registrations as their tokens do: what waits for them is dropped.
+    private func remove(_ entries: [Entry], from set: Model) {
+        for entry in entries { entry.isRemoved = true }
+        cancel(entries)
+        retire(entries, from: set)
     }
 
     private func removeAll(from set: Model, dropping: Bool) {
@@ -692,9 +692,7 @@ final class ModelWorld: World {
         // not have been noted on each entry, so all of its entries in this set are removed.
         met += met.flatMap { $0.registration.mailbox == nil ? [] : $0.registration.entries.filter { $0.set === set } }
         for entry in met where !entry.isRemoved {
-            entry.isRemoved = true
-            cancel([entry])
-            retire([entry], from: set)
+            remove([entry], from: set)
         }
     }
 

@@ -106,7 +106,7 @@ struct Operation: CustomStringConvertible, Equatable {
     var place = 0
     /// Which of the world's owners.
     var owner = 0
-    /// Whether the observer is added behind `replacing`, if it has an owner and the place is a set.
+    /// Whether the observer is added to a set behind `replacing`.
     var isReplacing = false
     /// How far back from the newest registration, modulo their number.
     var back = 0

@@ -109,7 +109,8 @@ struct OperationGenerator {
         // One choice for both, of which the owner is the remainder.
         let draw = choices.below(4 * Self.ownerCount)
         operation.owner = draw % Self.ownerCount
-        operation.isReplacing = draw >= 3 * Self.ownerCount
+        let isGroup = operation.verb == .addToGroup || operation.verb == .addAwaitingToGroup
+        operation.isReplacing = !isGroup && Place.sets.contains(operation.place) && draw >= 3 * Self.ownerCount
     }
 
     /// The program of an observer, an owner or a capture; most of them run none.
