@@ -40,3 +40,10 @@ public protocol NotificationSource<Parameters>: Sendable {
     /// - Complexity: O(*n*) in the number of observers, besides the waiting.
     func settled() async
 }
+
+extension ObserverSet {
+    /// The same type, which can be written with the module's name: `ObserverSet.Observer<String>`.
+    ///
+    /// The module and its main type share a name, so that Swift looks for `Observer` in the type.
+    public typealias Observer = ObserverSet::Observer
+}

@@ -296,10 +296,3 @@ extension ObserverSet: CustomStringConvertible, CustomDebugStringConvertible, Cu
         "ObserverSet<\(Parameters.self)>(\(Listing.count(count, "observer")))"
     }
 }
-
-extension ObserverSet {
-    /// The same type, which can be written with the module's name: `ObserverSet.Observer<String>`.
-    ///
-    /// The module and its main type share a name, so that Swift looks for `Observer` in the type.
-    public typealias Observer = ObserverSet::Observer
-}
