@@ -9,9 +9,14 @@ struct Urgency: Equatable, Sendable {
 
     private init(step: UInt8) { self.step = step }
 
+    // Numbers, and asked for once: comparing the priorities themselves calls unspecialised code, here for each notification.
+    private static let background = TaskPriority.background.rawValue
+    private static let medium = TaskPriority.medium.rawValue
+
     init(_ priority: TaskPriority) {
-        let isDefault = priority == .medium || priority.rawValue == 0
-        step = priority > .medium ? 3 : isDefault ? 2 : priority > .background ? 1 : 0
+        let value = priority.rawValue
+        let isDefault = value == Self.medium || value == 0
+        step = value > Self.medium ? 3 : isDefault ? 2 : value > Self.background ? 1 : 0
     }
 
     var priority: TaskPriority {
