@@ -5,7 +5,8 @@ extension NotificationCenter {
     /// Posts an event, as a notification with its name and `userInfo`.
     ///
     /// Observers by type and observers by name are called before this returns. Typed observers that belong to an actor
-    /// are called there, in the order of the posts. May be called on any thread, and from inside an observer.
+    /// are called there, in the order of the posts from elsewhere; what the actor itself posts may come first. May be called on
+    /// any thread, and from inside an observer.
     ///
     /// Observers by type receive the event itself, which is added to its `userInfo` under the key `"event"`.
     ///
