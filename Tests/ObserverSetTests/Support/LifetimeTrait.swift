@@ -1,6 +1,11 @@
+import Foundation
+import Synchronization
 import Testing
 
 /// Gives each test its own counter, and fails the test if a tracked instance is still alive at its end.
+///
+/// As many tests run at once as there are processors. Each has threads of its own, and more tests would only keep each
+/// other's threads waiting, some of them in the middle of a race.
 struct LifetimeTrait: SuiteTrait, TestTrait, TestScoping {
     var isRecursive: Bool { true }
 
@@ -11,11 +16,44 @@ struct LifetimeTrait: SuiteTrait, TestTrait, TestScoping {
     func provideScope(
         for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
     ) async throws {
+        await Places.shared.take()
+        defer { Places.shared.leave() }
         let lifetimes = Lifetimes()
         try await Lifetimes.$current.withValue(lifetimes) { try await function() }
         // A job that has just ended on another thread may still be releasing what it held.
         await eventually { lifetimes.count == 0 }
         #expect(lifetimes.count == 0, "tracked instances are still alive after the test")
+    }
+}
+
+/// How many more tests may run now, and the tests that wait until they may.
+private final class Places: Sendable {
+    static let shared = Places()
+
+    private let state = Mutex(
+        (free: ProcessInfo.processInfo.activeProcessorCount, waiting: [CheckedContinuation<Void, Never>]()))
+
+    func take() async {
+        await withCheckedContinuation { continuation in
+            let mayRun = state.withLock { state in
+                if state.free == 0 {
+                    state.waiting.append(continuation)
+                    return false
+                }
+                state.free -= 1
+                return true
+            }
+            if mayRun { continuation.resume() }
+        }
+    }
+
+    func leave() {
+        let next = state.withLock { state -> CheckedContinuation<Void, Never>? in
+            if !state.waiting.isEmpty { return state.waiting.removeFirst() }
+            state.free += 1
+            return nil
+        }
+        next?.resume()
     }
 }
 
