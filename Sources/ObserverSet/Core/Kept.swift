@@ -41,7 +41,7 @@ extension Buffering {
     /// for it; the number is exact. It comes with the first value after the gap: with `.newest` that is the oldest one
     /// that was kept, with `.oldest` the next one that finds room again. If none comes before the end, only
     /// ``NotificationSequence/droppedCount`` and ``ObserverToken/droppedCount`` show the loss. Values that the end of a
-    /// registration drops are not counted here.
+    /// registration or ``ObserverSet/cancelCalls()`` drops are not counted here.
     public struct Kept<Value: Sendable>: Sendable {
         /// What was notified.
         public let value: Value
