@@ -57,6 +57,7 @@ extension ActorMailbox {
         }
 
         /// Whether another drain has to be sent: none that is as urgent is under way or on its way.
+        @inline(__always)
         fileprivate mutating func needsDrain(_ urgency: Urgency) -> Bool {
             !running.covers(urgency) && sent.insertUnlessCovered(urgency)
         }

@@ -37,11 +37,13 @@ struct Urgency: Equatable, Sendable {
             bits == 0 ? nil : Urgency(step: UInt8(7 - bits.leadingZeroBitCount))
         }
 
+        @inline(__always)
         mutating func insert(_ urgency: Urgency) { bits |= 1 << urgency.step }
         mutating func remove(_ urgency: Urgency) { bits &= ~(1 << urgency.step) }
         func union(_ other: Set) -> Set { Set(bits: bits | other.bits) }
 
         /// Inserts an urgency, and returns true, unless it has one that is at least as high.
+        @inline(__always)
         mutating func insertUnlessCovered(_ urgency: Urgency) -> Bool {
             if covers(urgency) { return false }
             insert(urgency)
