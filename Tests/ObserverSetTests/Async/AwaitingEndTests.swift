@@ -243,7 +243,7 @@ struct AwaitingEndTests {
             keeper = nil
             await set.settled()
 
-            #expect(log.entries == (0..<100).map(String.init))
+            #expect(log.entries == (0..<100).map { "\($0)" })
             log.removeAll()
             await eventually { set.isEmpty }
         }

@@ -150,7 +150,7 @@ struct DescriptionTests {
         set.addNonisolated(on: .main) { _ in }
         set.addNonisolated(on: .main, owner) { _, _ in }
 
-        let ends = lines.map { $0.split(separator: " ").last.map(String.init) }
+        let ends = lines.map { $0.split(separator: " ").last.map { "\($0)" } }
         #expect(ends == (0..<9).map { "\(file):\(line + $0)" })
     }
 

@@ -108,7 +108,7 @@ struct IsolationTests {
         #expect(registration.token.isActive)
 
         await set.settled()
-        #expect(log.entries == (1...(kind.isOnce ? 1 : 100)).map(String.init))
+        #expect(log.entries == (1...(kind.isOnce ? 1 : 100)).map { "\($0)" })
         #expect(registration.token.isActive == !kind.isOnce)
         registration.end()
     }

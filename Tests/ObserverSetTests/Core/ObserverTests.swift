@@ -98,7 +98,7 @@ struct ObserverTests {
             if value < 0 { return .none }
             return .some(value == 0 ? nil : value)
         }
-        source.add { [log] in log.append($0.map(String.init) ?? "nil") }
+        source.add { [log] in log.append($0.map { "\($0)" } ?? "nil") }
 
         for value in [-1, 0, 1] { set.notify(value) }
 

@@ -135,7 +135,7 @@ struct ParametersTests {
     @Test("An optional is delivered as a value, as nil, and as an optional in an optional")
     func optional() {
         let set = ObserverSet<Int?>()
-        set.add { log.append("closure \($0.map(String.init) ?? "nil")") }
+        set.add { log.append("closure \($0.map { "\($0)" } ?? "nil")") }
         set.add(method: Listener.optional, of: listener)
         let doubled = ObserverSet<Int??>()
         doubled.add { log.append("doubled \($0 == nil) \($0 == .some(nil))") }
