@@ -188,7 +188,7 @@ struct CountedDropsTests {
     func exact(buffering: Buffering) async {
         let seed = UInt64.random(in: 0...UInt64.max)
         var random = SeededGenerator(seed: seed)
-        for _ in 0..<many(400, long: 100_000) {
+        for _ in 0..<many(400, long: 20_000) {
             let sent = 1 + random.below(200)
             let paces = (0..<2).map { _ in random.next() }
             let set = ObserverSet<Int>()
@@ -234,7 +234,7 @@ struct CountedDropsTests {
         "The elements and the numbers before them add up to what several threads sent",
         arguments: [.newest(1), .newest(3)] as [Buffering])
     func exactOfSeveral(buffering: Buffering) async {
-        for _ in 0..<many(400, long: 100_000) {
+        for _ in 0..<many(400, long: 50_000) {
             let set = ObserverSet<Int>()
             let consumer = Task { [sequence = set.countingDrops.values(buffering: buffering)] in
                 var sum = 0
