@@ -133,9 +133,12 @@ final class ModelWorld: World {
             func isOfThem(_ job: Job) -> Bool {
                 job.number <= last && sets?.contains { $0 === job.entry.set } ?? true
             }
+            // Of several sets, the second is looked into when the first is settled. An observer that has removed itself
+            // in its call meanwhile is not found there.
+            func mayBeMissed(_ entry: Entry) -> Bool { entry.isEnded && sets.map { $0.count > 1 } ?? false }
             // A job for a dead owner, or for a removed observer of an actor, may be dropped at any time.
             return jobs.contains { isOfThem($0) && $0.entry.isAlive && !$0.entry.isEnded }
-                || call.map { isOfThem($0.job) && !$0.isCancelled } ?? false
+                || call.map { isOfThem($0.job) && !$0.isCancelled && !mayBeMissed($0.job.entry) } ?? false
         }
     }
 
