@@ -52,7 +52,8 @@ public struct ObserverGroup: NotificationSource {
 
     /// Waits until every value that any member had enqueued before the call has been delivered or dropped.
     ///
-    /// See ``NotificationSource/settled()``. It waits for the members' own observers as well.
+    /// See ``NotificationSource/settled()``. It waits for the members' own observers as well, one member after the other. So
+    /// it may miss the call of an observer that has removed itself meanwhile.
     public func settled() async {
         for member in members { await member.settled() }
     }
