@@ -70,7 +70,7 @@ actor Guest {
     private var sending: ObserverToken?
     private(set) var sent: [String] = []
 
-    /// Before the guest enters.
+    /// Called before the guest enters.
     func start() {
         sending = outgoing.addAsync(self, buffering: .oldest(64)) { guest, line in await guest.send(line) }
     }

@@ -1,5 +1,4 @@
 import Foundation
-import Synchronization
 import Testing
 
 /// Gives each test its own counter, and fails the test if a tracked instance is still alive at its end.
@@ -30,7 +29,7 @@ struct LifetimeTrait: SuiteTrait, TestTrait, TestScoping {
 private final class Places: Sendable {
     static let shared = Places()
 
-    private let state = Mutex(
+    private let state = Guarded(
         (free: ProcessInfo.processInfo.activeProcessorCount, waiting: [CheckedContinuation<Void, Never>]()))
 
     func take() async {
