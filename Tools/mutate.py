@@ -9,8 +9,8 @@
 
 A mutant that no test notices survives. Which are equivalent, and why others may survive, is written in
 `Tools/accepted-mutants.txt`; any other that survives, or a score below 95 % (of a hundred mutants or more),
-ends the run with exit code 1. The suite runs as it does by default, in its quick form. What weakens a memory order is tried under the thread sanitizer. The work is done in
-copies of the package, in a temporary folder.
+ends the run with exit code 1. The suite runs as it does by default, in its quick form, until the first test fails. What
+weakens a memory order is tried under the thread sanitizer. The work is done in copies of the package, in a temporary folder.
 """
 
 import argparse
@@ -26,6 +26,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -184,7 +185,7 @@ class Workshop:
     def __init__(self, folder):
         self.folder = Path(folder)
         # The tools too: the suite replays the fuzzer's corpus.
-        for name in ("Sources", "Tests", "Snippets", "Tools", "Package.swift"):
+        for name in ("Sources", "Tests", "Snippets", "Tools", ".ci", "Package.swift"):
             source = ROOT / name
             if source.is_dir():
                 shutil.rmtree(self.folder / name, ignore_errors=True)
@@ -193,66 +194,93 @@ class Workshop:
             else:
                 shutil.copy(source, self.folder / name)
 
-    def run(self, command, limit, memory=resource.RLIM_INFINITY, **environment):
-        process = subprocess.Popen(
-            command, cwd=self.folder, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, (memory, memory)), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
-            start_new_session=True, env={**os.environ, **environment})
-        try:
-            output, _ = process.communicate(timeout=limit)
-            return process.returncode, output
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            self.stop_all()
-            process.communicate()
-            return None, ""
+    def start(self, command, memory=resource.RLIM_INFINITY):
+        return subprocess.Popen(
+            command, cwd=self.folder, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, (memory, memory)),
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", start_new_session=True,
+            env={**os.environ, "NO_COLOR": "1", "SWIFT_BACKTRACE": "enable=no"})
 
     def stop_all(self):
         """Kills what runs in the copy: tests run in process groups of their own, and would go on beside the next ones."""
-        built = [self.folder.resolve() / name for name in (".build", ".build-tsan")]
         for link in Path("/proc").glob("[0-9]*/exe"):
             try:
-                if any(folder in Path(os.readlink(link)).parents for folder in built):
+                if self.folder.resolve() in Path(os.readlink(link)).parents:
                     os.kill(int(link.parent.name), signal.SIGKILL)
             except OSError:  # it has ended, or is somebody else's
                 pass
 
-    # Weaker memory orders show only there, on a machine that keeps the order.
-    SANITIZED = ["--sanitize=thread", "--scratch-path", ".build-tsan", "-Xswiftc", "-DOBSERVERSET_TSAN"]
+    def succeeds(self, command):
+        """Whether it ends with 0, and what it prints."""
+        process = self.start(command)
+        output, _ = process.communicate()
+        return process.returncode == 0, output
 
-    def build(self, options=()):
-        return self.run(["swift", "build", "--product", "ObserverSetPackageTests", *options], 1200)
+    def build(self, kind="any"):
+        """Compiles the library, and links it with its tests, which are compiled only the first time."""
+        folder = self.folder_for(kind)
+        # A type that may be laid out otherwise is compiled into the tests, too.
+        if kind == "reference":
+            shutil.rmtree(folder, ignore_errors=True)
+        sanitizer = ["-O", "-sanitize=thread"] if kind == "order" else []
+        return self.succeeds([".ci/link", str(folder), *sanitizer])
 
-    def test(self, pattern, limit, options=(), **environment):
-        command = ["swift", "test", "--skip-build", "--disable-xctest", *options]
+    def folder_for(self, kind):
+        return self.folder / "made" / (kind if kind in ("order", "reference") else "any")
+
+    def test(self, kind="any", pattern=None, limit=3600):
+        """What notices: a test, a crash, or a time limit; nothing if all tests pass. And what is printed until then."""
+        command = [str(self.folder_for(kind) / "tests"), "--testing-library", "swift-testing"]
         if pattern:
             command += ["--filter", pattern]
         # What repeats without end often allocates without end, too: it should not take the whole machine's memory. The
         # suite needs half of this. A sanitizer reserves more than there is.
-        return self.run(command, limit, memory=resource.RLIM_INFINITY if options else 4 << 30, **environment)
+        process = self.start(command, memory=resource.RLIM_INFINITY if kind == "order" else 4 << 30)
+        is_late = threading.Event()
 
-    def verdict(self, mutant):
+        def stop():
+            os.killpg(process.pid, signal.SIGKILL)
+            self.stop_all()
+
+        timer = threading.Timer(limit, lambda: (is_late.set(), stop()))
+        timer.start()
+        lines, failed = [], None
+        for line in process.stdout:
+            lines.append(line)
+            failed = re.search(r'✘ Test "?(.+?)"? (?:recorded|failed)', line)
+            if failed:
+                # The others may hang.
+                stop()
+                break
+        timer.cancel()
+        process.stdout.close()
+        status = process.wait()
+        output = "".join(lines)
+        if is_late.is_set():
+            return "a time limit", output
+        if failed:
+            return failed.group(1), output
+        if status != 0:
+            return "the thread sanitizer" if "WARNING: ThreadSanitizer" in output else "a crash", output
+        return None, output
+
+    def verdict(self, mutant, limit):
         """`killed`, `survived`, or `invalid` if it does not compile; and by what."""
         path = self.folder / SOURCES / mutant.file
         original = path.read_text()
         lines = original.split("\n")
         lines[mutant.line - 1] = mutant.after
-        options = self.SANITIZED if mutant.kind == "order" else []
-        first = FIRST[mutant.file.split("/")[0]]
         try:
+            # Weaker memory orders show only there, on a machine that keeps the order.
+            if mutant.kind == "order" and not self.folder_for("order").exists():
+                self.build("order")
             path.write_text("\n".join(lines))
-            status, _ = self.build(options)
-            if status != 0:
+            if not self.build(mutant.kind)[0]:
                 return "invalid", "the compiler"
-            for pattern, limit in ((first, 60), (None, 600)):
+            for pattern in (FIRST[mutant.file.split("/")[0]], None):
                 # What is only slow under the sanitizer has not been noticed.
-                limit *= 5 if options else 1
-                status, output = self.test(pattern, limit, options)
-                if status is None:
-                    return "killed", "a time limit"
-                if status != 0:
-                    failed = re.search(r'✘ Test "?(.+?)"? (?:recorded|failed)', output)
-                    race = "the thread sanitizer" if "WARNING: ThreadSanitizer" in output else "a crash"
-                    return "killed", failed.group(1) if failed else race
+                by, _ = self.test(mutant.kind, pattern, limit * (10 if mutant.kind == "order" else 1))
+                if by:
+                    return "killed", by
             return "survived", ""
         finally:
             path.write_text(original)
@@ -300,6 +328,8 @@ def main():
         # By what they are: a change elsewhere leaves the choice as it is.
         chosen.sort(key=lambda mutant: hashlib.sha256(f"{options.seed} {mutant.key}".encode()).digest())
         chosen = chosen[: options.sample]
+    # Last come those for which the tests are compiled anew: the others are linked with the tests as they were.
+    chosen.sort(key=lambda mutant: mutant.kind == "reference")
     if options.list:
         for mutant in chosen:
             print(f"{mutant.kind:10} {mutant.name}\n  - {mutant.before.strip()}\n  + {mutant.after.strip()}")
@@ -312,16 +342,19 @@ def main():
     workshops = queue.Queue()
     for number in range(options.jobs):
         workshop = Workshop(Path(folder) / str(number))
-        status, output = workshop.build()
-        if status != 0:
+        done, output = workshop.build()
+        if not done:
             print(output[-4000:])
             sys.exit("the package does not build as it is")
         workshops.put(workshop)
     # The control: what fails anyway would count every mutant as noticed.
-    status, output = workshop.test(None, 600)
-    if status != 0:
+    began = time.time()
+    by, output = workshop.test()
+    if by:
         print("\n".join(line for line in output.splitlines() if not line.startswith(("✔", "◇")))[-4000:])
         sys.exit("the suite does not pass as it is")
+    # What takes so much longer does not end.
+    limit = 20 + 2 * options.jobs * (time.time() - began)
 
     log = Path(options.log) if options.log else None
     known = {}
@@ -336,7 +369,7 @@ def main():
         workshop = workshops.get()
         began = time.time()
         try:
-            verdict, by = workshop.verdict(mutant)
+            verdict, by = workshop.verdict(mutant, limit)
         finally:
             workshops.put(workshop)
         return mutant, verdict, by, time.time() - began
