@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What a mailbox needs of an observer that awaits.
+/// An observer that awaits, as its mailbox sees it.
 protocol AwaitedObserver: AnyObject, Sendable {
     /// Whether a value from the mailbox may be delivered.
     var isActive: Bool { get }
@@ -86,12 +86,12 @@ final class AwaitingEntry<Parameters: Sendable>: Entry<Parameters>, AwaitedObser
         return "on " + home.description + home.progress(of: self) + (dropped == 0 ? "" : ", \(dropped) dropped")
     }
 
-    override func claimed() -> AnyEntry {
+    override func forRegistration() -> AnyEntry {
         if status.claim() { return self }
         return AwaitingEntry(sharing: self, isClaimed: true, isCalledOnce: isCalledOnce, function)
     }
 
-    override func ending(_ registration: EndingRegistration) -> Entry<Parameters> {
+    override func ending(_ registration: SelfEndingRegistration) -> Entry<Parameters> {
         AwaitingEntry(sharing: self, isClaimed: false, isCalledOnce: true) { [function] owner, parameters in
             if registration.end() { await function(owner, parameters) }
         }

@@ -5,7 +5,7 @@
 final class AwaitingJob: @unchecked Sendable {
     let value: any Sendable
     let observer: any AwaitedObserver
-    /// That of the notifier.
+    /// The notifier's.
     let urgency: Urgency
     /// Ascending in each mailbox; set once, under the inbox's lock.
     fileprivate(set) var number: UInt64 = 0
@@ -19,13 +19,13 @@ final class AwaitingJob: @unchecked Sendable {
     }
 }
 
-/// What notifiers have posted since the mailbox was last looked into.
+/// The values that notifiers have posted since the mailbox was last looked into.
 struct AwaitingInbox: Sendable {
     /// All of one urgency.
     fileprivate var jobs: [AwaitingJob?] = []
     /// The number of the last value.
     fileprivate var last: UInt64 = 0
-    /// That of everything that waits; nil if values differ.
+    /// The urgency of everything that waits; nil if values differ.
     ///
     /// Then they are not put here, so that a task sees the highest.
     fileprivate var urgency: Urgency?
@@ -61,11 +61,11 @@ struct AwaitingInbox: Sendable {
     }
 }
 
-/// What waits in a mailbox of an observer that awaits: values, and callers of `settled()`.
+/// The queue of a mailbox of an observer that awaits: values, and callers of `settled()`.
 struct AwaitingJobs: Sendable {
     /// A caller of `settled()`.
     private struct Waiter: Sendable {
-        let settlement: Settlement
+        let settledWait: SettledWait
         /// The number of the last value that it waits for.
         let last: UInt64
         /// Whether it waits for the end of every call, also of a removed observer.
@@ -107,13 +107,13 @@ struct AwaitingJobs: Sendable {
         return inbox.needsTask(job.urgency)
     }
 
-    mutating func append(_ settlement: Settlement, isForRemoval: Bool) {
+    mutating func append(_ settledWait: SettledWait, isForRemoval: Bool) {
         // Callers whose tasks were cancelled would pile up behind a call that never returns. In amortised O(1).
         if waiters.count >= nextSweep {
-            _ = waiters.remove { $0.settlement.isOver }
+            _ = waiters.remove { $0.settledWait.isOver }
             nextSweep = max(Self.leastSweep, 2 * waiters.count)
         }
-        waiters.append(Waiter(settlement: settlement, last: last, isForRemoval: isForRemoval))
+        waiters.append(Waiter(settledWait: settledWait, last: last, isForRemoval: isForRemoval))
     }
 
     /// Removes and returns the first value.
@@ -156,17 +156,17 @@ struct AwaitingJobs: Sendable {
 
     /// Removes and returns the waiters in front of which no values are left, during a call for whose end only callers of
     /// `removeAndWait()` wait.
-    mutating func takeWaitersDuringCall() -> [Settlement] {
+    mutating func takeWaitersDuringCall() -> [SettledWait] {
         let first = jobs.first?.number ?? .max
-        return waiters.remove { !$0.isForRemoval && first > $0.last }.map(\.settlement)
+        return waiters.remove { !$0.isForRemoval && first > $0.last }.map(\.settledWait)
     }
 
     /// Removes and returns the waiters in front of which no values are left.
-    mutating func takeWaiters() -> [Settlement] {
-        var taken: [Settlement] = []
+    mutating func takeWaiters() -> [SettledWait] {
+        var taken: [SettledWait] = []
         while let waiter = waiters.first {
             if let job = jobs.first, job.number <= waiter.last { break }
-            taken.append(waiters.removeFirst().settlement)
+            taken.append(waiters.removeFirst().settledWait)
         }
         return taken
     }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What has been notified to one observer that awaits, and not yet delivered: first in, first out, one call at a time.
+/// The values that wait for one observer that awaits: first in, first out, one call at a time.
 ///
 /// While there is something to deliver, one task delivers it, on the observer's actor: it takes a value, calls the observer,
 /// awaits the end of the call, suspensions included, and takes the next. Another task takes over if what waits needs
@@ -16,7 +16,7 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
         var worker: Worker?
 
         /// Removes and returns the waiters in front of which nothing is left.
-        mutating func takeFreeWaiters() -> [Settlement] {
+        mutating func takeFreeWaiters() -> [SettledWait] {
             if called == nil { return jobs.takeWaiters() }
             return isAbandoned ? jobs.takeWaitersDuringCall() : []
         }
@@ -27,7 +27,7 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
             return worker?.task
         }
 
-        /// What the task does with the next value; nil if there is none that it may deliver.
+        /// Takes the next value for the task; nil if there is none that it may deliver.
         mutating func goOn(_ worker: Worker) -> Step? {
             guard let urgency = jobs.urgency, urgency == worker.urgency, !worker.isCancelled else { return nil }
             let job = jobs.removeFirst()
@@ -55,7 +55,7 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
         }
     }
 
-    /// What is known of a value that was taken out, while a task holds it.
+    /// The state of a value that was taken out, while a task holds it.
     ///
     /// The value itself is not here: when it is no longer noted as called, nothing holds it, or its observer.
     private struct Called: Sendable {
@@ -87,11 +87,11 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
         }
     }
 
-    /// What the task does next.
+    /// The task's next step.
     private enum Step: Sendable {
         case call(AwaitingJob)
         case drop(AwaitingJob)
-        case resume([Settlement])
+        case resume([SettledWait])
         /// Leaves the rest to a new task of that urgency.
         case handOver(Urgency)
         case end
@@ -119,7 +119,7 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
     /// Appends a value for an observer, and makes sure that it is delivered.
     func post(_ value: any Sendable, to observer: any AwaitedObserver, _ urgency: Urgency) {
         let job = AwaitingJob(value, to: observer, urgency)
-        var settled: [Settlement] = []
+        var settled: [SettledWait] = []
         var dropped: AwaitingJob?
         var cancelled: Task<Void, Never>?
         // Checked under the lock: a value that is posted after `end` must not wait behind a call that was cancelled.
@@ -186,7 +186,7 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
 
     /// The same for an observer that stays: the end of its call is waited for.
     func cancelCalls(of observer: any AwaitedObserver, isRemoved: Bool = false) {
-        var settled: [Settlement] = []
+        var settled: [SettledWait] = []
         var dropped: [AwaitingJob] = []
         let task = withAll { state, _ -> Task<Void, Never>? in
             dropped = state.jobs.remove(for: observer)
@@ -209,13 +209,13 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
         state.withLock { $0.jobs.noteDropped(with: job) }
     }
 
-    override func holdUp(_ settlement: Settlement, isForRemoval: Bool) -> Bool {
+    override func enqueueMarker(for settledWait: SettledWait, isForRemoval: Bool) -> Bool {
         withAll { state, _ in
             // An observer that waited for its own call would wait for ever.
             if state.isCaller(in: self) { return false }
             let waitsForCall = state.called != nil && (isForRemoval || !state.isAbandoned)
             guard waitsForCall || state.jobs.values > 0 else { return false }
-            state.jobs.append(settlement, isForRemoval: isForRemoval)
+            state.jobs.append(settledWait, isForRemoval: isForRemoval)
             return true
         }
     }
@@ -250,7 +250,7 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
         while true {
             switch next(worker, turn.isOver()) {
             case .call(let job):
-                CallOut.assertNoLockIsHeld()
+                UserCode.assertNoLockIsHeld()
                 // Captures `actor`, and so stays on it. A closure that does not would leave the main actor for each call,
                 // and come back to it: two changes of thread.
                 let call = AwaitingCall(mailbox: self, number: job.number)

@@ -27,7 +27,7 @@ private struct Once<Source: NotificationSource>: NotificationSource {
     let source: Source
 
     func register(_ observer: Observer<Source.Parameters>) -> ObserverToken {
-        let registration = EndingRegistration()
+        let registration = SelfEndingRegistration()
         return registration.begin(source.register(observer.ending(registration)))
     }
 

@@ -11,7 +11,7 @@
 /// }
 /// ```
 public protocol NotificationSource<Parameters>: Sendable {
-    /// What an observer receives: one value, a tuple, or `Void`.
+    /// The type of the value that an observer receives: one value, a tuple, or `Void`.
     associatedtype Parameters: Sendable
 
     /// Registers an observer. Use the `add` family, which makes the observer from a closure or a method.

@@ -33,7 +33,7 @@ extension ObserverSet {
 extension Registry {
     /// In a traversal and under no lock: this releases values of the user's.
     fileprivate func cancelCalls() {
-        CallOut.assertNoLockIsHeld()
+        UserCode.assertNoLockIsHeld()
         forEachLiving { slot in slot.callee.entry?.cancelCalls() }
     }
 }

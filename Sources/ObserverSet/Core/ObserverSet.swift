@@ -130,16 +130,16 @@ extension ObserverSet {
     /// saved and restored.
     @inline(never)
     private func notify(
-        _ parameters: Parameters, _ registry: Unmanaged<Registry>, upTo limit: UInt64, from here: UInt
+        _ parameters: Parameters, _ registry: Unmanaged<Registry>, upTo limit: UInt64, from callerID: UInt
     ) {
-        var notifier = Notifier(identity: here)
+        var notifier = Notifier(identity: callerID)
         var traversal = unsafe Traversal(registry, upTo: limit)
         var isPlain = false
         while let slot = unsafe traversal.next(&isPlain) {
-            CallOut.assertNoLockIsHeld()
+            UserCode.assertNoLockIsHeld()
             if _fastPath(isPlain) {
                 unsafe BorrowedFunction.at(slot).pointee(parameters)
-            } else if unsafe !BorrowedEntry.at(slot).pointee.callClosure(parameters, from: here) {
+            } else if unsafe !BorrowedEntry.at(slot).pointee.callClosure(parameters, from: callerID) {
                 if unsafe !BorrowedEntry.at(slot).pointee.deliver(parameters, by: &notifier) {
                     traversal.metDead = true
                 }
@@ -186,10 +186,10 @@ extension ObserverSet {
     /// It waits for ever if a queue with an observer's values in it stays suspended, or if the call of an observer that
     /// awaits never returns. Two observers that wait in their calls for each other's set, or for a set that both
     /// observe, wait for ever.
-    public func settled() async { await settlement.wait() }
+    public func settled() async { await settledWait.wait() }
 
     /// What `settled()` awaits; it does not hold the set.
-    package var settlement: Settlement { Settlement(of: registry?.mailboxes() ?? []) }
+    package var settledWait: SettledWait { SettledWait(of: registry?.mailboxes() ?? []) }
 }
 
 // MARK: - Adding and removing

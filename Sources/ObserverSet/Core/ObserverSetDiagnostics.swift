@@ -57,7 +57,7 @@ public enum ObserverSetDiagnostics {
     }
 }
 
-/// What one report has said.
+/// The findings that a report has already told.
 final class Report: Sendable {
     private struct Said: Sendable {
         var observers = 0
@@ -80,7 +80,7 @@ final class Report: Sendable {
         self.now = now
     }
 
-    /// What there is to say of a finding; nil if nothing new.
+    /// The words for a finding; nil if there is nothing new to say.
     func suspicion(_ finding: Watch.Finding) -> String? {
         switch finding.kind {
         case .observers:

@@ -125,8 +125,8 @@ extension EventPublisher {
     /// ```
     public func settled() async {
         // All of them before any is awaited: what is published during one wait does not prolong the next.
-        let settlements = allChannels.map(\.settlement)
-        for settlement in settlements { await settlement.wait() }
+        let waits = allChannels.map(\.settledWait)
+        for wait in waits { await wait.wait() }
     }
 }
 

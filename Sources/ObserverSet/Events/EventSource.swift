@@ -13,8 +13,8 @@ struct EventSource<Observed: Sendable>: NotificationSource, CustomDebugStringCon
 
     func settled() async {
         // Awaited without the set, which must be able to end with its publisher.
-        let settlement = set?.settlement
-        await settlement?.wait()
+        let settledWait = set?.settledWait
+        await settledWait?.wait()
     }
 }
 
@@ -29,7 +29,7 @@ protocol EventChannel: AnyObject, Sendable {
 
     func removeAll(ownedBy owner: AnyObject) -> Int
 
-    var settlement: Settlement { get }
+    var settledWait: SettledWait { get }
 
     /// One line for each observer.
     var listing: Listing { get }

@@ -40,7 +40,7 @@ public protocol BridgedEvent: Event {
     /// must declare a name. If it does not, the program stops with a message that says so when the name is first used.
     static var notificationName: Notification.Name { get }
 
-    /// What is posted with the name.
+    /// The values that are posted with the name.
     ///
     /// By default the event itself, under the key `"event"`. If there is nothing under that key, `post` adds the event.
     var userInfo: [AnyHashable: Any]? { get }

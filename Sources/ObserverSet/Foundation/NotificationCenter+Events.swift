@@ -143,8 +143,8 @@ private struct NamedSource<Parameters: Sendable>: NotificationSource, CustomDebu
 
     func settled() async {
         // Awaited without the channel, which must be able to end with its last observer or its center.
-        let settlement = center.flatMap { center in NotificationChannel.existing(name, of: center)?.posts.settlement }
-        await settlement?.wait()
+        let settledWait = center.flatMap { center in NotificationChannel.existing(name, of: center)?.posts.settledWait }
+        await settledWait?.wait()
     }
 }
 

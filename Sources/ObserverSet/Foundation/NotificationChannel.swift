@@ -111,11 +111,11 @@ final class NotificationChannel: Sendable {
         private weak let channel: NotificationChannel?
 
         /// Shows the sanitizer that the center passes the relay from the registering thread to the posting ones.
-        private let witness = Witness()
+        private let edge = SanitizerEdge()
 
         init(channel: NotificationChannel) {
             self.channel = channel
-            witness.lead()
+            edge.release()
         }
 
         deinit {
@@ -125,7 +125,7 @@ final class NotificationChannel: Sendable {
         }
 
         func pass(_ notification: Notification) {
-            witness.follow()
+            edge.acquire()
             channel?.posts.notify(Post(notification: notification))
         }
     }

@@ -78,8 +78,8 @@ extension LocalObserverSet {
         // Without the frames of the closures below, notifications can nest deeper.
         guard let registry else { return }
         var copy = parameters
-        var delivery = unsafe LocalRegistry.Delivery(in: registry)
-        unsafe registry.notify(parameters, at: &copy, &delivery)
+        var pass = unsafe LocalRegistry.Pass(in: registry)
+        unsafe registry.notify(parameters, at: &copy, &pass)
         #else
         // Not retained: the set holds its registry, and is held until this returns.
         defer { extendLifetime(self) }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What a local set has once it is observed.
+/// The observers of a local set, made when it is first observed.
 ///
 /// The set holds it, and so do tokens; it holds neither. It is used in one isolation domain, so nothing is locked, and
 /// the slots' atomic words are only loaded and stored.
@@ -23,22 +23,22 @@ import Synchronization
     /// Whether a notification has met the entry of a dead owner, which is still to be removed.
     private var hasMetDeadOwner = false
     private var lastID: UInt64 = 0
-    /// What was removed or replaced during a traversal.
+    /// The observers and memory that were removed or replaced during a traversal.
     private var waiting = Retired()
     /// The notification that began last, while any has observers left to call; it points to the first of those.
-    private var latest = unsafe UnsafeMutablePointer<Delivery>?.none
+    private var latest = unsafe UnsafeMutablePointer<Pass>?.none
 
     // MARK: Calling
 
     /// A notification under way, on the stack of its `notify`.
-    @unsafe struct Delivery {
+    @unsafe struct Pass {
         /// At the first slot.
         fileprivate let start: Cursor
         /// Whose observer is being called; nil before the first call.
         fileprivate var slot: UnsafeMutablePointer<Slot>?
         fileprivate var parameters: UnsafeRawPointer?
         /// The notification that began after this one.
-        fileprivate var next: UnsafeMutablePointer<Delivery>?
+        fileprivate var next: UnsafeMutablePointer<Pass>?
 
         @inline(__always)
         init(in registry: LocalRegistry) { unsafe start = unsafe registry.begin() }
@@ -51,19 +51,19 @@ import Synchronization
     ///   - pointer: The same, for nested notifications.
     @inline(never)
     func notify<Parameters>(_ parameters: Parameters, at pointer: UnsafePointer<Parameters>) {
-        var delivery = unsafe Delivery(in: self)
-        unsafe notify(parameters, at: pointer, &delivery)
+        var pass = unsafe Pass(in: self)
+        unsafe notify(parameters, at: pointer, &pass)
     }
 
-    /// The same for the observers that were registered when the delivery was made.
+    /// The same for the observers that were registered when the pass was made.
     ///
     /// First it finishes what is under way: if an observer notifies again, the others receive the first value first. So each
     /// observer receives all values in the order in which they were notified.
     @inline(__always)
     func notify<Parameters>(
-        _ parameters: Parameters, at pointer: UnsafePointer<Parameters>, _ own: UnsafeMutablePointer<Delivery>
+        _ parameters: Parameters, at pointer: UnsafePointer<Parameters>, _ own: UnsafeMutablePointer<Pass>
     ) {
-        // What is not inlined in a debug build takes no stack of nested notifications.
+        // Not inlined, so that in a debug build nested notifications need no stack for it.
         if unsafe enqueue(own, pointer) { unsafe finishEarlier(than: own, Parameters.self) }
         // Otherwise a notification that was nested in those calls has finished this one, too.
         if unsafe latest != nil { unsafe call(from: own.pointee.start, own, parameters) }
@@ -71,7 +71,7 @@ import Synchronization
     }
 
     /// Notes that a notification is under way; true if others have observers left to call.
-    private func enqueue(_ own: UnsafeMutablePointer<Delivery>, _ parameters: UnsafeRawPointer) -> Bool {
+    private func enqueue(_ own: UnsafeMutablePointer<Pass>, _ parameters: UnsafeRawPointer) -> Bool {
         let earlier = unsafe latest
         unsafe own.pointee.parameters = unsafe parameters
         unsafe own.pointee.next = unsafe earlier?.pointee.next ?? own
@@ -88,7 +88,7 @@ import Synchronization
 
     /// Finishes what a nested notification is to follow.
     @inline(never)
-    private func finishEarlier<Parameters>(than own: UnsafeMutablePointer<Delivery>, _: Parameters.Type) {
+    private func finishEarlier<Parameters>(than own: UnsafeMutablePointer<Pass>, _: Parameters.Type) {
         while let first = unsafe latest?.pointee.next, unsafe first != own {
             var cursor = unsafe first.pointee.start
             if let slot = unsafe first.pointee.slot { unsafe cursor.move(behind: slot) }
@@ -102,19 +102,19 @@ import Synchronization
     /// Calls the observers from a slot on, unless a nested notification does.
     @inline(__always)
     private func call<Parameters>(
-        from cursor: Cursor, _ delivery: UnsafeMutablePointer<Delivery>, _ parameters: Parameters
+        from cursor: Cursor, _ pass: UnsafeMutablePointer<Pass>, _ parameters: Parameters
     ) {
         var cursor = unsafe cursor
         var isPlain = false
         while let slot = unsafe cursor.next(&isPlain) {
-            unsafe delivery.pointee.slot = slot
+            unsafe pass.pointee.slot = slot
             if _fastPath(isPlain) {
                 unsafe BorrowedFunction.at(slot).pointee(parameters)
             } else {
                 unsafe callSpecial(slot, parameters)
             }
             // Then a nested notification has finished this one.
-            if unsafe delivery.pointee.slot != slot { break }
+            if unsafe pass.pointee.slot != slot { break }
         }
     }
 
@@ -181,16 +181,16 @@ import Synchronization
     /// Called after a notification that met one, and after so many owners were added that the cost is O(1) for each.
     private func removeDead() {
         // First, since loading an owner may lead to its `deinit`, which may add observers.
-        counts.unexamined = 0
+        counts.addedSinceSweep = 0
         hasMetDeadOwner = false
         _ = removeAll { !$0.isAlive }
     }
 
-    private func removeAll(where isToGo: (borrowing Slot) -> Bool) -> Int {
+    private func removeAll(where shouldRemove: (borrowing Slot) -> Bool) -> Int {
         var removed = 0
         unsafe forEachLiving { slot in
             // Loading the owner may have led to its `deinit`, which may have ended the registration.
-            if unsafe isToGo(slot.pointee) && slot.pointee.isLiving {
+            if unsafe shouldRemove(slot.pointee) && slot.pointee.isLiving {
                 unsafe retire(slot)
                 removed += 1
             }

@@ -1,4 +1,4 @@
-/// What waits in a sequence whose elements say how many were dropped before them.
+/// The buffer of a sequence whose elements say how many were dropped before them.
 ///
 /// `AsyncStream` reports a dropped element after it has unlocked its buffer, when a consumer may have taken the next one
 /// already. So elements wait here, where each is dropped and counted in one step. A stream of signals serves to wait for

@@ -46,17 +46,17 @@ public struct NotificationSequence<Parameters: Sendable>: AsyncSequence, Sendabl
     /// It does not throw.
     public typealias Failure = Never
 
-    private let origin: Origin<Parameters>
+    private let registration: SequenceRegistration<Parameters>
 
-    init(_ origin: Origin<Parameters>) {
-        self.origin = origin
+    init(_ registration: SequenceRegistration<Parameters>) {
+        self.registration = registration
     }
 
     /// Makes an iterator: the first takes over the sequence's registration, and each further one gets its own.
     ///
     /// - Complexity: Amortised O(1).
     public func makeAsyncIterator() -> Iterator {
-        Iterator(origin.outlet())
+        Iterator(registration.outlet())
     }
 
     /// How many elements have been dropped by all iterators of this sequence together.
@@ -65,11 +65,11 @@ public struct NotificationSequence<Parameters: Sendable>: AsyncSequence, Sendabl
     /// cancelled before delivery. So for each registration, after its iterator has ended and the notifications in
     /// progress have returned, the delivered and the dropped elements add up exactly to those that were sent. The count
     /// never falls.
-    public var droppedCount: Int { origin.droppedCount }
+    public var droppedCount: Int { registration.droppedCount }
 }
 
 extension NotificationSequence {
-    /// Returns the elements of one registration, one after the other.
+    /// Iterates over the notifications of one registration.
     ///
     /// The registration ends when the iterator is dropped. Not `Sendable`: two tasks need an iterator each.
     public struct Iterator: AsyncIteratorProtocol {

@@ -23,7 +23,7 @@ extension NotificationSource {
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> NotificationSequence<Parameters> {
         buffering.checkRoom(of: "NotificationSequence", file: fileID, line: line)
-        return NotificationSequence(Origin(self, buffering, fileID: fileID, line: line))
+        return NotificationSequence(SequenceRegistration(self, buffering, fileID: fileID, line: line))
     }
 
     /// The notifications of this source from now on, as the standard library's stream.

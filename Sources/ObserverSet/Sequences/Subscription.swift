@@ -5,10 +5,10 @@ import Synchronization
 //     the source ──▶ the observer ──▶ Inlet ─────▶ AsyncStream.Continuation ──▶ its storage: the buffer, `onTermination`
 //          ▲                            └──────────────────┐                       ▲             │
 //          ┊ weak, if it is an object                      ▼                       │             ▼
-//     Origin ──▶ Outlet, until an iterator takes it ──▶ Subscription ◀──────────── │ ────────────┘
-//                  └────────────────────────────────▶ AsyncStream ─────────────────┘
+//     SequenceRegistration ──▶ Outlet, until taken ───▶ Subscription ◀──────────── │ ────────────┘
+//                              └──────────────────▶ AsyncStream ─────────────────┘
 //     Iterator ──▶ Outlet                                  Subscription ──▶ ObserverToken ──▶ the source's registry
-//     Origin ──▶ Registrations ◀──▶ Subscription
+//     SequenceRegistration ──▶ Registrations ◀──▶ Subscription
 //
 // `stream(buffering:)` has no outlet: the client holds the AsyncStream itself. Where elements count what was dropped before
 // them, they wait in a `CountingBuffer`, and the AsyncStream takes them from there.
@@ -23,8 +23,8 @@ import Synchronization
 // Observer, inlet, subscription, token and registry form a cycle. Each of these two breaks it, since a subscription
 // that has ended no longer holds its token, and `Registrations` no longer holds the subscription.
 
-/// What a sequence makes its iterators from: the registration that it has, and the source for further ones.
-final class Origin<Parameters: Sendable>: Sendable {
+/// Makes a sequence's iterators: the first from the registration that the sequence has, further ones from the source.
+final class SequenceRegistration<Parameters: Sendable>: Sendable {
     private let registrations: Registrations
     private let live: Lock<Outlet<Parameters>?>
     private let another: @Sendable () -> Outlet<Parameters>?
@@ -71,13 +71,13 @@ final class Outlet<Parameters: Sendable>: Sendable {
     /// Called after an element has been taken out of the buffer.
     @usableFromInline
     func noteDelivered() {
-        subscription.witness.follow()
+        subscription.edge.acquire()
         // A load and a store suffice: only the task of the iterator writes it.
         taken.count.store(taken.count.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
     }
 
     deinit {
-        subscription.witness.follow()
+        subscription.edge.acquire()
         // In this order, so that elements that arrive before the registration has ended are counted.
         subscription.end()
         subscription.close(delivered: taken.count.load(ordering: .relaxed))
@@ -115,7 +115,7 @@ extension NotificationSource {
     }
 }
 
-/// What waits for a consumer; an `AsyncStream`'s buffer, or one that counts.
+/// The elements that wait for a consumer; an `AsyncStream`'s buffer, or one that counts.
 private protocol ElementBuffer<Element>: Sendable {
     associatedtype Element
 
@@ -158,20 +158,20 @@ private final class Inlet<Element: Sendable, Buffer: ElementBuffer<Element>>: Se
     private func send(_ parameters: Element) -> Bool {
         let count = subscription.noteSent()
         guard count > 0 else { return false }
-        CallOut.assertNoLockIsHeld()
+        UserCode.assertNoLockIsHeld()
         if !buffer.append(parameters) { subscription.noteDropped() }
         return count % 256 == 0
     }
 
     deinit {
-        CallOut.assertNoLockIsHeld()
+        UserCode.assertNoLockIsHeld()
         buffer.finish()
     }
 }
 
-/// What both ends of a registration share: its token, and the number of elements that were put in.
+/// The part that both ends of a registration share: its token, and the number of elements that were put in.
 final class Subscription: Sendable {
-    private let registration = EndingRegistration()
+    private let registration = SelfEndingRegistration()
     private let registrations: Registrations
     /// How many elements were sent and found room; far below zero after `close`.
     ///
@@ -183,7 +183,7 @@ final class Subscription: Sendable {
     let drops: Drops
     /// Shows the sanitizer that what is taken out of the buffer was put in before: it does not see that a continuation
     /// is resumed before its task awaits it.
-    let witness = Witness()
+    let edge = SanitizerEdge()
 
     init(in registrations: Registrations, _ taken: Taken? = nil) {
         self.registrations = registrations
@@ -215,7 +215,7 @@ final class Subscription: Sendable {
 
     /// Called before an element is put into the buffer; not positive after `close`.
     func noteSent() -> Int {
-        witness.lead()
+        edge.release()
         return accepted.wrappingAdd(1, ordering: .relaxed).newValue
     }
 

@@ -144,7 +144,7 @@ struct AwaitingEndTests {
         let entry = AwaitingEntry<Tracked>(owner: nil, nil, on: nil, buffering) { [door] _, _ in
             await door.pass()
         }
-        _ = entry.claimed()
+        _ = entry.forRegistration()
         let mailbox = AwaitingMailbox(on: nil, buffering)
         mailbox.post(Tracked(), to: entry, .current)
         await eventually { door.waiting == 1 }

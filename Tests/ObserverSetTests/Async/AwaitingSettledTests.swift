@@ -96,13 +96,13 @@ struct AwaitingSettledTests {
         let callers = (0..<1_000).map { _ in WeakCaller() }
 
         for caller in callers {
-            let settlement = Settlement()
-            caller.settlement = settlement
-            jobs.append(settlement, isForRemoval: false)
-            settlement.leave()
+            let settledWait = SettledWait()
+            caller.settledWait = settledWait
+            jobs.append(settledWait, isForRemoval: false)
+            settledWait.leave()
         }
 
-        #expect(callers.count { $0.settlement != nil } <= 64)
+        #expect(callers.count { $0.settledWait != nil } <= 64)
         withExtendedLifetime(jobs) {}
     }
 
@@ -444,5 +444,5 @@ struct AwaitingSettledTests {
 }
 
 private final class WeakCaller {
-    weak var settlement: Settlement?
+    weak var settledWait: SettledWait?
 }

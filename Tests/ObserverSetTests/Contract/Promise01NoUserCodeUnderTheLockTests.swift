@@ -339,21 +339,21 @@ struct Promise01NoUserCodeUnderTheLockTests {
 
     // MARK: Positive controls
 
-    @Test("A call of user code under a lock stops a checked build", .enabled(if: CallOut.isChecked))
+    @Test("A call of user code under a lock stops a checked build", .enabled(if: UserCode.isChecked))
     func control() async {
         await #expect(processExitsWith: .failure) {
-            Lock(0).withLock { _ in CallOut.assertNoLockIsHeld() }
+            Lock(0).withLock { _ in UserCode.assertNoLockIsHeld() }
         }
         await #expect(processExitsWith: .failure) {
-            _ = Lock(0).withLockIfAvailable { _ in CallOut.assertNoLockIsHeld() }
+            _ = Lock(0).withLockIfAvailable { _ in UserCode.assertNoLockIsHeld() }
         }
     }
 
     @Test("A call of user code outside a lock, or while another thread holds one, does not stop a checked build")
     func negativeControl() {
-        CallOut.assertNoLockIsHeld()
-        Lock(0).withLock { _ in join { CallOut.assertNoLockIsHeld() } }
-        CallOut.assertNoLockIsHeld()
+        UserCode.assertNoLockIsHeld()
+        Lock(0).withLock { _ in join { UserCode.assertNoLockIsHeld() } }
+        UserCode.assertNoLockIsHeld()
     }
 
     // MARK: -

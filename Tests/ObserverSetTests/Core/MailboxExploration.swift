@@ -142,7 +142,7 @@ private struct MailboxState {
         case .settled:
             if !isBusy { return settle(number) }
             urgency = .highest
-            job = Job(Settlement())
+            job = Job(SettledWait())
         case .value(let observer, let itsUrgency):
             urgency = itsUrgency
             job = Job(number, to: Self.observers[observer], after: last[observer])

@@ -90,7 +90,7 @@ struct ModelMove {
             switch lookAtCount() {
             case true? where thread.parity == 0 && fault != .quickWayLooksAtOneCount: look(at: 1, .lookAtBothCounts)
             case true?:
-                thread.displaced |= items
+                thread.releasable |= items
                 reclaim()
             case false?: keep()
             case nil: break
@@ -107,7 +107,7 @@ struct ModelMove {
         case .flip:
             guard store(.flip) else { return false }
             let detached = fault == .detachesAfterOneFlip ? memory.newer : 0
-            thread.displaced |= memory.older | detached
+            thread.releasable |= memory.older | detached
             memory.older = memory.newer & ~detached
             memory.newer = 0
             if memory.older == 0 { thread.step = .lowerFlag } else if fault != .flipsTwiceAtOnce { reclaim() }
@@ -134,7 +134,7 @@ struct ModelMove {
             if takeLock(missesUnlocking) { reclaim() } else { release() }
         // `Retired.release`
         case .release:
-            memory.released |= thread.displaced
+            memory.released |= thread.releasable
             next()
         case .finished: return false
         }
@@ -166,7 +166,7 @@ struct ModelMove {
     }
 
     private mutating func release() {
-        if thread.displaced == 0 { next() } else { thread.step = .release }
+        if thread.releasable == 0 { next() } else { thread.step = .release }
     }
 
     private mutating func look(at parity: UInt8, _ step: ModelStep) {
@@ -180,7 +180,7 @@ struct ModelMove {
         thread.cursor = 0
         thread.parity = 0
         thread.emptiedItsCount = false
-        thread.displaced = 0
+        thread.releasable = 0
         let program = scenario.programs[index]
         if thread.counter < program.count, program[Int(thread.counter)] == .again { thread.counter = 0 }
         thread.step = thread.counter < program.count ? program[Int(thread.counter)].firstStep : .finished

@@ -110,7 +110,7 @@ struct ModelThread {
     var isWaiting = false
     /// Whether the thread may not yet have seen that the lock was unlocked.
     var mayMissUnlocking = false
-    var displaced: UInt8 = 0
+    var releasable: UInt8 = 0
 
     var hasStores: Bool { buffer.0.kind != .none }
     /// The stores in the buffer; any after the last are of the kind `none`.

@@ -2,5 +2,5 @@
 
 extension Mailbox {
     /// Waits until everything that was enqueued before the call has been delivered or dropped.
-    func settled() async { await Settlement(of: [self]).wait() }
+    func settled() async { await SettledWait(of: [self]).wait() }
 }

@@ -1,4 +1,4 @@
-// What an `ActorMailbox` decides under its locks. Nothing here calls anybody, or knows of locks and tasks: each function says
+// The decisions of an `ActorMailbox` under its locks. Nothing here calls anybody, or knows of locks and tasks: each function says
 // what there is to do.
 
 extension ActorMailbox {
@@ -40,7 +40,7 @@ extension ActorMailbox {
         }
     }
 
-    /// What has been posted since a drain last looked, and which drains there are.
+    /// The values that have been posted since a drain last looked, and which drains there are.
     struct Inbox: Sendable {
         fileprivate(set) var posted = Jobs()
         /// The urgencies of the drains that are on their way to the actor: at most one drain of each.
@@ -76,7 +76,7 @@ extension ActorMailbox {
         }
     }
 
-    /// What a drain has taken over from the inbox.
+    /// The values that a drain has taken over from the inbox.
     struct Batch: Sendable {
         private var taken = Jobs()
         /// The index of the first job that may be left.
@@ -92,7 +92,7 @@ extension ActorMailbox {
         private var crowds: [ObjectIdentifier: UInt64] = [:]
 
         /// The capacity, in jobs, that an idle mailbox keeps; what a burst needed beyond that is freed.
-        private static let keptRoom = 32
+        private static let retainedCapacity = 32
 
         // MARK: For drains
 
@@ -115,13 +115,13 @@ extension ActorMailbox {
             taken.jobs.removeAll(keepingCapacity: true)
             let count = inbox.posted.jobs.count
             // Where few come after a burst, or none, its room is freed.
-            if taken.jobs.capacity > max(Self.keptRoom, 4 * count) { taken.jobs = [] }
+            if taken.jobs.capacity > max(Self.retainedCapacity, 4 * count) { taken.jobs = [] }
             swap(&taken, &inbox.posted)
             inbox.posted.first = taken.end
             inbox.posted.urgencies = Urgency.Set()
             // fault: inbox-looked-into-once
             if count > 0 { return true }
-            if taken.jobs.capacity > Self.keptRoom { taken.jobs = [] }
+            if taken.jobs.capacity > Self.retainedCapacity { taken.jobs = [] }
             inbox.running = Urgency.Set()
             crowds = [:]
             return false

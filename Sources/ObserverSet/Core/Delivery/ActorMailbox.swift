@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What has been notified to the observers of one actor and not yet delivered: first in, first out, whichever sets and
+/// The values that wait for the observers of one actor: first in, first out, whichever sets and
 /// observers it concerns.
 ///
 /// Code on the actor that notifies does not wait for others: what waits for the observer in question is delivered ahead of the
@@ -60,7 +60,7 @@ import Synchronization
         if next.contains(.examine) { examine() }
     }
 
-    /// What is left to do when a value has been appended, and the inbox is unlocked.
+    /// The step that is left when a value has been appended, and the inbox is unlocked.
     private struct AfterPosting: OptionSet, Sendable {
         let rawValue: UInt8
         static let send = AfterPosting(rawValue: 1)
@@ -74,12 +74,12 @@ import Synchronization
         waiting.report(in: reportedNumber)
     }
 
-    override func holdUp(_ settlement: Settlement, isForRemoval: Bool) -> Bool {
+    override func enqueueMarker(for settledWait: SettledWait, isForRemoval: Bool) -> Bool {
         let urgency = Urgency.current
         let (isHeldUp, isToSend) = inbox.withLock { inbox in
             if isIdle { return (false, false) }
             // Behind those that wait, so that the caller goes on where they are delivered, and under no lock.
-            return (true, inbox.append(Job(settlement), urgency))
+            return (true, inbox.append(Job(settledWait), urgency))
         }
         if isToSend { send(urgency) }
         return isHeldUp

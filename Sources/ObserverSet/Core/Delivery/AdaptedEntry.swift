@@ -29,9 +29,9 @@ final class AdaptedEntry<Input: Sendable, Parameters: Sendable>: Entry<Input>, @
     override var mailbox: Mailbox? { base.entry?.mailbox }
     override var droppedCount: Int { base.entry?.droppedCount ?? 0 }
 
-    override func claimed() -> AnyEntry { AdaptedEntry(base: base.claimed(), transform: transform) }
+    override func forRegistration() -> AnyEntry { AdaptedEntry(base: base.forRegistration(), transform: transform) }
 
-    override func ending(_ registration: EndingRegistration) -> Entry<Input> {
+    override func ending(_ registration: SelfEndingRegistration) -> Entry<Input> {
         AdaptedEntry(base: base.ending(registration), transform: transform)
     }
 

@@ -39,7 +39,7 @@ final class BufferingEntry<Parameters: Sendable>: Entry<Parameters>, @unchecked 
         super.placeDescription + Mailbox.describe((isInCall: false, waiting: waiting() ?? 0))
     }
 
-    override func ending(_ registration: EndingRegistration) -> Entry<Parameters> {
+    override func ending(_ registration: SelfEndingRegistration) -> Entry<Parameters> {
         BufferingEntry({ [call] in registration.end() && call($0) }, waiting: waiting)
     }
 }

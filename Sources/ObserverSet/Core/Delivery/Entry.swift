@@ -1,4 +1,4 @@
-/// What a registration has beyond a function: an owner, a place to run, a mailbox.
+/// A registration that is more than a function: it has an owner, a place to run, or a mailbox.
 ///
 /// This part does not know the type of the parameters.
 @usableFromInline
@@ -46,13 +46,13 @@ class AnyEntry: @unchecked Sendable {
     var isDropped: Bool { false }
     /// The entry for one more registration of the observer: this one the first time, then others for which the observer
     /// has one order, too.
-    func claimed() -> AnyEntry { self }
+    func forRegistration() -> AnyEntry { self }
 
     /// Whether the observer may still be called: it has no owner, or a living one.
     ///
     /// Never called under the lock.
     final var isAlive: Bool {
-        CallOut.assertNoLockIsHeld()
+        UserCode.assertNoLockIsHeld()
         return ownerType == nil || owner != nil
     }
 
@@ -60,7 +60,7 @@ class AnyEntry: @unchecked Sendable {
     ///
     /// Never called under the lock.
     final var ownerDescription: String? {
-        CallOut.assertNoLockIsHeld()
+        UserCode.assertNoLockIsHeld()
         return ownerType == nil ? "closure" : owner.map { "\(type(of: $0))" }
     }
 
@@ -89,7 +89,7 @@ class Entry<Parameters>: AnyEntry, @unchecked Sendable {
     }
 
     /// The same observer, of which only that call goes through that ends the registration; asked before it is registered.
-    func ending(_ registration: EndingRegistration) -> Entry { fatalError("abstract") }
+    func ending(_ registration: SelfEndingRegistration) -> Entry { fatalError("abstract") }
 }
 
 /// An observer with a weakly held owner, which is called on the notifying thread.
@@ -113,7 +113,7 @@ final class OwnedEntry<Owner: AnyObject, Parameters>: Entry<Parameters>, @unchec
         return true
     }
 
-    override func ending(_ registration: EndingRegistration) -> Entry<Parameters> {
+    override func ending(_ registration: SelfEndingRegistration) -> Entry<Parameters> {
         // The caller of `add` holds the owner; a dead one is never called.
         guard let owner = weakOwner else { return self }
         return OwnedEntry(owner) { [call] in if registration.end() { call($0, $1) } }

@@ -2,17 +2,17 @@
 /// that must come first, and through the mailbox otherwise.
 @usableFromInline
 class IsolatedEntry<Parameters: Sendable>: Entry<Parameters>, @unchecked Sendable {
-    fileprivate let place: Place
+    fileprivate let delivery: Delivery
 
-    fileprivate init(place: consuming Place) {
-        self.place = place
+    fileprivate init(delivery: consuming Delivery) {
+        self.delivery = delivery
     }
 
     /// Calls the observer; false if its owner is dead.
     fileprivate func call(_ parameters: Parameters) -> Bool { fatalError("abstract") }
 
     override func deliver(_ parameters: Parameters, by notifier: inout Notifier) -> Bool {
-        deliver(parameters, for: self, place.status, by: &notifier)
+        deliver(parameters, for: self, delivery.status, by: &notifier)
     }
 
     /// The same for one registration of the observer.
@@ -21,10 +21,10 @@ class IsolatedEntry<Parameters: Sendable>: Entry<Parameters>, @unchecked Sendabl
         _ parameters: Parameters, for registration: AnyEntry, _ status: borrowing RegistrationStatus,
         by notifier: inout Notifier
     ) -> Bool {
-        if place.mayCall(from: notifier.identity) { return call(parameters) }
+        if delivery.mayCall(from: notifier.identity) { return call(parameters) }
         guard status.isOpen else { return !status.isOwnerKnownDead }
-        guard place.mailbox.catchUp(place.pending, by: &notifier) else {
-            place.mailbox.post(parameters, to: registration, place.pending, by: &notifier)
+        guard delivery.mailbox.catchUp(delivery.pending, by: &notifier) else {
+            delivery.mailbox.post(parameters, to: registration, delivery.pending, by: &notifier)
             return true
         }
         // One of the values that waited may have ended the registration.
@@ -33,34 +33,34 @@ class IsolatedEntry<Parameters: Sendable>: Entry<Parameters>, @unchecked Sendabl
     }
 
     override final func deliverEnqueued(_ value: any Sendable, _ number: UInt64) {
-        deliverEnqueued(value, number, place.status)
+        deliverEnqueued(value, number, delivery.status)
     }
 
     fileprivate final func deliverEnqueued(
         _ value: any Sendable, _ number: UInt64, _ status: borrowing RegistrationStatus
     ) {
         if status.isActive, !call(unboxed(value)) { status.noteDeadOwner() }
-        place.pending.delivered(number)
+        delivery.pending.delivered(number)
     }
 
-    override final func isKnownAlive(by notifier: Notifier) -> Bool { isKnownAlive(place.status, by: notifier) }
+    override final func isKnownAlive(by notifier: Notifier) -> Bool { isKnownAlive(delivery.status, by: notifier) }
 
     fileprivate final func isKnownAlive(_ status: borrowing RegistrationStatus, by notifier: Notifier) -> Bool {
-        place.mayCall(from: notifier.identity) ? isAlive : !status.isOwnerKnownDead
+        delivery.mayCall(from: notifier.identity) ? isAlive : !status.isOwnerKnownDead
     }
 
     override final func cancelCalls() { cancelCalls(of: self) }
 
     fileprivate final func cancelCalls(of registration: AnyEntry) {
-        place.mailbox.drop(for: registration, place.pending, leaving: DroppedCall(self))
+        delivery.mailbox.drop(for: registration, delivery.pending, leaving: DroppedCall(self))
     }
 
-    override final func claimed() -> AnyEntry { place.status.claim() ? self : RepeatedEntry(self) }
-    override final var mailbox: Mailbox? { place.mailbox }
-    override final var placeDescription: String { place.description }
-    override final func end() { place.status.end() }
-    override final var line: UInt32 { place.status.line }
-    override final func note(line: UInt32) { place.status.note(line: line) }
+    override final func forRegistration() -> AnyEntry { delivery.status.claim() ? self : RepeatedEntry(self) }
+    override final var mailbox: Mailbox? { delivery.mailbox }
+    override final var placeDescription: String { delivery.description }
+    override final func end() { delivery.status.end() }
+    override final var line: UInt32 { delivery.status.line }
+    override final func note(line: UInt32) { delivery.status.note(line: line) }
 }
 
 /// An isolated observer without an owner.
@@ -71,13 +71,13 @@ class IsolatedEntry<Parameters: Sendable>: Entry<Parameters>, @unchecked Sendabl
     @usableFromInline
     init(_ function: @escaping @Sendable (Parameters) -> Void, in mailbox: Mailbox) {
         self.function = function
-        super.init(place: Place(mailbox))
+        super.init(delivery: Delivery(mailbox))
     }
 
     /// Calls the observer if it may be called in place; false otherwise.
     @inline(__always)
-    func callInPlace(_ parameters: Parameters, from here: UInt) -> Bool {
-        guard place.mayCall(from: here) else { return false }
+    func callInPlace(_ parameters: Parameters, from callerID: UInt) -> Bool {
+        guard delivery.mayCall(from: callerID) else { return false }
         function(parameters)
         return true
     }
@@ -87,8 +87,8 @@ class IsolatedEntry<Parameters: Sendable>: Entry<Parameters>, @unchecked Sendabl
         return true
     }
 
-    override func ending(_ registration: EndingRegistration) -> Entry<Parameters> {
-        IsolatedClosure({ [function] in if registration.end() { function($0) } }, in: place.mailbox.used())
+    override func ending(_ registration: SelfEndingRegistration) -> Entry<Parameters> {
+        IsolatedClosure({ [function] in if registration.end() { function($0) } }, in: delivery.mailbox.used())
     }
 
     override var isIsolatedClosure: Bool { true }
@@ -107,12 +107,12 @@ final class IsolatedOwnedEntry<Owner: AnyObject & Sendable, Parameters: Sendable
     init(_ owner: Owner, _ function: @escaping @Sendable (Owner, Parameters) -> Void, in mailbox: Mailbox) {
         weakOwner = owner
         self.function = function
-        super.init(place: Place(mailbox))
+        super.init(delivery: Delivery(mailbox))
     }
 
     // Spares the call in place, which is the usual one, a jump through the method table.
     override func deliver(_ parameters: Parameters, by notifier: inout Notifier) -> Bool {
-        place.mayCall(from: notifier.identity) ? call(parameters) : super.deliver(parameters, by: &notifier)
+        delivery.mayCall(from: notifier.identity) ? call(parameters) : super.deliver(parameters, by: &notifier)
     }
 
     @inline(__always)
@@ -122,10 +122,10 @@ final class IsolatedOwnedEntry<Owner: AnyObject & Sendable, Parameters: Sendable
         return true
     }
 
-    override func ending(_ registration: EndingRegistration) -> Entry<Parameters> {
+    override func ending(_ registration: SelfEndingRegistration) -> Entry<Parameters> {
         guard let owner = weakOwner else { return self }
         return IsolatedOwnedEntry(
-            owner, { [function] in if registration.end() { function($0, $1) } }, in: place.mailbox.used())
+            owner, { [function] in if registration.end() { function($0, $1) } }, in: delivery.mailbox.used())
     }
 
     override var owner: AnyObject? { weakOwner }
@@ -170,6 +170,8 @@ private final class DroppedCall<Parameters: Sendable>: AnyEntry, @unchecked Send
         self.observer = observer
     }
 
-    override func deliverEnqueued(_ value: any Sendable, _ number: UInt64) { observer.place.pending.delivered(number) }
+    override func deliverEnqueued(_ value: any Sendable, _ number: UInt64) {
+        observer.delivery.pending.delivered(number)
+    }
     override var isDropped: Bool { true }
 }

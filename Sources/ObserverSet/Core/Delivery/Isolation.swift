@@ -8,7 +8,7 @@
 /// are called in exactly two ways:
 ///
 /// - By a notification, in place, if the function has no isolation, or the notifier's own. The notifier proves its
-///   isolation by an `isolated` parameter (`Place.mayCall`), which debug builds check.
+///   isolation by an `isolated` parameter (`Delivery.mayCall`), which debug builds check.
 /// - By a drain, which runs on the function's actor. There are two exceptions. If the actor was the owner, it may be
 ///   dead, another actor may have its address by now, and the drain may run anywhere; then there is no owner, and
 ///   nothing is called. If the function has no isolation of its own, it runs on the actor that added it, and may be
@@ -22,7 +22,7 @@ enum Isolation {
     static func removed<A>(
         from function: @escaping @isolated(any) @Sendable (A) -> Void
     ) -> @Sendable (A) -> Void {
-        unsafe unsafeBitCast(Isolated1(function: function), to: Nonisolated1.self).function
+        unsafe unsafeBitCast(UnaryIsolated(function: function), to: UnaryNonisolated.self).function
     }
 
     /// A function of an owner, without its isolation.
@@ -40,7 +40,7 @@ enum Isolation {
     static func removed<Owner: AnyObject, A>(
         from function: @escaping @isolated(any) @Sendable (Owner, A) -> Void
     ) -> @Sendable (Owner, A) -> Void {
-        unsafe unsafeBitCast(Isolated2(function: function), to: Nonisolated2.self).function
+        unsafe unsafeBitCast(OwnedIsolated(function: function), to: OwnedNonisolated.self).function
     }
 
     /// The same for a function of the main actor.
@@ -48,7 +48,7 @@ enum Isolation {
     static func removed<Owner: AnyObject, A>(
         fromMain function: @escaping @MainActor @Sendable (Owner, A) -> Void
     ) -> @Sendable (Owner, A) -> Void {
-        unsafe unsafeBitCast(IsolatedToMain(function: function), to: Nonisolated2.self).function
+        unsafe unsafeBitCast(IsolatedToMain(function: function), to: OwnedNonisolated.self).function
     }
 
     /// A function of an actor and another argument, without its isolation to that actor.
@@ -56,7 +56,7 @@ enum Isolation {
     static func removed<Owner: Actor, A>(
         from function: @escaping @Sendable (isolated Owner, A) -> Void
     ) -> @Sendable (Owner, A) -> Void {
-        unsafe unsafeBitCast(IsolatedToOwner(function: function), to: Nonisolated2.self).function
+        unsafe unsafeBitCast(IsolatedToOwner(function: function), to: OwnedNonisolated.self).function
     }
 
     /// A function of any number of arguments, without its isolation.
@@ -69,10 +69,9 @@ enum Isolation {
 
     /// Stops a debug build in which code is not on the actor that its type says.
     ///
-    /// The compiler takes a closure that is formed on an actor to be called there. What calls it may be unchecked, such as a
-    /// function of a module in language mode 5, and call it elsewhere. Where the runtime itself can tell that, it traps
-    /// before this message is printed: on Linux with a message of its own for an actor's instance, and with none for
-    /// the main actor.
+    /// The compiler trusts those who call a closure that is formed on an actor. In language mode 5 they may call it
+    /// elsewhere. Where the runtime itself can tell that, it traps before this message is printed: on Linux with a message
+    /// of its own for an actor's instance, and with none for the main actor.
     @inline(__always)
     static func assertIsOn(_ actor: (any Actor)?) {
         #if DEBUG
@@ -93,13 +92,13 @@ enum Isolation {
     // the library is built for library evolution.
 
     @frozen @usableFromInline
-    struct Isolated1<A> {
+    struct UnaryIsolated<A> {
         @usableFromInline let function: @isolated(any) @Sendable (A) -> Void
         @inlinable init(function: @escaping @isolated(any) @Sendable (A) -> Void) { self.function = function }
     }
 
     @frozen @usableFromInline
-    struct Nonisolated1<A> {
+    struct UnaryNonisolated<A> {
         @usableFromInline let function: @Sendable (A) -> Void
     }
 
@@ -128,7 +127,7 @@ enum Isolation {
     }
 
     @frozen @usableFromInline
-    struct Isolated2<Owner: AnyObject, A> {
+    struct OwnedIsolated<Owner: AnyObject, A> {
         @usableFromInline let function: @isolated(any) @Sendable (Owner, A) -> Void
         @inlinable init(function: @escaping @isolated(any) @Sendable (Owner, A) -> Void) { self.function = function }
     }
@@ -146,7 +145,7 @@ enum Isolation {
     }
 
     @frozen @usableFromInline
-    struct Nonisolated2<Owner: AnyObject, A> {
+    struct OwnedNonisolated<Owner: AnyObject, A> {
         @usableFromInline let function: @Sendable (Owner, A) -> Void
     }
 }

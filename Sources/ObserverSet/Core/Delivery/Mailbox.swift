@@ -49,11 +49,11 @@ class Mailbox: @unchecked Sendable {
     /// Drops the values that wait for an observer; in the place of each it leaves another entry, which is called instead.
     func drop(for observer: AnyEntry, _ pending: borrowing Pending, leaving rest: AnyEntry) { fatalError("abstract") }
 
-    /// Makes a caller wait for what has been posted so far; false if the mailbox is idle.
+    /// Enqueues a marker, so that a caller waits for what has been posted so far; false if the mailbox is idle.
     ///
     /// A caller of `settled()`, or one who has removed an observer, and also waits for the end of its call that has been
     /// cancelled.
-    func holdUp(_ settlement: Settlement, isForRemoval: Bool) -> Bool { fatalError("abstract") }
+    func enqueueMarker(for settledWait: SettledWait, isForRemoval: Bool) -> Bool { fatalError("abstract") }
 
     /// For descriptions: whether an observer is being called with a value from the mailbox, and how many wait for it.
     func progress(_ pending: borrowing Pending) -> (isInCall: Bool, waiting: Int) { fatalError("abstract") }
@@ -67,13 +67,13 @@ class Mailbox: @unchecked Sendable {
     /// The actor's type or the queue's label, as descriptions of a set show it.
     var description: String { fatalError("abstract") }
 
-    /// What descriptions of a set say of an observer that holds up `settled()`.
+    /// The words of a description for an observer that holds up `settled()`.
     static func describe(_ progress: (isInCall: Bool, waiting: Int)) -> String {
         (progress.isInCall ? ", in a call" : "") + (progress.waiting == 0 ? "" : ", \(progress.waiting) waiting")
     }
 }
 
-/// What an observer knows of its values in a mailbox.
+/// An observer's count of its values in a mailbox.
 ///
 /// Relaxed throughout. A thread sees its own posts, and those of another thread that it knows of through any
 /// synchronisation; a notification that knows of no earlier one may go first. Only code on the observer's actor clears
@@ -103,7 +103,7 @@ struct Pending: ~Copyable, Sendable {
     }
 }
 
-/// What waits in a mailbox: a value for an observer, or a caller of `settled()`.
+/// An item of a mailbox: a value for an observer, or a caller of `settled()`.
 ///
 /// The value is stored in the three words of an existential, so that a small one needs no allocation. The type is not
 /// generic, since the runtime would have to look up a generic type for each value. It is a structure, since a `switch`
@@ -121,19 +121,19 @@ struct Job: Sendable {
         self.previous = previous
     }
 
-    init(_ settlement: Settlement) {
-        value = settlement
+    init(_ settledWait: SettledWait) {
+        value = settledWait
         observer = nil
         previous = 0
     }
 
     /// Called where the observer runs, under no lock.
     func deliver(_ number: UInt64) {
-        CallOut.assertNoLockIsHeld()
+        UserCode.assertNoLockIsHeld()
         if let observer {
             observer.deliverEnqueued(value, number)
         } else {
-            (value as! Settlement).leave()
+            (value as! SettledWait).leave()
         }
     }
 }
@@ -148,8 +148,8 @@ extension Mailbox {
     /// The actor on which a function of that isolation runs if it was added on `home`; nil if on none.
     ///
     /// A partially applied method of an actor's instance (`set.add(hear)`) has lost its isolation, and no signature can
-    /// reject it. So a function without an isolation of its own runs on the actor that adds it. The main actor is an
-    /// exception, since nobody writes methods of `MainActor` itself.
+    /// reject it. So a function without an isolation of its own runs on the actor that adds it. Not so for the main actor:
+    /// no one passes methods of `MainActor` itself.
     static func actor(for isolation: (any Actor)?, addedOn home: (any Actor)?) -> (any Actor)? {
         isolation ?? (home === MainActor.shared ? nil : home)
     }

@@ -1,4 +1,4 @@
-/// What mailboxes ask about the caller of a notification, once for all observers.
+/// The caller of a notification, about whom mailboxes ask once for all observers.
 ///
 /// Small: each nested notification has one on its stack.
 struct Notifier {

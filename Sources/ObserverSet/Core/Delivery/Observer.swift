@@ -81,7 +81,7 @@ public struct Observer<Parameters: Sendable>: Sendable {
     /// The same observer, of which only that call goes through that ends the registration.
     ///
     /// It is decided where the observer runs, not where it is notified: a value that waits may still be dropped.
-    func ending(_ registration: EndingRegistration) -> Observer {
+    func ending(_ registration: SelfEndingRegistration) -> Observer {
         if let entry {
             let entry = unsafe unsafeDowncast(entry, to: Entry<Parameters>.self)
             return Observer(entry: entry.ending(registration), site: site)
@@ -91,9 +91,9 @@ public struct Observer<Parameters: Sendable>: Sendable {
     }
 
     /// The same observer, for one more registration.
-    func claimed() -> Observer {
+    func forRegistration() -> Observer {
         guard let entry else { return self }
-        return unsafe Observer(entry: unsafeDowncast(entry.claimed(), to: Entry<Parameters>.self), site: site)
+        return unsafe Observer(entry: unsafeDowncast(entry.forRegistration(), to: Entry<Parameters>.self), site: site)
     }
 }
 

@@ -80,8 +80,8 @@ public struct ObserverToken: Sendable {
 
     /// The last id that was issued in this process.
     ///
-    /// Relaxed: a registration that was made before, as far as this thread can know, has no higher id. For a
-    /// registration that is made at the same time either answer is right.
+    /// Relaxed: every registration that this thread knows of has an id at most this high. For one that is made at the
+    /// same time either answer is right.
     package static var lastID: UInt64 {
         @inline(__always) get { issued.load(ordering: .relaxed) }
     }
@@ -104,7 +104,7 @@ extension ObserverToken: CustomStringConvertible {
     }
 }
 
-/// What carries out a token's functions: a registry, or a combination of tokens.
+/// Carries out a token's functions: a registry, or a combination of tokens.
 ///
 /// It has no type parameter, so that tokens do not depend on the type of the parameters.
 ///

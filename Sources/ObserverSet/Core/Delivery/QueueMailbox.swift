@@ -1,7 +1,7 @@
 #if canImport(Dispatch)
 import Dispatch
 
-/// What has been notified to one observer on a dispatch queue, and not yet delivered.
+/// The values that wait for one observer on a dispatch queue.
 ///
 /// Each value is enqueued with a block of its own. So on a serial queue, the queue's order is that of all its observers. On a
 /// concurrent one, a block delivers the next value for its observer, which need not be the one that it was enqueued
@@ -61,9 +61,9 @@ final class QueueMailbox: Mailbox, @unchecked Sendable {
         withExtendedLifetime(dropped) {}
     }
 
-    override func holdUp(_ settlement: Settlement, isForRemoval: Bool) -> Bool {
+    override func enqueueMarker(for settledWait: SettledWait, isForRemoval: Bool) -> Bool {
         if isIdle { return false }
-        _ = enqueue(Job(settlement))
+        _ = enqueue(Job(settledWait))
         return true
     }
 

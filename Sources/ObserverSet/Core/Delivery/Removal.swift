@@ -1,4 +1,4 @@
-/// What a caller of `removeAndWait()` waits for.
+/// The calls and traversals that a caller of `removeAndWait()` waits for.
 ///
 /// Two things, one after the other:
 ///
@@ -12,8 +12,8 @@
 /// the traversals, the second by the mailbox's lock.
 final class Removal: Sendable {
     /// Held up by the removal itself, until all registrations have been removed.
-    private let traversals = Settlement()
-    /// What says in which mailboxes calls may be under way, asked when no traversal is left.
+    private let traversals = SettledWait()
+    /// Finds the mailboxes in which calls may be under way, once no traversal is left.
     private let followed = Lock<[@Sendable () -> [Mailbox]]>([])
 
     /// An entry that is retired with an observer, and released after it.
@@ -31,18 +31,18 @@ final class Removal: Sendable {
         // Each once: several registrations may have one mailbox.
         let mailboxes = followed.withLock { $0 }.flatMap { mailboxes in mailboxes() }
             .reduce(into: [:]) { $0[ObjectIdentifier($1)] = $1 }
-        await Settlement(of: Array(mailboxes.values), isForRemoval: true).wait()
+        await SettledWait(of: Array(mailboxes.values), isForRemoval: true).wait()
     }
 }
 
 private final class EndOfTraversals: AnyEntry, @unchecked Sendable {
-    private let settlement: Settlement
+    private let settledWait: SettledWait
 
-    init(_ settlement: Settlement) {
-        self.settlement = settlement
+    init(_ settledWait: SettledWait) {
+        self.settledWait = settledWait
     }
 
-    deinit { settlement.leave() }
+    deinit { settledWait.leave() }
 }
 
 extension ObserverToken {

@@ -4,7 +4,7 @@ struct Urgency: Equatable, Sendable {
 
     static let highest = Urgency(step: 3)
 
-    /// That of the caller; a thread outside tasks may have no priority.
+    /// The caller's; a thread outside tasks may have no priority.
     static var current: Urgency { Urgency(Task.currentPriority) }
 
     private init(step: UInt8) { self.step = step }

@@ -1,4 +1,4 @@
-/// What waits for release, and what only few sets need; guarded by the registry's lock.
+/// Removed observers that wait for their release, and state that only few sets need; guarded by the registry's lock.
 final class Backlog: @unchecked Sendable {
     /// Retired since the last flip.
     var newer = Retired()
@@ -19,8 +19,7 @@ final class Backlog: @unchecked Sendable {
     /// In a set, the ids of the registrations that the next one of the same owner replaces, by the addresses of their
     /// owners. These may have ended, and the owners may be dead.
     ///
-    /// They do not wait for anything. They are stored here because most registries have none, and need no memory for
-    /// them.
+    /// Stored here only to keep most registries small, which have none.
     var ids: [ObjectIdentifier: UInt64] = [:]
 
     /// While there is a report: the last registration of an owner by a line, and which in succession it was.
@@ -60,8 +59,8 @@ final class Backlog: @unchecked Sendable {
         // The registry is being deallocated, so no traversal is under way.
         newer.take().release()
         older.take().release()
-        demand?.note(false)
-        demand?.tell()
+        demand?.record(false)
+        demand?.report()
     }
 }
 

@@ -16,15 +16,15 @@ final class Demand: Sendable {
         self.whenObserved = whenObserved
     }
 
-    /// Records whether the set is observed; `tell()` must follow after the registry's lock has been released.
+    /// Records whether the set is observed; `report()` must follow after the registry's lock has been released.
     ///
     /// Called under that lock, so that the last call has the current state.
-    func note(_ isObserved: Bool) {
+    func record(_ isObserved: Bool) {
         state.withLock { $0.isObserved = isObserved }
     }
 
     /// Calls the producer's function until its last report is true; does nothing if another call of it is under way.
-    func tell() {
+    func report() {
         var isMine = false
         while true {
             let news = state.withLock { state -> Bool? in
@@ -36,7 +36,7 @@ final class Demand: Sendable {
             }
             guard let news else { return }
             isMine = true
-            CallOut.assertNoLockIsHeld()
+            UserCode.assertNoLockIsHeld()
             whenObserved(news)
         }
     }

@@ -8,7 +8,7 @@ import Synchronization
 /// ever: after the flip every new traversal is counted on the other side.
 ///
 /// What has been unlinked and not yet released is *retired*: it waits in the backlog. In the functions of a change,
-/// `displaced` is what no traversal can reach any more, and what the change releases after unlocking.
+/// `releasable` is what no traversal can reach any more, and what the change releases after unlocking.
 ///
 /// The counts are spread over stripes. The first stripe is inline. More are added when two threads have been seen to
 /// notify at the same time, or one to change the set while another notified it. From then on a thread counts itself on
@@ -38,7 +38,7 @@ import Synchronization
     private static let stripeCount = 8
     private static let stripeSize = 128
 
-    /// What a traversal needs to count itself out where it counted itself in.
+    /// The stripe in which a traversal counted itself in, and must count itself out.
     ///
     /// Not copyable, so that nothing is counted out twice.
     @safe struct Ticket: ~Copyable {
@@ -83,14 +83,14 @@ import Synchronization
 
     // MARK: Changes, under the lock
 
-    /// Keeps what was unlinked until no traversal can reach it; if no traversal is under way, moves it to `displaced`
+    /// Keeps what was unlinked until no traversal can reach it; if no traversal is under way, moves it to `releasable`
     /// at once.
     @inline(__always)
-    func retire(_ unlinked: consuming Retired, _ contents: inout Contents, _ displaced: inout Retired) {
+    func retire(_ unlinked: consuming Retired, _ contents: inout Contents, _ releasable: inout Retired) {
         // If something waits already, a traversal is probably under way, and reading the counts would take their cache
         // line away from it.
         if !contents.isAnythingWaiting && isEmpty() {
-            displaced.append(contentsOf: unlinked)
+            releasable.append(contentsOf: unlinked)
         } else {
             let backlog = contents.madeBacklog()
             backlog.thread = Self.thread()
@@ -99,13 +99,13 @@ import Synchronization
         }
     }
 
-    /// Moves what no traversal can reach any more from the backlog to `displaced`.
-    func collect(_ backlog: Backlog, _ displaced: inout Retired) {
+    /// Moves what no traversal can reach any more from the backlog to `releasable`.
+    func collect(_ backlog: Backlog, _ releasable: inout Retired) {
         while !backlog.isEmpty, idleIsEmpty() {
             // Flips only while the idle count is zero: with a flip on every attempt, two threads could take turns to
             // keep a count above zero for ever.
             open.store(1 ^ open.load(ordering: .relaxed), ordering: .relaxed)
-            displaced.append(contentsOf: backlog.older.take())
+            releasable.append(contentsOf: backlog.older.take())
             // fault: epoch-skipped
             backlog.older = backlog.newer.take()
         }

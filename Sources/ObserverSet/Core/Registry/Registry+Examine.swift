@@ -1,4 +1,4 @@
-/// What a report is told of a set, see `Watch`.
+/// Tells a report of leaks about a set, see `Watch`.
 extension Registry {
     /// Registers an observer while there is a report.
     @inline(never)
@@ -11,17 +11,17 @@ extension Registry {
         let key = owner.map { OwnerOfLine(site: site, owner: ObjectIdentifier($0)) }
         let times = 1 + (key.map { timesAdded($0, owner) } ?? 0)
         let mayDie = entry?.mayDie ?? false
-        let (id, isCrowded, isDue, living) = write { contents, after in
+        let (id, shouldSweep, isDue, living) = write { contents, cleanup in
             let isFull = slots.isFull(contents.counts)
-            let (id, isCrowded) = insert(
-                callee, site: site, mayDie: mayDie, replacingThatOf: replaced, &contents, &after)
+            let (id, shouldSweep) = insert(
+                callee, site: site, mayDie: mayDie, replacingThatOf: replaced, &contents, &cleanup)
             if let key { note(key, id, times, &contents) }
             // A small set is always looked at.
             let living = Int(contents.counts.living)
-            return (id, isCrowded, isFull || living <= 16, living)
+            return (id, shouldSweep, isFull || living <= 16, living)
         }
-        if isCrowded { _ = remove(deadOnes()) }
-        if isCrowded || isDue { examine(areDeadRemoved: isCrowded) }
+        if shouldSweep { _ = remove(deadIDs()) }
+        if shouldSweep || isDue { examine(areDeadRemoved: shouldSweep) }
         if times > 1, let type = entry?.ownerType {
             Watch.report(Watch.Finding(site: site, count: times, total: living, kind: .sameOwner(type)))
         }

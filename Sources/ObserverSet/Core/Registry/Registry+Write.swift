@@ -10,10 +10,10 @@ extension Registry {
     func append(_ callee: Callee, site: Site, replacingThatOf owner: AnyObject? = nil) -> UInt64 {
         if Watch.isOn { return appendWatched(callee, site: site, replacingThatOf: owner) }
         let mayDie = callee.entry?.mayDie ?? false
-        let (id, isCrowded) = write { contents, after in
-            insert(callee, site: site, mayDie: mayDie, replacingThatOf: owner, &contents, &after)
+        let (id, shouldSweep) = write { contents, cleanup in
+            insert(callee, site: site, mayDie: mayDie, replacingThatOf: owner, &contents, &cleanup)
         }
-        if isCrowded { _ = remove(deadOnes()) }
+        if shouldSweep { _ = remove(deadIDs()) }
         return id
     }
 
@@ -21,8 +21,8 @@ extension Registry {
     ///
     /// Each costs amortised O(1), plus O(log *n*) to find it.
     func remove(_ ids: some Sequence<UInt64>) -> Int {
-        write { contents, after in
-            ids.count { id in remove(id, &contents, &after) != nil }
+        write { contents, cleanup in
+            ids.count { id in remove(id, &contents, &cleanup) != nil }
         }
     }
 
@@ -35,7 +35,7 @@ extension Registry {
     ///
     /// Values that are still enqueued are dropped if `dropping` is true, and delivered otherwise.
     package func removeAll(dropping: Bool) {
-        write { contents, after in
+        write { contents, cleanup in
             var removed = Retired()
             for index in 0..<Int(contents.counts.taken) {
                 let slot = unsafe slots[index]
@@ -46,7 +46,7 @@ extension Registry {
                 guard let entry = callee.entry else { continue }
                 let id = unsafe slot.pointee.id
                 if dropping {
-                    after.end(entry, id, &contents)
+                    cleanup.end(entry, id, &contents)
                 } else if entry.isAwaited {
                     contents.depart(entry, id)
                 }
@@ -54,9 +54,9 @@ extension Registry {
             contents.backlog?.markAllRemoved()
             contents.counts = SlotCounts(taken: min(1, contents.counts.taken))
             lastID.store(0, ordering: .relaxed)
-            unsafe replaceBlock(by: nil, &contents, &after)
+            unsafe replaceBlock(by: nil, &contents, &cleanup)
             contents.backlog?.ids = [:]
-            if !removed.isEmpty { reclamation.retire(removed, &contents, &after.displaced) }
+            if !removed.isEmpty { reclamation.retire(removed, &contents, &cleanup.releasable) }
         }
     }
 
@@ -66,19 +66,19 @@ extension Registry {
     /// never waits for a change.
     @inline(never)
     func removeDead() {
-        let dead = deadOnes()
+        let dead = deadIDs()
         var demand: Demand?
-        writeIfAvailable { contents, after in
-            for id in dead { _ = remove(id, &contents, &after) }
-            contents.counts.unexamined = 0
-            // Here, since `tellDemand()` would wait for the lock.
+        writeIfAvailable { contents, cleanup in
+            for id in dead { _ = remove(id, &contents, &cleanup) }
+            contents.counts.addedSinceSweep = 0
+            // Here, since `reportDemand()` would wait for the lock.
             demand = contents.backlog?.demand
-            demand?.note(contents.counts.living > 0)
+            demand?.record(contents.counts.living > 0)
         }
-        demand?.tell()
+        demand?.report()
     }
 
-    func deadOnes() -> [UInt64] {
+    func deadIDs() -> [UInt64] {
         var dead: [UInt64] = []
         forEachLiving { slot in
             if slot.isDead { dead.append(slot.id) }
@@ -88,17 +88,17 @@ extension Registry {
 
     // MARK: Under the lock
 
-    /// Registers an observer behind all others; `isCrowded` is true if it is time to search for dead owners.
+    /// Registers an observer behind all others; `shouldSweep` is true if it is time to search for dead owners.
     ///
     /// The id is issued under the lock, so that ids ascend from slot to slot.
     @inline(__always)
     func insert(
         _ callee: Callee, site: Site, mayDie: Bool, replacingThatOf owner: AnyObject? = nil, _ contents: inout Contents,
-        _ after: inout Aftermath
-    ) -> (id: UInt64, isCrowded: Bool) {
+        _ cleanup: inout Cleanup
+    ) -> (id: UInt64, shouldSweep: Bool) {
         let id = ObserverToken.nextID()
-        if let owner { replace(ObjectIdentifier(owner), by: id, &contents, &after) }
-        if slots.isFull(contents.counts) { moveToFreshBlock(&contents, &after) }
+        if let owner { replace(ObjectIdentifier(owner), by: id, &contents, &cleanup) }
+        if slots.isFull(contents.counts) { moveToFreshBlock(&contents, &cleanup) }
         let slot = unsafe slots[Int(contents.counts.taken)]
         // Before the slot is published: see `lastID`.
         lastID.store(id, ordering: .relaxed)
@@ -112,18 +112,18 @@ extension Registry {
     /// If it is that of another owner, which had the same address, that one is dead.
     @inline(never)
     private func replace(
-        _ owner: ObjectIdentifier, by id: UInt64, _ contents: inout Contents, _ after: inout Aftermath
+        _ owner: ObjectIdentifier, by id: UInt64, _ contents: inout Contents, _ cleanup: inout Cleanup
     ) {
         // Before the new one is noted, which has no slot yet.
         forgetEndedOwners(&contents)
         let last = contents.madeBacklog().ids.updateValue(id, forKey: owner)
-        guard let last, remove(last, &contents, &after) != nil else { return }
+        guard let last, remove(last, &contents, &cleanup) != nil else { return }
         // A notification that has loaded the new id may call the new observer. It must see that the old one is removed.
         atomicMemoryFence(ordering: .releasing)
     }
 
     /// Ends a registration, and returns its entry: `.some(nil)` for a plain function, nil if it had ended before.
-    func remove(_ id: UInt64, _ contents: inout Contents, _ after: inout Aftermath) -> AnyEntry?? {
+    func remove(_ id: UInt64, _ contents: inout Contents, _ cleanup: inout Cleanup) -> AnyEntry?? {
         guard let slot = unsafe slots.living(id, among: contents.counts.taken) else { return nil }
         let callee = unsafe slot.pointee.callee
         let entry = callee.entry
@@ -132,19 +132,19 @@ extension Registry {
         contents.backlog?.markRemoved(id)
         if let entry {
             contents.forget(entry)
-            after.end(entry, id, &contents)
+            cleanup.end(entry, id, &contents)
         }
         contents.counts.living -= 1
         if contents.counts.living == 0 { lastID.store(0, ordering: .relaxed) }
         // Stores the same pointer again: a traversal that loads the head after this store sees the slot marked.
         // Sequentially consistent, since this store is the unlinking (U) in "Why nothing is released too early".
         unsafe slots.head.store(slots.head.load(ordering: .relaxed), ordering: .sequentiallyConsistent)
-        reclamation.retire(Retired(callee), &contents, &after.displaced)
+        reclamation.retire(Retired(callee), &contents, &cleanup.releasable)
         return .some(entry)
     }
 
-    private func moveToFreshBlock(_ contents: inout Contents, _ after: inout Aftermath) {
-        unsafe replaceBlock(by: slots.freshBlock(&contents.counts), &contents, &after)
+    private func moveToFreshBlock(_ contents: inout Contents, _ cleanup: inout Cleanup) {
+        unsafe replaceBlock(by: slots.freshBlock(&contents.counts), &contents, &cleanup)
     }
 
     /// Removes ended registrations from the tables of owners, if they are more than half of them.
@@ -158,24 +158,24 @@ extension Registry {
         if backlog.owners.count > 2 * living + 16 { backlog.owners = backlog.owners.filter { isLiving($0.value.id) } }
     }
 
-    private func replaceBlock(by fresh: Block?, _ contents: inout Contents, _ after: inout Aftermath) {
+    private func replaceBlock(by fresh: Block?, _ contents: inout Contents, _ cleanup: inout Cleanup) {
         let old = unsafe slots.block
         // Sequentially consistent: the store unlinks the old block (U), and publishes the slots of the fresh one.
         unsafe slots.head.store(fresh?.memory, ordering: .sequentiallyConsistent)
-        if let old = unsafe old { unsafe reclamation.retire(Retired(old), &contents, &after.displaced) }
+        if let old = unsafe old { unsafe reclamation.retire(Retired(old), &contents, &cleanup.releasable) }
     }
 
     /// The last step of each change; still under the lock.
     @inline(__always)
-    private func finish(_ contents: inout Contents, _ after: inout Aftermath) {
+    private func finish(_ contents: inout Contents, _ cleanup: inout Cleanup) {
         // See "Why nothing is released too early".
         // fault: slot-vacant-too-early
         if !contents.isAnythingWaiting { slots.trim(&contents.counts) }
         if slots.areWasteful(contents.counts) {
-            moveToFreshBlock(&contents, &after)
+            moveToFreshBlock(&contents, &cleanup)
             forgetEndedOwners(&contents)
         }
-        after.displaced.forEachCallee { callee in
+        cleanup.releasable.forEachCallee { callee in
             // No traversal can post more for this removed observer. A call of it may be under way.
             guard let entry = callee.entry, !entry.isAwaited, let mailbox = entry.mailbox, !mailbox.isIdle
             else { return }
@@ -188,43 +188,45 @@ extension Registry {
 // MARK: - The critical section
 
 extension Registry {
-    typealias Change<Result> = (inout Contents, inout Aftermath) -> Result
+    typealias Change<Result> = (inout Contents, inout Cleanup) -> Result
 
     /// Makes a change, collects what has become free meanwhile, and releases it after unlocking.
     @inline(__always)
     func write<Result: Sendable>(_ change: Change<Result>) -> Result {
-        write(change, answering: { $0 })
+        write(change, afterUnlocking: { $0 })
     }
 
     /// The same; `answer` turns the change's result into the answer after unlocking, before anything is released.
     @inline(__always)
-    func write<Result: Sendable, Answer>(_ change: Change<Result>, answering answer: (Result) -> Answer) -> Answer {
-        var after = Aftermath()
+    func write<Result: Sendable, Answer>(
+        _ change: Change<Result>, afterUnlocking answer: (Result) -> Answer
+    ) -> Answer {
+        var cleanup = Cleanup()
         var isWaiting = false
         let result = lock.withLock { contents in
-            let result = change(&contents, &after)
+            let result = change(&contents, &cleanup)
             // fault: released-under-the-lock
-            isWaiting = collect(&contents, &after)
+            isWaiting = collect(&contents, &cleanup)
             return result
         }
         // fault: no-look-after-unlocking
-        if isWaiting { collectAfterUnlocking(&after) }
+        if isWaiting { collectAfterUnlocking(&cleanup) }
         let answer = answer(result)
-        after.make()
-        if hasDemand { tellDemand() }
+        cleanup.run()
+        if hasDemand { reportDemand() }
         return answer
     }
 
     /// The same, unless another thread holds the lock.
     func writeIfAvailable(_ change: Change<Void>) {
-        var after = Aftermath()
+        var cleanup = Cleanup()
         let isWaiting = lock.withLockIfAvailable { contents in
-            change(&contents, &after)
-            return collect(&contents, &after)
+            change(&contents, &cleanup)
+            return collect(&contents, &cleanup)
         }
         // fault: no-look-after-unlocking
-        if isWaiting == true { collectAfterUnlocking(&after) }
-        after.make()
+        if isWaiting == true { collectAfterUnlocking(&cleanup) }
+        cleanup.run()
     }
 
     /// After a change to a set with a producer: informs the producer of the current state.
@@ -232,17 +234,17 @@ extension Registry {
     /// It takes the lock again. As part of the change it would make the changes of all other sets slower, by a
     /// twentieth.
     @inline(never)
-    private func tellDemand() {
-        var after = Aftermath()
+    private func reportDemand() {
+        var cleanup = Cleanup()
         var demand: Demand?
         let isWaiting = lock.withLock { contents in
             demand = contents.backlog?.demand
-            demand?.note(contents.counts.living > 0)
+            demand?.record(contents.counts.living > 0)
             return contents.isAnythingWaiting
         }
-        if isWaiting { collectAfterUnlocking(&after) }
-        after.make()
-        demand?.tell()
+        if isWaiting { collectAfterUnlocking(&cleanup) }
+        cleanup.run()
+        demand?.report()
     }
 
     /// Releases the producer's function, which the tokens of a dead set would keep.
@@ -254,22 +256,24 @@ extension Registry {
     ///
     /// Called under the lock, as the last step of each change.
     @inline(__always)
-    private func collect(_ contents: inout Contents, _ after: inout Aftermath) -> Bool {
-        if contents.isAnythingWaiting, let backlog = contents.backlog { reclamation.collect(backlog, &after.displaced) }
-        finish(&contents, &after)
+    private func collect(_ contents: inout Contents, _ cleanup: inout Cleanup) -> Bool {
+        if contents.isAnythingWaiting, let backlog = contents.backlog {
+            reclamation.collect(backlog, &cleanup.releasable)
+        }
+        finish(&contents, &cleanup)
         return contents.isAnythingWaiting
     }
 
     /// Called after unlocking while something waits: see "Why nothing is forgotten".
     @inline(never)
-    private func collectAfterUnlocking(_ after: inout Aftermath) {
+    private func collectAfterUnlocking(_ cleanup: inout Cleanup) {
         while true {
             atomicMemoryFence(ordering: .sequentiallyConsistent)
             guard reclamation.idleIsEmpty() else { return }
-            var more = Aftermath()
+            var more = Cleanup()
             let isWaiting = lock.withLockIfAvailable { contents in collect(&contents, &more) }
             // fault: collected-and-forgotten
-            after.displaced.append(contentsOf: more.displaced)
+            cleanup.releasable.append(contentsOf: more.releasable)
             guard isWaiting == true else { return }
         }
     }

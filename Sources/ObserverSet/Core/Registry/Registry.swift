@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What a set and its tokens share: the slots that notifications walk, and the lock that guards changes to them.
+/// The state that a set and its tokens share: the slots that notifications walk, and the lock that guards changes to them.
 ///
 ///     ObserverSet ──▶ Registry ──▶ first slot ──▶ a function, or an entry ┄┄weak┄┄▶ owner
 ///                        ▲    └──▶ block of slots          └──▶ mailbox of its actor
@@ -8,9 +8,9 @@ import Synchronization
 ///
 /// Read on along one of three ways, in this folder and in `Delivery`:
 ///
-/// - that of a value: `Slots`, `Slot`, `Traversal`, `Notifier`, `Entry`, `Place`, `IsolatedEntry`, `Mailbox`, `ActorMailbox`;
-/// - that of a removal: `Registry+Write`, `Aftermath`, `Retired`, `Backlog`, `Reclamation`;
-/// - that of a caller who waits: `Settlement`, `Registry+Inspect`, `Removal`, `EndingRegistration`.
+/// - that of a value: `Slots`, `Slot`, `Traversal`, `Notifier`, `Entry`, `Delivery`, `IsolatedEntry`, `Mailbox`, `ActorMailbox`;
+/// - that of a removal: `Registry+Write`, `Cleanup`, `Retired`, `Backlog`, `Reclamation`;
+/// - that of a caller who waits: `SettledWait`, `Registry+Queries`, `Removal`, `SelfEndingRegistration`.
 ///
 /// The guarantees that comments number are listed in the article "Guarantees and known compiler holes". A comment `fault:` with
 /// a name marks what `Tools/broken-variants` breaks on purpose, to see that the tests notice.
@@ -53,25 +53,24 @@ import Synchronization
 
     /// Ends a registration; false if it had ended before, or its owner is dead.
     ///
-    /// Whether the owner is alive is checked before what was removed is released, since that release may deallocate the
-    /// owner.
+    /// The owner is checked before the observer is released: the release may deallocate it.
     override func remove(_ id: UInt64) -> Bool {
         write(
-            { contents, after in remove(id, &contents, &after) },
-            answering: { removed in removed.map { entry in entry?.isAlive ?? true } ?? false })
+            { contents, cleanup in remove(id, &contents, &cleanup) },
+            afterUnlocking: { removed in removed.map { entry in entry?.isAlive ?? true } ?? false })
     }
 
     /// The same for a caller who then waits.
     override func remove(_ id: UInt64, _ removal: Removal) -> Bool {
         let end = removal.endOfTraversals()
         return write(
-            { contents, after in
-                let removed = remove(id, &contents, &after)
+            { contents, cleanup in
+                let removed = remove(id, &contents, &cleanup)
                 // Behind the observer, so that it is released after that.
-                reclamation.retire(Retired(Callee(retaining: end)), &contents, &after.displaced)
+                reclamation.retire(Retired(Callee(retaining: end)), &contents, &cleanup.releasable)
                 return removed
             },
-            answering: { removed in
+            afterUnlocking: { removed in
                 guard let entry = removed else {
                     removal.follow { self.mailboxes(ofEnded: id) }
                     return false
@@ -87,7 +86,7 @@ import Synchronization
     override func droppedCount(_ id: UInt64) -> Int { registration(id) { entry, _ in entry?.droppedCount ?? 0 } ?? 0 }
 }
 
-/// What the registry's lock guards.
+/// The state that the registry's lock guards.
 struct Contents: ~Copyable, @unchecked Sendable {
     var counts = SlotCounts()
     /// Allocated when there is first something to put into it.

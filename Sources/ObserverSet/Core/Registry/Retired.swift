@@ -1,4 +1,4 @@
-/// What was unlinked: a traversal that begins now cannot reach it, but one that began earlier may.
+/// Unlinked observers and memory: a traversal that begins now cannot reach them, but an earlier one may.
 ///
 /// Not copyable, so that nothing is released twice.
 @safe struct Retired: ~Copyable {
@@ -58,7 +58,7 @@
     /// Releases everything; the `deinit` of closures' captures runs here.
     @inline(__always)
     consuming func release() {
-        CallOut.assertNoLockIsHeld()
+        UserCode.assertNoLockIsHeld()
         forEachCallee { $0.release() }
         unsafe blocks.forEach { unsafe $0.deallocate() }
     }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What a slot holds of an observer, whatever its parameters: a function, or an entry.
+/// An observer in a slot, whatever its parameters: a function, or an entry.
 ///
 /// Two words that are opaque to the compiler. So everything except the call itself is ordinary, unspecialised code, and
 /// the bits may be copied while other threads read them. A callee is not counted as a reference: its owner releases it,
@@ -22,7 +22,7 @@ import Synchronization
     @inline(__always)
     init<Parameters: Sendable>(retaining observer: Observer<Parameters>) {
         if let entry = observer.entry {
-            self.init(retaining: entry.claimed())
+            self.init(retaining: entry.forRegistration())
         } else {
             self.init(retaining: observer.call)
         }
@@ -105,9 +105,10 @@ import Synchronization
     ///
     /// It spares such observers a dispatch through the entry's method table.
     @inline(__always)
-    borrowing func callClosure(_ parameters: Parameters, from here: UInt) -> Bool where Parameters: Sendable {
+    borrowing func callClosure(_ parameters: Parameters, from callerID: UInt) -> Bool where Parameters: Sendable {
         guard unsafe code == Callee.isIsolatedClosure else { return false }
-        return unsafe unsafeDowncast(entry, to: IsolatedClosure<Parameters>.self).callInPlace(parameters, from: here)
+        let closure = unsafe unsafeDowncast(entry, to: IsolatedClosure<Parameters>.self)
+        return closure.callInPlace(parameters, from: callerID)
     }
 }
 

@@ -92,17 +92,17 @@ struct SlotCounts {
     /// How many of them hold an observer that has not been removed.
     var living: UInt32 = 0
     /// How many observers that may die (with an owner, or weakly held) were added since the last search for dead ones.
-    var unexamined: UInt32 = 0
+    var addedSinceSweep: UInt32 = 0
 
     /// Counts one more observer, and says whether it is time to search for dead ones.
     mutating func add(mayDie: Bool) -> Bool {
         taken += 1
         living += 1
         guard mayDie else { return false }
-        unexamined += 1
+        addedSinceSweep += 1
         // In proportion to the slots that the search walks, so that it costs O(1) for each of these observers.
-        guard unexamined >= max(32, living / 2) else { return false }
-        unexamined = 0
+        guard addedSinceSweep >= max(32, living / 2) else { return false }
+        addedSinceSweep = 0
         return true
     }
 }

@@ -5,8 +5,8 @@
 /// observer marks the slot, which this traversal then skips. What was removed is released after the last traversal that
 /// could reach it.
 ///
-/// It takes and returns nothing but pointers, because retains and closures between a notifier and its observers would
-/// cost something: the former time, the latter stack.
+/// It takes and returns nothing but pointers: between a notifier and its observers, retains would cost time, and closures
+/// stack.
 ///
 /// `package`, not internal: see `WeakEntry`.
 @usableFromInline

@@ -24,13 +24,13 @@ import Synchronization
     override var address: ObjectIdentifier? { key }
 
     override var isDead: Bool {
-        CallOut.assertNoLockIsHeld()
+        UserCode.assertNoLockIsHeld()
         return object == nil
     }
 
     /// Whether it is that of the object, and not of a dead one that had its address.
     func isOf(_ object: AnyObject) -> Bool {
-        CallOut.assertNoLockIsHeld()
+        UserCode.assertNoLockIsHeld()
         return self.object === object
     }
 }
@@ -62,17 +62,17 @@ extension Registry {
         // The entry that was found, if any, is that of a dead object. Any other entry that is at this address by the
         // time the lock is held is this object's, since no other object has its address now.
         let entry = unsafe WeakEntry(object, memory())
-        let (id, isCrowded) = write { contents, after in
+        let (id, shouldSweep) = write { contents, cleanup in
             if let id = contents.backlog?.ids[ObjectIdentifier(object)] {
                 guard id == known?.id else { return (id, false) }
-                _ = remove(id, &contents, &after)
+                _ = remove(id, &contents, &cleanup)
             }
-            let added = insert(Callee(retaining: entry), site: site, mayDie: true, &contents, &after)
+            let added = insert(Callee(retaining: entry), site: site, mayDie: true, &contents, &cleanup)
             contents.madeBacklog().ids[ObjectIdentifier(object)] = added.id
             return added
         }
-        if isCrowded { _ = remove(deadOnes()) }
-        if isCrowded, Watch.isOn { examine(areDeadRemoved: true) }
+        if shouldSweep { _ = remove(deadIDs()) }
+        if shouldSweep, Watch.isOn { examine(areDeadRemoved: true) }
         return ObserverToken(issuer: self, id: id)
     }
 
@@ -128,7 +128,7 @@ extension Traversal {
 
     @inline(__always)
     private static func object(in slot: UnsafeMutablePointer<Slot>) -> Object? {
-        CallOut.assertNoLockIsHeld()
+        UserCode.assertNoLockIsHeld()
         guard let object = unsafe BorrowedWeakEntry.at(slot).pointee.entry.object else { return nil }
         return unsafe (object, BorrowedWeakEntry.at(slot).pointee.entry.memory)
     }

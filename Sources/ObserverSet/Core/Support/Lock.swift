@@ -4,7 +4,7 @@ import Synchronization
 ///
 /// A critical section copies, swaps, and returns what it removed or replaced. It never calls user code, never loads a
 /// weak reference and never drops the last reference to a value of the user's: each of these could run a `deinit` that
-/// re-enters the library (guarantee 1). `CallOut.assertNoLockIsHeld()` comes before every call of user code, and fails if
+/// re-enters the library (guarantee 1). `UserCode.assertNoLockIsHeld()` comes before every call of user code, and fails if
 /// that rule is broken.
 ///
 /// `package`, not internal: the layers guard their own state with it, and must follow the same rule.
@@ -18,7 +18,7 @@ package struct Lock<State: ~Copyable & Sendable>: ~Copyable, Sendable {
     /// Relaxed: see "Why nothing is forgotten" in `Reclamation.swift`.
     private let isTaken = Atomic<Bool>(false)
 
-    private let witness = Witness()
+    private let edge = SanitizerEdge()
 
     package init(_ state: consuming sending State) {
         mutex = Mutex(state)
@@ -29,7 +29,7 @@ package struct Lock<State: ~Copyable & Sendable>: ~Copyable, Sendable {
         mutex.withLock { state in
             beginHolding()
             defer { endHolding() }
-            return CallOut.forbidden { body(&state) }
+            return UserCode.forbidden { body(&state) }
         }
     }
 
@@ -43,20 +43,20 @@ package struct Lock<State: ~Copyable & Sendable>: ~Copyable, Sendable {
         return mutex.withLockIfAvailable { state in
             beginHolding()
             defer { endHolding() }
-            return CallOut.forbidden { body(&state) }
+            return UserCode.forbidden { body(&state) }
         }
     }
 
     /// Called before the state is touched: passing it `inout` already counts as an access.
     @inline(__always)
     private func beginHolding() {
-        witness.follow()
+        edge.acquire()
         isTaken.store(true, ordering: .relaxed)
     }
 
     @inline(__always)
     private func endHolding() {
         isTaken.store(false, ordering: .relaxed)
-        witness.lead()
+        edge.release()
     }
 }

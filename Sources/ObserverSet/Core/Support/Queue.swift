@@ -9,7 +9,7 @@ package struct Queue<Element: Sendable>: Sendable {
     private var back: [Element?] = []
 
     /// The capacity that an empty queue keeps; what a burst needed beyond that is freed.
-    private static var keptRoom: Int { 32 }
+    private static var retainedCapacity: Int { 32 }
 
     package init() {}
 
@@ -35,14 +35,14 @@ package struct Queue<Element: Sendable>: Sendable {
 
     package mutating func removeFirst() -> Element {
         if head == front.count {
-            front.removeAll(keepingCapacity: front.capacity <= Self.keptRoom)
+            front.removeAll(keepingCapacity: front.capacity <= Self.retainedCapacity)
             head = 0
             swap(&front, &back)
         }
         let element = front[head].take()!
         head += 1
         if count == 0 {
-            front.removeAll(keepingCapacity: front.capacity <= Self.keptRoom)
+            front.removeAll(keepingCapacity: front.capacity <= Self.retainedCapacity)
             head = 0
         }
         return element

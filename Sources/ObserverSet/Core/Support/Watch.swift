@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What the core tells a report of leaks and slow observers, see `ObserverSetDiagnostics`.
+/// The core's side of a report of leaks and slow observers, see `ObserverSetDiagnostics`.
 enum Watch {
     /// A figure of one line that registers.
     struct Finding: Sendable {
@@ -60,7 +60,7 @@ enum Watch {
 
     /// Called under no lock: the receiver is the user's.
     static func report(_ finding: Finding) {
-        CallOut.assertNoLockIsHeld()
+        UserCode.assertNoLockIsHeld()
         receiver.withLock { $0 }?.receive(finding)
     }
 
@@ -96,7 +96,7 @@ struct WaitingValues: Sendable {
     /// Tells the report; `mailbox` is that mailbox's number.
     func report(in mailbox: UInt64 = 0) {
         for (line, (count, call)) in lines {
-            // What was registered before the report began has no number.
+            // An observer that was registered before the report began has no number.
             guard let site = Watch.site(line) else { continue }
             let call = call.map { Watch.Call(mailbox: mailbox, number: $0) }
             Watch.report(Watch.Finding(site: site, count: count, total: total, kind: .waiting(call)))

@@ -5,7 +5,7 @@ import Foundation
 ///     swift run -c release --package-path Tools/Stress --sanitize=thread \
 ///         -Xswiftc -DOBSERVERSET_TSAN Stress --deliveries 10000000
 ///
-/// `OBSERVERSET_TSAN` is explained in `Core/Witness.swift`. The seed repeats what each thread decides, but not how the
+/// `OBSERVERSET_TSAN` is explained in `Core/Support/SanitizerEdge.swift`. The seed repeats what each thread decides, but not how the
 /// threads interleave.
 @main
 enum Stress {

@@ -1,7 +1,7 @@
 /// The debug flag "this thread holds a lock of the library", which is asserted before every call of user code.
 ///
 /// `package`, not internal: the layers assert it before their own calls of user code.
-package enum CallOut {
+package enum UserCode {
     /// Whether this build maintains the flag, and checks it and the invariants.
     ///
     /// Builds for the thread sanitizer do not: reading the flag goes through a lazily initialised global, which would

@@ -100,11 +100,11 @@ extension Registry {
 extension Registry {
     /// Checks the invariants that hold whenever the lock is free.
     ///
-    /// Called under the lock, at the end of a change, in builds for which `CallOut.isChecked` is true. It looks at the
+    /// Called under the lock, at the end of a change, in builds for which `UserCode.isChecked` is true. It looks at the
     /// slots only if there are few, since it takes O(*n*).
     @inline(__always)
     func checkInvariants(_ contents: borrowing Contents) {
-        guard CallOut.isChecked else { return }
+        guard UserCode.isChecked else { return }
         let counts = contents.counts
         precondition(reclamation.isWaiting.load(ordering: .relaxed) == contents.isAnythingWaiting)
         precondition(counts.living <= counts.taken)

@@ -3,7 +3,7 @@
 ///
 /// It is put into all mailboxes at once, and only then awaited. A caller that entered them one after the other would
 /// also wait for what had arrived meanwhile: for ever, perhaps, and the longer the more mailboxes there are.
-package final class Settlement: Sendable {
+package final class SettledWait: Sendable {
     private struct State: Sendable {
         /// How many hold up the caller; zero if it was cancelled.
         var left: Int
@@ -15,10 +15,10 @@ package final class Settlement: Sendable {
 
     init(of mailboxes: [Mailbox], isForRemoval: Bool = false) {
         state = Lock(State(left: mailboxes.count))
-        for mailbox in mailboxes where !mailbox.holdUp(self, isForRemoval: isForRemoval) { leave() }
+        for mailbox in mailboxes where !mailbox.enqueueMarker(for: self, isForRemoval: isForRemoval) { leave() }
     }
 
-    /// One that its maker holds up, until it calls `leave()`.
+    /// Its maker holds up the caller, until it calls `leave()`.
     init() { state = Lock(State(left: 1)) }
 
     /// Whether the caller waits no longer, or need not.
@@ -57,8 +57,8 @@ package final class Settlement: Sendable {
     }
 }
 
-extension [Settlement] {
+extension [SettledWait] {
     func leave() {
-        for settlement in self { settlement.leave() }
+        for settledWait in self { settledWait.leave() }
     }
 }

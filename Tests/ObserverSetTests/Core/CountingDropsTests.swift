@@ -2,8 +2,8 @@ import ObserverSet
 import Testing
 
 /// Values with the number of those that were dropped before them.
-@Suite("Kept values", .lifetimesChecked)
-struct KeptTests {
+@Suite("Counting drops", .lifetimesChecked)
+struct CountingDropsTests {
     private let set = ObserverSet<Int>()
     private let log = Log<[Int]>()
 

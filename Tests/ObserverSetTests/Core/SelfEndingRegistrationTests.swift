@@ -4,7 +4,7 @@ import Testing
 
 /// Registrations that their own observer may end; the steps of two threads are made one after another, on one thread.
 @Suite("Registrations that end themselves", .lifetimesChecked)
-struct EndingRegistrationTests {
+struct SelfEndingRegistrationTests {
     private let set = ObserverSet<Int>()
 
     /// As with two threads: the second removal begins and ends while the first one is about to remove the observer.
@@ -14,10 +14,10 @@ struct EndingRegistrationTests {
     func removedByTwo(throughItsSet: Bool) {
         let calls = Counter()
         let slow = SlowIssuer(set.add { _ in calls.increment() })
-        let token = EndingRegistration().begin(slow.token)
+        let token = SelfEndingRegistration().begin(slow.token)
         slow.meanwhile.value = { [set] in
             #expect(token.isActive)
-            #expect(token.description.contains("EndingRegistrationTests.swift"))
+            #expect(token.description.contains("SelfEndingRegistrationTests.swift"))
             _ = throughItsSet ? set.remove(token) : token.remove()
             set.notify(1)
             #expect(!token.isActive)
@@ -31,7 +31,7 @@ struct EndingRegistrationTests {
     /// As if a notification on another thread called the observer before `add` has returned.
     @Test("A registration ended by a call before its token is known removes the observer as soon as the token is known")
     func endedBeforeItBegan() {
-        let registration = EndingRegistration()
+        let registration = SelfEndingRegistration()
         let own = set.add { _ in }
         #expect(registration.end())
 
@@ -45,7 +45,7 @@ struct EndingRegistrationTests {
 
     @Test("A call that comes during a removal is made, and the removal returns false")
     func calledWhileRemoved() {
-        let registration = EndingRegistration()
+        let registration = SelfEndingRegistration()
         let slow = SlowIssuer(set.add { _ in })
         let token = registration.begin(slow.token)
         slow.meanwhile.value = { #expect(registration.end()) }
@@ -58,8 +58,8 @@ struct EndingRegistrationTests {
 
     @Test("It is known whether the source has ended a registration, which has not ended itself")
     func endedByTheSource() {
-        let registration = EndingRegistration()
-        let other = EndingRegistration()
+        let registration = SelfEndingRegistration()
+        let other = SelfEndingRegistration()
         #expect(registration.isInSource == nil)
         registration.begin(set.add { _ in })
         other.begin(set.add { _ in })
@@ -76,7 +76,7 @@ struct EndingRegistrationTests {
 
     @Test("A call that comes after the removal does not end the registration")
     func calledAfterRemoval() {
-        let registration = EndingRegistration()
+        let registration = SelfEndingRegistration()
         let token = registration.begin(set.add { _ in })
 
         #expect(token.remove())

@@ -1,7 +1,7 @@
-/// What a change has to do after unlocking, because it runs user code.
-struct Aftermath: ~Copyable {
-    /// What no traversal can reach any more, and is to be released.
-    var displaced = Retired()
+/// The part of a change that comes after unlocking, because it runs user code.
+struct Cleanup: ~Copyable {
+    /// Observers and memory that no traversal can reach any more.
+    var releasable = Retired()
     /// The removed observers that are awaited (`addAsync`), whose calls have to be cancelled; allocated if there are
     /// any.
     private var ended: Ended?
@@ -22,8 +22,8 @@ struct Aftermath: ~Copyable {
     }
 
     @inline(__always)
-    consuming func make() {
+    consuming func run() {
         if let ended { ended.entries.forEach { $0.cancel() } }
-        displaced.release()
+        releasable.release()
     }
 }

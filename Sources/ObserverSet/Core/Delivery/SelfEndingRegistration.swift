@@ -2,7 +2,7 @@
 ///
 /// It issues the token that is handed out, and holds the registration's own. So its state alone decides between a call
 /// that ends the registration and `remove()`.
-package final class EndingRegistration: TokenIssuer, @unchecked Sendable {
+package final class SelfEndingRegistration: TokenIssuer, @unchecked Sendable {
     private enum State: Sendable {
         /// `register` has not returned yet.
         case beginning
