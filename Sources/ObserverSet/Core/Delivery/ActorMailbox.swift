@@ -1,7 +1,6 @@
 import Synchronization
 
-/// The values that wait for the observers of one actor: first in, first out, whichever sets and
-/// observers it concerns.
+/// The values that wait for the observers of one actor: first in, first out, whichever sets they come from.
 ///
 /// Code on the actor that notifies does not wait for others: what waits for the observer in question is delivered ahead of the
 /// rest, and the observer called in place, see `deliverWaiting`. The order of each observer stays.
