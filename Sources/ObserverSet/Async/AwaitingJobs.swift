@@ -99,7 +99,6 @@ struct AwaitingJobs: Sendable {
     /// Appends a value, behind those that were taken from the inbox; returns whether a task has to be sent.
     mutating func append(_ job: AwaitingJob, _ inbox: inout AwaitingInbox) -> Bool {
         inbox.number(job)
-        last = inbox.last
         urgencies.add(1, of: job.urgency)
         job.droppedBefore = droppedLast
         droppedLast = 0

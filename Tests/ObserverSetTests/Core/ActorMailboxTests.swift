@@ -184,6 +184,35 @@ struct ActorMailboxTests {
         #expect(priorities.entries == [.medium, .high, .high, .background])
     }
 
+    /// Of two tasks that are on their way, the urgent one comes first, and is in a call when the other comes.
+    @Test("An observer that awaits is in one call at a time, although two tasks were sent for it")
+    func oneCallAtATime() async {
+        let actor = SteppedActor()
+        let door = Door()
+        set.addAsync(actor) { [log] (_: isolated SteppedActor, value) in
+            log.append(value)
+            await door.pass()
+        }
+        await notify(1, priority: .background)
+        await notify(2, priority: .high)
+        await eventually { actor.executor.waiting == 2 }
+
+        actor.executor.runLast()
+        await eventually { door.waiting == 1 }
+        for _ in 0..<1_000 {
+            actor.executor.runLast()
+            await Task.yield()
+        }
+        #expect(log.entries == [1])
+        door.open()
+        await eventually {
+            actor.executor.runLast()
+            return log.count == 2
+        }
+
+        #expect(log.entries == [1, 2])
+    }
+
     /// Notifies in a task of that priority, which is not awaited: that would raise its priority.
     private func notify(_ value: Int, priority: TaskPriority) async {
         let isDone = Signal()
@@ -259,5 +288,27 @@ private actor NumberedActor {
         let isComplete = (hasFirst, hasSecond) == (true, true)
         if !isComplete { Self.mistakes.increment() }
         Self.living.decrement()
+    }
+}
+
+/// An actor whose jobs run when the test says so, the last one first.
+private actor SteppedActor {
+    nonisolated let executor = SteppedExecutor()
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe executor.asUnownedSerialExecutor() }
+}
+
+private final class SteppedExecutor: SerialExecutor {
+    private let jobs = Guarded<[UnownedJob]>([])
+
+    var waiting: Int { jobs.withLock { $0.count } }
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        jobs.withLock { $0.append(job) }
+    }
+
+    func runLast() {
+        if let job = jobs.withLock({ $0.popLast() }) { unsafe job.runSynchronously(on: asUnownedSerialExecutor()) }
     }
 }
