@@ -378,6 +378,45 @@ struct Promise08ReleasedPromptlyTests {
         }
     }
 
+    @Test("An actor's mailbox frees the memory that a burst of values needed", .measuringMemory)
+    func burstOnAnActor() async {
+        await #expect(processExitsWith: .success) {
+            for more in [1, many(1_000_000)] {
+                let set = ObserverSet<Int>()
+                let actor = BusyActor()
+                let mailbox = ActorMailbox.of(actor)
+                defer { mailbox.endUse() }
+                let isWarm = Signal()
+                let received = Counter()
+                set.add(actor) { [weak set] (_: isolated BusyActor, value) in
+                    received.increment()
+                    guard value == 1 else { return }
+                    for _ in 0..<(isWarm.isSet ? more : 1) { set?.notify(0) }
+                }
+
+                let growth = await AllocatedMemory.growth {
+                    await burst(1_000)
+                    isWarm.set()
+                } _: {
+                    await burst(many(2_000_000))
+                }
+
+                #expect(growth < 512 << 10, "\(growth) bytes, after \(more) more")
+
+                func burst(_ count: Int) async {
+                    let all = received.value + count + 1 + (isWarm.isSet ? more : 1)
+                    let mayGoOn = Signal()
+                    await actor.keepBusy(until: mayGoOn)
+                    for _ in 0..<count { set.notify(0) }
+                    set.notify(1)
+                    mayGoOn.set()
+                    // Not `settled()`, which puts something into the mailbox.
+                    await eventually { received.value == all && mailbox.isIdle }
+                }
+            }
+        }
+    }
+
     @Test("A mailbox frees the memory that a burst of values needed, even if it is never empty again", .measuringMemory)
     func burstBeforeATrickle() async {
         await #expect(processExitsWith: .success) {
