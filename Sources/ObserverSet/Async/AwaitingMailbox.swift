@@ -180,7 +180,7 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
         }
     }
 
-    /// Drops what waits for a removed observer, and cancels its call, for whose end nothing waits any longer; but not if
+    /// Drops what waits for a removed observer, and cancels its call, for whose end no `settled()` waits; but not if
     /// it is the call itself that removes the observer.
     func end(_ observer: any AwaitedObserver) { cancelCalls(of: observer, isRemoved: true) }
 

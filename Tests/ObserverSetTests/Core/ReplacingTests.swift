@@ -24,6 +24,23 @@ struct ReplacingTests {
         #expect(second.remove() && set.count == 1)
     }
 
+    /// A notification that ends while another thread asks leaves the release to that thread.
+    @Test("Asking for an owner's observer does not keep from being released what was removed during a notification")
+    func askingReleases() async {
+        let owner = Tracked()
+        let sets = (0..<many(5_000, long: 100_000)).map { _ in ObserverSet<Int>() }
+        let tokens = sets.map { set in set.add { [capture = Tracked()] _ in _ = capture } }
+        await race(times: sets.count) { round in
+            for _ in 0..<4 { sets[round].notify(round) }
+        } _: { round in
+            tokens[round].remove()
+            for _ in 0..<20 { #expect(sets[round].token(replaceableBy: owner) == nil) }
+        }
+
+        #expect(Lifetimes.current.count == 1)
+        withExtendedLifetime(owner) {}
+    }
+
     @Test("What the replaced observer holds is released when `add` returns")
     func releases() {
         let owner = Tracked()

@@ -51,8 +51,7 @@ class Mailbox: @unchecked Sendable {
 
     /// Enqueues a marker, so that a caller waits for what has been posted so far; false if the mailbox is idle.
     ///
-    /// A caller of `settled()`, or one who has removed an observer, and also waits for the end of its call that has been
-    /// cancelled.
+    /// `isForRemoval` is true for `removeAndWait()`, which also waits for a call that the removal has cancelled.
     func enqueueMarker(for settledWait: SettledWait, isForRemoval: Bool) -> Bool { fatalError("abstract") }
 
     /// For descriptions: whether an observer is being called with a value from the mailbox, and how many wait for it.

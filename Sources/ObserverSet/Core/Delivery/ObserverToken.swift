@@ -104,7 +104,7 @@ extension ObserverToken: CustomStringConvertible {
     }
 }
 
-/// Carries out a token's functions: a registry, or a combination of tokens.
+/// Carries out a token's functions: a registry, a combination of tokens, or a registration that may end before it is made.
 ///
 /// It has no type parameter, so that tokens do not depend on the type of the parameters.
 ///

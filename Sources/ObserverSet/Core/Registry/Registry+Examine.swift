@@ -32,7 +32,7 @@ extension Registry {
     ///
     /// The last observer's owner has the same address. So it is the same, which the caller holds, or it is dead.
     private func timesAdded(_ key: OwnerOfLine, _ owner: AnyObject?) -> Int {
-        guard let last = lock.withLock({ $0.backlog?.owners[key] }) else { return 0 }
+        guard let last = write({ contents, _ in contents.backlog?.owners[key] }) else { return 0 }
         return registration(last.id) { entry, _ in entry?.owner === owner } == true ? last.times : 0
     }
 

@@ -37,7 +37,8 @@ extension Registry {
     ///
     /// A living owner is this one, since no other has its address.
     func token(replaceableBy owner: AnyObject) -> ObserverToken? {
-        let id = lock.withLock { $0.backlog?.ids[ObjectIdentifier(owner)] }
+        // A change, although it changes nothing: a traversal that ends meanwhile leaves its release to this thread.
+        let id = write { contents, _ in contents.backlog?.ids[ObjectIdentifier(owner)] }
         return id.flatMap { isActive($0) ? ObserverToken(issuer: self, id: $0) : nil }
     }
 

@@ -252,7 +252,7 @@ extension Registry {
         if hasDemand { _ = write { contents, _ in contents.backlog?.demand.take() } }
     }
 
-    /// Moves what no traversal can reach any more to `after`, and says whether something still waits.
+    /// Moves what no traversal can reach any more to `cleanup.releasable`, and says whether something still waits.
     ///
     /// Called under the lock, as the last step of each change.
     @inline(__always)
