@@ -18,11 +18,14 @@ extension LocalObserverSet {
     ///
     /// ```swift
     /// let token = playlist.cleared.add { print("cleared") }
+    /// connection.opened.add(once: true) { print("connected") }
     /// ```
     ///
     /// Added during a notification, it is first called by the next one.
     ///
     /// - Parameters:
+    ///   - once: Whether the observer is called at most once. It is removed as it is called: inside the call it is no longer
+    ///     counted, its token is inactive, and a nested notification does not reach it.
     ///   - observer: What to call.
     ///   - isolation: The caller's own, filled in by the compiler; it ties the set to the caller's actor.
     ///   - fileID: The file of the registration, for descriptions.
@@ -31,10 +34,10 @@ extension LocalObserverSet {
     /// - Complexity: Amortised O(1).
     @discardableResult
     public func add(
-        _ observer: @escaping (Parameters) -> Void,
+        once: Bool = false, _ observer: @escaping (Parameters) -> Void,
         isolation: isolated (any Actor)? = #isolation, fileID: StaticString = #fileID, line: UInt = #line
     ) -> Token {
-        append(Callee(retaining: observer), site: Site(fileID: fileID, line: line))
+        append(Callee(retaining: observer), site: Site(fileID: fileID, line: line), isOnce: once)
     }
 
     /// Adds an observer that lives as long as its owner, which it is passed.
@@ -48,6 +51,7 @@ extension LocalObserverSet {
     ///
     /// - Parameters:
     ///   - owner: The object that the observer belongs to; of any class.
+    ///   - once: Whether the observer is called at most once.
     ///   - observer: What to call with the owner.
     ///   - isolation: The caller's own, filled in by the compiler; it ties the set to the caller's actor.
     ///   - fileID: The file of the registration, for descriptions.
@@ -57,10 +61,10 @@ extension LocalObserverSet {
     @discardableResult
     @inlinable
     public func add<Owner: AnyObject>(
-        _ owner: Owner, _ observer: @escaping (Owner, Parameters) -> Void,
+        _ owner: Owner, once: Bool = false, _ observer: @escaping (Owner, Parameters) -> Void,
         isolation: isolated (any Actor)? = #isolation, fileID: StaticString = #fileID, line: UInt = #line
     ) -> Token {
-        append(OwnedEntry(owner, observer), site: Site(fileID: fileID, line: line))
+        append(OwnedEntry(owner, observer), site: Site(fileID: fileID, line: line), isOnce: once)
     }
 
     /// Adds a method of an owner as an observer, which lives as long as the owner.
@@ -75,6 +79,7 @@ extension LocalObserverSet {
     /// - Parameters:
     ///   - method: The method, unapplied.
     ///   - owner: The object whose method it is; held weakly.
+    ///   - once: Whether the observer is called at most once.
     ///   - isolation: The caller's own, filled in by the compiler; it ties the set to the caller's actor.
     ///   - fileID: The file of the registration, for descriptions.
     ///   - line: The line of the registration, for descriptions.
@@ -83,10 +88,10 @@ extension LocalObserverSet {
     @discardableResult
     @inlinable
     public func add<Owner: AnyObject>(
-        method: @escaping (Owner) -> (Parameters) -> Void, of owner: Owner,
+        method: @escaping (Owner) -> (Parameters) -> Void, of owner: Owner, once: Bool = false,
         isolation: isolated (any Actor)? = #isolation, fileID: StaticString = #fileID, line: UInt = #line
     ) -> Token {
-        add(owner, { owner, parameters in method(owner)(parameters) }, fileID: fileID, line: line)
+        add(owner, once: once, { owner, parameters in method(owner)(parameters) }, fileID: fileID, line: line)
     }
 
     /// Adds a method without parameters, or with several, of an owner as an observer of `Void` or of an unlabelled tuple.
@@ -101,6 +106,7 @@ extension LocalObserverSet {
     /// - Parameters:
     ///   - method: The method, unapplied.
     ///   - owner: The object whose method it is; held weakly.
+    ///   - once: Whether the observer is called at most once.
     ///   - isolation: The caller's own, filled in by the compiler; it ties the set to the caller's actor.
     ///   - fileID: The file of the registration, for descriptions.
     ///   - line: The line of the registration, for descriptions.
@@ -110,105 +116,12 @@ extension LocalObserverSet {
     @_disfavoredOverload
     @inlinable
     public func add<Owner: AnyObject, each P>(
-        method: @escaping (Owner) -> (repeat each P) -> Void, of owner: Owner,
+        method: @escaping (Owner) -> (repeat each P) -> Void, of owner: Owner, once: Bool = false,
         isolation: isolated (any Actor)? = #isolation, fileID: StaticString = #fileID, line: UInt = #line
     ) -> Token where Parameters == (repeat each P) {
-        add(owner, { owner, parameters in method(owner)(repeat each parameters) }, fileID: fileID, line: line)
-    }
-
-    /// Adds an observer that is called at most once, and then removed.
-    ///
-    /// It is removed as it is called: inside the call it is no longer counted, its token is inactive, and a nested
-    /// notification does not reach it.
-    ///
-    /// ```swift
-    /// connection.opened.addOnce { print("connected") }
-    /// ```
-    ///
-    /// - Parameters:
-    ///   - observer: What to call.
-    ///   - isolation: The caller's own, filled in by the compiler; it ties the set to the caller's actor.
-    ///   - fileID: The file of the registration, for descriptions.
-    ///   - line: The line of the registration, for descriptions.
-    /// - Returns: A token that ends the registration before it has been called.
-    /// - Complexity: Amortised O(1).
-    @discardableResult
-    public func addOnce(
-        _ observer: @escaping (Parameters) -> Void,
-        isolation: isolated (any Actor)? = #isolation, fileID: StaticString = #fileID, line: UInt = #line
-    ) -> Token {
-        append(Callee(retaining: observer), site: Site(fileID: fileID, line: line), isOnce: true)
-    }
-
-    /// Adds an observer with an owner that is called at most once, if the owner lives to see it.
-    ///
-    /// See ``addOnce(_:isolation:fileID:line:)``, and the form of `add` with an owner.
-    ///
-    /// - Parameters:
-    ///   - owner: The object that the observer belongs to; held weakly.
-    ///   - observer: What to call with the owner.
-    ///   - isolation: The caller's own, filled in by the compiler; it ties the set to the caller's actor.
-    ///   - fileID: The file of the registration, for descriptions.
-    ///   - line: The line of the registration, for descriptions.
-    /// - Returns: A token that ends the registration before it has been called.
-    /// - Complexity: Amortised O(1).
-    @discardableResult
-    @inlinable
-    public func addOnce<Owner: AnyObject>(
-        _ owner: Owner, _ observer: @escaping (Owner, Parameters) -> Void,
-        isolation: isolated (any Actor)? = #isolation, fileID: StaticString = #fileID, line: UInt = #line
-    ) -> Token {
-        append(
-            OwnedEntry(owner, observer), site: Site(fileID: fileID, line: line),
-            isOnce: true)
-    }
-
-    /// Adds a method of an owner as an observer that is called at most once, if its owner lives to see it.
-    ///
-    /// ```swift
-    /// document.titleChanged.addOnce(method: Window.setTitle, of: self)        // func setTitle(_ title: String)
-    /// ```
-    ///
-    /// See ``addOnce(_:isolation:fileID:line:)``, and `add(method:of:)`.
-    ///
-    /// - Parameters:
-    ///   - method: The method, unapplied.
-    ///   - owner: The object whose method it is; held weakly.
-    ///   - isolation: The caller's own, filled in by the compiler; it ties the set to the caller's actor.
-    ///   - fileID: The file of the registration, for descriptions.
-    ///   - line: The line of the registration, for descriptions.
-    /// - Returns: A token that ends the registration before it has been called.
-    /// - Complexity: Amortised O(1).
-    @discardableResult
-    @inlinable
-    public func addOnce<Owner: AnyObject>(
-        method: @escaping (Owner) -> (Parameters) -> Void, of owner: Owner,
-        isolation: isolated (any Actor)? = #isolation, fileID: StaticString = #fileID, line: UInt = #line
-    ) -> Token {
-        addOnce(owner, { owner, parameters in method(owner)(parameters) }, fileID: fileID, line: line)
-    }
-
-    /// Adds a method without parameters, or with several, of an owner as an observer of `Void` or of an unlabelled tuple,
-    /// which is called at most once.
-    ///
-    /// Otherwise the same as the form for one parameter.
-    ///
-    /// - Parameters:
-    ///   - method: The method, unapplied.
-    ///   - owner: The object whose method it is; held weakly.
-    ///   - isolation: The caller's own, filled in by the compiler; it ties the set to the caller's actor.
-    ///   - fileID: The file of the registration, for descriptions.
-    ///   - line: The line of the registration, for descriptions.
-    /// - Returns: A token that ends the registration before it has been called.
-    /// - Complexity: Amortised O(1).
-    @discardableResult
-    @_disfavoredOverload
-    @inlinable
-    public func addOnce<Owner: AnyObject, each P>(
-        method: @escaping (Owner) -> (repeat each P) -> Void, of owner: Owner,
-        isolation: isolated (any Actor)? = #isolation, fileID: StaticString = #fileID, line: UInt = #line
-    ) -> Token where Parameters == (repeat each P) {
-        addOnce(owner, { owner, parameters in method(owner)(repeat each parameters) }, fileID: fileID, line: line)
+        add(
+            owner, once: once, { owner, parameters in method(owner)(repeat each parameters) }, fileID: fileID,
+            line: line)
     }
 }
 
@@ -219,6 +132,7 @@ extension LocalObserverSet where Parameters == Void {
     ///
     /// - Parameters:
     ///   - owner: The object that the observer belongs to; of any class.
+    ///   - once: Whether the observer is called at most once.
     ///   - observer: What to call with the owner.
     ///   - isolation: The caller's own, filled in by the compiler; it ties the set to the caller's actor.
     ///   - fileID: The file of the registration, for descriptions.
@@ -227,29 +141,9 @@ extension LocalObserverSet where Parameters == Void {
     /// - Complexity: Amortised O(1).
     @discardableResult
     public func add<Owner: AnyObject>(
-        _ owner: Owner, _ observer: @escaping (Owner) -> Void,
+        _ owner: Owner, once: Bool = false, _ observer: @escaping (Owner) -> Void,
         isolation: isolated (any Actor)? = #isolation, fileID: StaticString = #fileID, line: UInt = #line
     ) -> Token {
-        add(owner, { owner, _ in observer(owner) }, fileID: fileID, line: line)
-    }
-
-    /// Adds an observer of `Void` that is called at most once, if its owner lives to see it, and is passed that alone.
-    ///
-    /// See the same form for sets with parameters.
-    ///
-    /// - Parameters:
-    ///   - owner: The object that the observer belongs to; held weakly.
-    ///   - observer: What to call with the owner.
-    ///   - isolation: The caller's own, filled in by the compiler; it ties the set to the caller's actor.
-    ///   - fileID: The file of the registration, for descriptions.
-    ///   - line: The line of the registration, for descriptions.
-    /// - Returns: A token that ends the registration before it has been called.
-    /// - Complexity: Amortised O(1).
-    @discardableResult
-    public func addOnce<Owner: AnyObject>(
-        _ owner: Owner, _ observer: @escaping (Owner) -> Void,
-        isolation: isolated (any Actor)? = #isolation, fileID: StaticString = #fileID, line: UInt = #line
-    ) -> Token {
-        addOnce(owner, { owner, _ in observer(owner) }, fileID: fileID, line: line)
+        add(owner, once: once, { owner, _ in observer(owner) }, fileID: fileID, line: line)
     }
 }

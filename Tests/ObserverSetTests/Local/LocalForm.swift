@@ -18,8 +18,8 @@ enum LocalForm: CaseIterable, Sendable {
         switch self {
         case .closure: set.add(body)
         case .owner: set.add(owner) { _, parameters in body(parameters) }
-        case .once: set.addOnce(body)
-        case .ownerOnce: set.addOnce(owner) { _, parameters in body(parameters) }
+        case .once: set.add(once: true, body)
+        case .ownerOnce: set.add(owner, once: true) { _, parameters in body(parameters) }
         }
     }
 }

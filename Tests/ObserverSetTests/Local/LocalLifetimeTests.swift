@@ -37,9 +37,9 @@ struct LocalLifetimeTests {
         let shown = LocalObserverSet<Int>()
         let moved = LocalObserverSet<(Int, Int)>()
         let window = Window()
-        cleared.addOnce(method: Window.clear, of: window)
-        shown.addOnce(method: Window.show, of: window)
-        moved.addOnce(method: Window.move, of: window)
+        cleared.add(method: Window.clear, of: window, once: true)
+        shown.add(method: Window.show, of: window, once: true)
+        moved.add(method: Window.move, of: window, once: true)
 
         for _ in 0..<2 {
             cleared.notify()
@@ -248,7 +248,7 @@ struct LocalLifetimeTests {
         case .removeAll: set.removeAll()
         case .removeOwned: #expect(set.removeAll(ownedBy: owner!) == 41)
         case .removeInside:
-            set.addOnce { _ in
+            set.add(once: true) { _ in
                 #expect(token?.remove() == true)
                 #expect(ended == 0)
             }

@@ -14,9 +14,9 @@ struct LocalParametersTests {
         set.add { calls += 1 }
         set.add(owner) { owner, _ in owner.hearNothing() }
         set.add(method: Plain.hearNothing, of: owner)
-        set.addOnce { calls += 10 }
+        set.add(once: true) { calls += 10 }
         set.add(owner) { owner in owner.hearNothing() }
-        set.addOnce(owner) { $0.hearNothing() }
+        set.add(owner, once: true) { $0.hearNothing() }
 
         set.notify()
         set.notify(())
@@ -97,8 +97,8 @@ struct LocalParametersTests {
         let token = set.add { _ in }
         set.add(owner) { _, _ in }
         set.add(method: Plain.hear, of: owner)
-        set.addOnce { _ in }
-        set.addOnce(owner) { _, _ in }
+        set.add(once: true) { _ in }
+        set.add(owner, once: true) { _, _ in }
         set.add({ _ in }, fileID: "Player/View.swift", line: 12)
         do { set.add(Plain()) { _, _ in } }
 
@@ -154,7 +154,7 @@ private actor Register {
 
     func run() -> [Int] {
         changed.add(method: Plain.hear, of: plain)
-        changed.addOnce { self.plain.hear($0) }
+        changed.add(once: true) { self.plain.hear($0) }
         changed.notify(4)
         return plain.heard
     }

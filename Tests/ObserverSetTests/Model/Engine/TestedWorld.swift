@@ -207,14 +207,14 @@ final class TestedWorld: World, @unchecked Sendable {
             token =
                 switch kind {
                 case .method: set.add(method: WorldOwner.receive, of: owner)
-                case .onceOwner: set.addOnce(owner) { capture!.called($0, $1, program) }
+                case .onceOwner: set.add(owner, once: true) { capture!.called($0, $1, program) }
                 default: set.add(owner) { capture!.called($0, $1, program) }
                 }
         } else {
             let capture = WorldCapture(tokens.count, farewell: operation.farewell, in: self)
             token =
                 kind == .once
-                ? set.addOnce { capture.called($0, program) } : set.add { capture.called($0, program) }
+                ? set.add(once: true) { capture.called($0, program) } : set.add { capture.called($0, program) }
         }
         tokens.append(.local(token))
         homes.append(operation.place)
