@@ -71,6 +71,7 @@ extension NotificationSource {
     ///
     /// ```swift
     /// if let name = await document.titleChanged.first() { print("renamed to \(name)") }
+    /// let isDone = await download.progressed.values().first { fraction in fraction == 1 } != nil
     /// ```
     ///
     /// - Parameters:
@@ -90,32 +91,6 @@ extension NotificationSource {
         // A task that waits for the set must not keep it alive.
         _ = consume self
         return await iterator.next(isolation: isolation)
-    }
-
-    /// Waits for the next notification that satisfies a condition.
-    ///
-    /// ```swift
-    /// let isDone = await download.progressed.first { fraction in fraction == 1 } != nil
-    /// ```
-    ///
-    /// See ``first(isolation:fileID:line:)``.
-    ///
-    /// - Parameters:
-    ///   - predicate: The condition, called on the notifying thread. Notifications that come before the waiting task
-    ///     has resumed still call it after it has returned true.
-    ///   - isolation: The caller's own, filled in by the compiler.
-    ///   - fileID: The file of the registration, for descriptions.
-    ///   - line: The line of the registration, for descriptions.
-    /// - Returns: The parameters; nil in the same cases as without a condition.
-    /// - Complexity: Amortised O(1), and for each notification meanwhile what the predicate takes.
-    public consuming func first(
-        where predicate: @escaping @Sendable (Parameters) -> Bool,
-        isolation: isolated (any Actor)? = #isolation,
-        fileID: StaticString = #fileID, line: UInt = #line
-    ) async -> Parameters? {
-        let matching = filter(predicate)
-        _ = consume self
-        return await (consume matching).first(isolation: isolation, fileID: fileID, line: line)
     }
 }
 

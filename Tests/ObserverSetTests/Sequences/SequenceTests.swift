@@ -447,49 +447,15 @@ struct SequenceTests {
         #expect(await task.value == nil)
     }
 
-    @Test("`first()` returns nil when all observers are removed", arguments: [false, true])
-    func firstRemoved(withCondition: Bool) async {
+    @Test("`first()` returns nil when all observers are removed")
+    func firstRemoved() async {
         let set = ObserverSet<Int>()
-        let task = Task { withCondition ? await set.first { $0 > 0 } : await set.first() }
+        let task = Task { await set.first() }
         await eventually { set.count == 1 }
 
         set.removeAll()
 
         #expect(await task.value == nil)
-    }
-
-    @Test("`first(where:)` returns the first notification for which the condition is true")
-    func firstWhere() async {
-        let set = ObserverSet<Int>()
-        let asked = Log<Int>()
-        let task = Task {
-            await set.first { value in
-                asked.append(value)
-                return value % 3 == 0
-            }
-        }
-        await eventually { set.count == 1 }
-
-        for value in 1...4 { set.notify(value) }
-
-        #expect(await task.value == 3)
-        #expect(asked.entries.prefix(3) == [1, 2, 3])
-        #expect(set.isEmpty)
-    }
-
-    @Test("`first(where:)` returns nil when its task is cancelled or the set dies, and does not keep the set alive")
-    func firstWhereOfTheDead() async {
-        var set: ObserverSet<Int>? = ObserverSet()
-        let cancelled = Task { [weak set] in await set?.first { $0 > 0 } }
-        let waiting = Task { [weak set] in await set?.first { $0 > 0 } }
-        await eventually { set?.count == 2 }
-
-        cancelled.cancel()
-        #expect(await cancelled.value == nil)
-        #expect(set?.count == 1)
-        set = nil
-
-        #expect(await waiting.value == nil)
     }
 
     @Test("A sequence that is made with `.restarting` keeps the newest value")
