@@ -12,7 +12,7 @@ protocol AwaitedObserver: AnyObject, Sendable {
     func call(_ job: AwaitingJob, on actor: isolated (any Actor)?) async
     func noteDropped()
     /// The number of the line that registered it, see `AnyEntry`.
-    var line: UInt32 { get }
+    var siteNumber: UInt32 { get }
 }
 
 /// An observer that awaits: each of its calls begins when the one before has returned.
@@ -63,7 +63,7 @@ final class AwaitingEntry<Parameters: Sendable>: Entry<Parameters>, AwaitedObser
     }
 
     override func deliver(_ parameters: Parameters, by notifier: inout Notifier) -> Bool {
-        guard status.isOpen else { return !status.isOwnerKnownDead }
+        guard isActive else { return !status.isOwnerKnownDead }
         home.post(parameters, to: self, notifier.urgency)
         return true
     }
@@ -98,8 +98,8 @@ final class AwaitingEntry<Parameters: Sendable>: Entry<Parameters>, AwaitedObser
     }
 
     override func end() { status.end() }
-    override var line: UInt32 { status.line }
-    override func note(line: UInt32) { status.note(line: line) }
+    override var siteNumber: UInt32 { status.siteNumber }
+    override func note(siteNumber: UInt32) { status.note(siteNumber: siteNumber) }
     override var isAwaited: Bool { true }
     override func cancel() { home.end(self) }
     override func cancelCalls() { home.cancelCalls(of: self) }

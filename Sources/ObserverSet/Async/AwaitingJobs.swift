@@ -7,57 +7,15 @@ final class AwaitingJob: @unchecked Sendable {
     let observer: any AwaitedObserver
     /// The notifier's.
     let urgency: Urgency
-    /// Ascending in each mailbox; set once, under the inbox's lock.
+    /// Ascending in each mailbox; set once, under the mailbox's lock.
     fileprivate(set) var number: UInt64 = 0
-    /// How many values were dropped just before it; guarded by the lock of `State` until it is taken out.
+    /// How many values were dropped just before it; guarded by that lock until it is taken out.
     fileprivate(set) var droppedBefore = 0
 
     init(_ value: any Sendable, to observer: any AwaitedObserver, _ urgency: Urgency) {
         self.value = value
         self.observer = observer
         self.urgency = urgency
-    }
-}
-
-/// The values that notifiers have posted since the mailbox was last looked into.
-struct AwaitingInbox: Sendable {
-    /// All of one urgency.
-    fileprivate var jobs: [AwaitingJob?] = []
-    /// The number of the last value.
-    fileprivate var last: UInt64 = 0
-    /// The urgency of everything that waits; nil if values differ.
-    ///
-    /// Then they are not put here, so that a task sees the highest.
-    fileprivate var urgency: Urgency?
-    /// Whether anything may wait, or a task is delivering.
-    var isBusy = false
-    /// Whether a task is delivering.
-    var isRunning = false
-    /// Those of the tasks that are on their way to the actor: at most one task of each.
-    var sent = Urgency.Set()
-
-    /// Appends a value, and returns whether a task has to be sent; nil if it must be appended to what waits elsewhere.
-    mutating func append(_ job: AwaitingJob) -> Bool? {
-        if isBusy, urgency != job.urgency { return nil }
-        number(job)
-        jobs.append(job)
-        return needsTask(job.urgency)
-    }
-
-    /// The number of values.
-    var values: Int { jobs.count }
-
-    /// Numbers a value that is appended here or elsewhere.
-    fileprivate mutating func number(_ job: AwaitingJob) {
-        last += 1
-        job.number = last
-        urgency = isBusy && urgency != job.urgency ? nil : job.urgency
-        isBusy = true
-    }
-
-    /// Whether a task has to be sent for that urgency; one that is delivering hands over to the next by itself.
-    mutating func needsTask(_ urgency: Urgency) -> Bool {
-        !isRunning && sent.insertUnlessCovered(urgency)
     }
 }
 
@@ -89,21 +47,14 @@ struct AwaitingJobs: Sendable {
     /// The highest of the values'; nil if there are none.
     var urgency: Urgency? { urgencies.highest }
 
-    /// Moves the values from the inbox to the end.
-    mutating func take(from inbox: inout AwaitingInbox) {
-        last = inbox.last
-        if let urgency = inbox.urgency { urgencies.add(inbox.jobs.count, of: urgency) }
-        jobs.append(takingAll: &inbox.jobs)
-    }
-
-    /// Appends a value, behind those that were taken from the inbox; returns whether a task has to be sent.
-    mutating func append(_ job: AwaitingJob, _ inbox: inout AwaitingInbox) -> Bool {
-        inbox.number(job)
-        urgencies.add(1, of: job.urgency)
+    /// Appends a value, and numbers it.
+    mutating func append(_ job: AwaitingJob) {
+        last += 1
+        job.number = last
         job.droppedBefore = droppedLast
         droppedLast = 0
+        urgencies.add(1, of: job.urgency)
         jobs.append(job)
-        return inbox.needsTask(job.urgency)
     }
 
     mutating func append(_ settledWait: SettledWait, isForRemoval: Bool) {

@@ -14,6 +14,15 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
         var isAbandoned = false
         /// The task that delivers; nil if none has begun.
         var worker: Worker?
+        /// The urgencies of the tasks that are on their way to the actor: at most one task of each.
+        var sent = Urgency.Set()
+
+        /// Whether anything waits, or a task is delivering.
+        var isBusy: Bool { worker != nil || jobs.values > 0 }
+
+        /// Notes that a task is sent for that urgency, and returns true, unless one is on its way, or delivers: that one hands
+        /// over to the next by itself.
+        mutating func claimTask(_ urgency: Urgency) -> Bool { worker == nil && sent.insertUnlessCovered(urgency) }
 
         /// Removes and returns the waiters in front of which nothing is left.
         mutating func takeFreeWaiters() -> [SettledWait] {
@@ -38,14 +47,10 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
         }
 
         /// Ends the task; another one delivers what is left, if anything is.
-        mutating func finish(_ inbox: inout AwaitingInbox) -> Step {
+        mutating func finish() -> Step {
             worker = nil
-            inbox.isRunning = false
-            guard let urgency = jobs.urgency else {
-                inbox.isBusy = false
-                return .end
-            }
-            return inbox.needsTask(urgency) ? .handOver(urgency) : .end
+            guard let urgency = jobs.urgency, claimTask(urgency) else { return .end }
+            return .handOver(urgency)
         }
 
         /// Whether the caller is inside the call in progress, or in a task that was started there.
@@ -102,8 +107,6 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
     private let actorType: (any Actor.Type)?
     private let buffering: Buffering
     private let state = Lock(State())
-    // With a lock of its own, so that a notifier seldom meets the task: taken alone, or inside that of `state`.
-    private let inbox = Lock(AwaitingInbox())
 
     init(on actor: (any Actor)?, _ buffering: Buffering) {
         home = WeakActor(actor)
@@ -123,37 +126,25 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
         var dropped: AwaitingJob?
         var cancelled: Task<Void, Never>?
         // Checked under the lock: a value that is posted after `end` must not wait behind a call that was cancelled.
-        var isToExamine = false
-        var isToSend =
-            buffering == .unbounded
-            ? inbox.withLock { inbox -> Bool? in
-                guard observer.isActive else { return false }
-                let isToSend = inbox.append(job)
-                isToExamine = Watch.looks(at: inbox.values)
-                return isToSend
-            } : nil
-        if isToSend == nil {
-            isToSend = withAll { state, inbox in
-                guard observer.isActive else { return false }
-                if let room = buffering.room, state.jobs.values >= room {
-                    if case .oldest = buffering {
-                        observer.noteDropped()
-                        state.jobs.noteDroppedLast()
-                        return false
-                    }
-                    dropped = state.jobs.dropFirst()
-                    dropped?.observer.noteDropped()
-                    settled = state.takeFreeWaiters()
+        let (isToSend, isToExamine) = state.withLock { state in
+            guard observer.isActive else { return (false, false) }
+            if let room = buffering.room, state.jobs.values >= room {
+                if case .oldest = buffering {
+                    observer.noteDropped()
+                    state.jobs.noteDroppedLast()
+                    return (false, false)
                 }
-                if buffering == .restarting, state.called?.isOnly == false, !state.isCaller(in: self) {
-                    cancelled = state.cancelCall()
-                }
-                let isToSend = state.jobs.append(job, &inbox)
-                isToExamine = Watch.looks(at: state.jobs.values)
-                return isToSend
+                dropped = state.jobs.dropFirst()
+                dropped?.observer.noteDropped()
+                settled = state.takeFreeWaiters()
             }
+            if buffering == .restarting, state.called?.isOnly == false, !state.isCaller(in: self) {
+                cancelled = state.cancelCall()
+            }
+            state.jobs.append(job)
+            return (state.claimTask(urgency), Watch.looks(at: state.jobs.values))
         }
-        if isToSend == true { send(job.urgency) }
+        if isToSend { send(urgency) }
         cancelled?.cancel()
         settled.leave()
         // Released here, and not under the lock.
@@ -165,19 +156,9 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
     @inline(never)
     private func examine(_ observer: any AwaitedObserver) {
         var waiting = WaitingValues()
-        let (count, call) = withAll { state, _ in (state.jobs.values, state.called?.number) }
-        waiting.add(count, of: observer.line, call: call)
+        let (count, call) = state.withLock { state in (state.jobs.values, state.called?.number) }
+        waiting.add(count, of: observer.siteNumber, call: call)
         waiting.report(in: reportedNumber)
-    }
-
-    /// Gives access to everything that waits.
-    private func withAll<Result: Sendable>(_ body: (inout State, inout AwaitingInbox) -> Result) -> Result {
-        state.withLock { state in
-            inbox.withLock { inbox in
-                state.jobs.take(from: &inbox)
-                return body(&state, &inbox)
-            }
-        }
     }
 
     /// Drops what waits for a removed observer, and cancels its call, for whose end no `settled()` waits; but not if
@@ -188,7 +169,7 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
     func cancelCalls(of observer: any AwaitedObserver, isRemoved: Bool = false) {
         var settled: [SettledWait] = []
         var dropped: [AwaitingJob] = []
-        let task = withAll { state, _ -> Task<Void, Never>? in
+        let task = state.withLock { state -> Task<Void, Never>? in
             dropped = state.jobs.remove(for: observer)
             let isToCancel =
                 state.called?.isOf(observer) == true && !observer.isCalledOnce && !state.isCaller(in: self)
@@ -210,7 +191,7 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
     }
 
     override func enqueueMarker(for settledWait: SettledWait, isForRemoval: Bool) -> Bool {
-        withAll { state, _ in
+        state.withLock { state in
             // An observer that waited for its own call would wait for ever.
             if state.isCaller(in: self) { return false }
             let waitsForCall = state.called != nil && (isForRemoval || !state.isAbandoned)
@@ -222,10 +203,10 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
 
     override var isInOnlyCall: Bool { state.withLock { state in state.called?.isOnly == true } }
 
-    override var isIdle: Bool { inbox.withLock { inbox in !inbox.isBusy } }
+    override var isIdle: Bool { state.withLock { state in !state.isBusy } }
 
     func progress(of observer: any AwaitedObserver) -> String {
-        Self.describe(withAll { state, _ in (state.called?.isOf(observer) == true, state.jobs.values) })
+        Self.describe(state.withLock { state in (state.called?.isOf(observer) == true, state.jobs.values) })
     }
 
     // MARK: Delivering
@@ -269,11 +250,10 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
 
     /// Makes it the task that delivers; false if there is one already.
     private func begin(_ worker: Worker) -> Bool {
-        withAll { state, inbox in
-            inbox.sent.remove(worker.urgency)
+        state.withLock { state in
+            state.sent.remove(worker.urgency)
             guard state.worker == nil else { return false }
             state.worker = worker
-            inbox.isRunning = true
             return true
         }
     }
@@ -285,11 +265,19 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
             state.isAbandoned = false
             let waiters = state.jobs.takeWaiters()
             if !waiters.isEmpty { return .resume(waiters) }
-            if !isOver, let step = state.goOn(worker) { return step }
-            return inbox.withLock { inbox in
-                state.jobs.take(from: &inbox)
-                return (isOver ? nil : state.goOn(worker)) ?? state.finish(&inbox)
-            }
+            return (isOver ? nil : state.goOn(worker)) ?? state.finish()
         }
     }
+}
+
+/// The call of an observer that awaits, as far as a caller of `settled()` and a removal inside it must know of it.
+///
+/// A task-local value, so that it is also seen by the tasks that the call starts with `Task { }`.
+struct AwaitingCall: Sendable {
+    /// Held, so that no other mailbox has its address as long as a task of the call goes on.
+    let mailbox: Mailbox
+    /// The number of the call's `AwaitingJob` there.
+    let number: UInt64
+
+    @TaskLocal static var current: AwaitingCall?
 }

@@ -186,10 +186,10 @@ extension ObserverSet {
     /// It waits for ever if a queue with an observer's values in it stays suspended, or if the call of an observer that
     /// awaits never returns. Two observers that wait in their calls for each other's set, or for a set that both
     /// observe, wait for ever.
-    public func settled() async { await settledWait.wait() }
+    public func settled() async { await beginSettledWait().wait() }
 
-    /// What `settled()` awaits; it does not hold the set.
-    package var settledWait: SettledWait { SettledWait(of: registry?.mailboxes() ?? []) }
+    /// Puts markers into the observers' mailboxes, and returns what `settled()` awaits; that does not hold the set.
+    package func beginSettledWait() -> SettledWait { SettledWait(of: registry?.mailboxes() ?? []) }
 }
 
 // MARK: - Adding and removing

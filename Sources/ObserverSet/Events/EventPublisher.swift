@@ -125,7 +125,7 @@ extension EventPublisher {
     /// ```
     public func settled() async {
         // All of them before any is awaited: what is published during one wait does not prolong the next.
-        let waits = allChannels.map(\.settledWait)
+        let waits = allChannels.map { $0.beginSettledWait() }
         for wait in waits { await wait.wait() }
     }
 }

@@ -13,7 +13,7 @@ struct EventSource<Observed: Sendable>: NotificationSource, CustomDebugStringCon
 
     func settled() async {
         // Awaited without the set, which must be able to end with its publisher.
-        let settledWait = set?.settledWait
+        let settledWait = set?.beginSettledWait()
         await settledWait?.wait()
     }
 }
@@ -29,7 +29,7 @@ protocol EventChannel: AnyObject, Sendable {
 
     func removeAll(ownedBy owner: AnyObject) -> Int
 
-    var settledWait: SettledWait { get }
+    func beginSettledWait() -> SettledWait
 
     /// One line for each observer.
     var listing: Listing { get }

@@ -143,7 +143,9 @@ private struct NamedSource<Parameters: Sendable>: NotificationSource, CustomDebu
 
     func settled() async {
         // Awaited without the channel, which must be able to end with its last observer or its center.
-        let settledWait = center.flatMap { center in NotificationChannel.existing(name, of: center)?.posts.settledWait }
+        let settledWait = center.flatMap { center in
+            NotificationChannel.existing(name, of: center)?.posts.beginSettledWait()
+        }
         await settledWait?.wait()
     }
 }

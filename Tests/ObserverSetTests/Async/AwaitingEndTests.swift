@@ -411,7 +411,7 @@ private final class WatchedObserver: AwaitedObserver {
     }
 
     var isActive: Bool { !isRemoved.isSet }
-    var line: UInt32 { 0 }
+    var siteNumber: UInt32 { 0 }
 
     func call(_ job: AwaitingJob, on actor: isolated (any Actor)?) async {
         calls.increment()

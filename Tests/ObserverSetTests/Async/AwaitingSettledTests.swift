@@ -42,12 +42,12 @@ struct AwaitingSettledTests {
     func numbers() {
         let observer = AwaitingEntry<Int>(owner: nil, nil, on: nil, .unbounded) { _, _ in }
         let jobs = (0..<4).map { AwaitingJob($0, to: observer, .highest) }
-        var (first, second) = (AwaitingInbox(), AwaitingInbox())
+        var (first, second) = (AwaitingJobs(), AwaitingJobs())
 
-        _ = first.append(jobs[0])
-        _ = second.append(jobs[1])
-        _ = first.append(jobs[2])
-        _ = second.append(jobs[3])
+        first.append(jobs[0])
+        second.append(jobs[1])
+        first.append(jobs[2])
+        second.append(jobs[3])
 
         #expect(jobs.map(\.number) == [1, 1, 2, 2])
     }

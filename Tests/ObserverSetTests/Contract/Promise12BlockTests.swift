@@ -402,7 +402,7 @@ struct Promise12BlockTests {
     private func add(_ object: AnyObject) { _ = unsafe registry.add(object, site: Site()) { nil } }
 
     /// For how many addresses the table has room.
-    private var addressRoom: Int { registry.lock.withLock { $0.backlog?.ids.capacity ?? 0 } }
+    private var addressRoom: Int { registry.lock.withLock { $0.backlog?.idsByAddress.capacity ?? 0 } }
 
     /// The number of digits in base two.
     private func logarithm(_ number: Int) -> Int { Int.bitWidth - number.leadingZeroBitCount }

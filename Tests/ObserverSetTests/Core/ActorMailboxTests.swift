@@ -67,15 +67,15 @@ struct ActorMailboxTests {
             _ = inbox.append(Job(number, to: observer, after: number - 1), .highest)
         }
 
-        for _ in 0..<2 { #expect(batch.canCatchUp(upTo: 5, inbox, atMost: 3) == nil) }
+        for _ in 0..<2 { #expect(batch.jobsToCatchUp(upTo: 5, inbox, atMost: 3) == nil) }
         _ = batch.refill(from: &inbox)
         _ = batch.popFirst()
-        _ = batch.leave(to: &inbox)
-        #expect(batch.canCatchUp(upTo: 5, inbox, atMost: 3) == nil)
+        _ = batch.endTurn(&inbox)
+        #expect(batch.jobsToCatchUp(upTo: 5, inbox, atMost: 3) == nil)
         _ = batch.popFirst()
-        #expect(batch.canCatchUp(upTo: 5, inbox, atMost: 3) == nil)
-        _ = batch.leave(to: &inbox)
-        #expect(batch.canCatchUp(upTo: 5, inbox, atMost: 3) == [5, 4, 3])
+        #expect(batch.jobsToCatchUp(upTo: 5, inbox, atMost: 3) == nil)
+        _ = batch.endTurn(&inbox)
+        #expect(batch.jobsToCatchUp(upTo: 5, inbox, atMost: 3) == [5, 4, 3])
 
         // What a drain has taken over is found, too, by descriptions, calls ahead of others, and `cancelCalls()`.
         #expect(batch.progress(upTo: 5, inbox).waiting == 3)

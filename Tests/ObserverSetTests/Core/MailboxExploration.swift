@@ -177,7 +177,7 @@ private struct MailboxState {
     }
 
     private mutating func leave() {
-        let urgency = batch.leave(to: &inbox)
+        let urgency = batch.endTurn(&inbox)
         stack.removeLast()
         if let urgency, fault != .leavesWithoutSending { sent.append(urgency) }
     }
@@ -187,7 +187,7 @@ private struct MailboxState {
         let isPolite = fault != .overtakesItsOwnCall
         let numbers =
             isPolite
-            ? batch.canCatchUp(upTo: last[observer], inbox, atMost: 2)
+            ? batch.jobsToCatchUp(upTo: last[observer], inbox, atMost: 2)
             : batch.waiting(upTo: last[observer], inbox, atMost: 2).numbers
         guard let numbers else { return }
         let isDrain = fault != .callsInPlaceAsNoDrain && !numbers.isEmpty && inbox.occupy(.highest)

@@ -284,7 +284,7 @@ struct ReplacingTests {
         #expect(knownOwners == 2_000)
     }
 
-    private var knownOwners: Int { self.set.registry?.lock.withLock { $0.backlog?.ids.count } ?? 0 }
+    private var knownOwners: Int { self.set.registry?.lock.withLock { $0.backlog?.idsByAddress.count } ?? 0 }
 
     // MARK: Threads
 

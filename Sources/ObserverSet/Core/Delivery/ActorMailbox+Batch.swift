@@ -17,9 +17,9 @@ extension ActorMailbox {
         /// Counts the jobs; `isCall` says whether the job of that number has been taken out, and calls its observer.
         fileprivate func count(into waiting: inout WaitingValues, isCall: (UInt64) -> Bool) {
             for case let job? in jobs {
-                guard let observer = job.observer, !observer.isDropped else { continue }
+                guard let observer = job.observer, !observer.isPlaceholder else { continue }
                 let isInCall = job.previous != 0 && isCall(job.previous)
-                waiting.add(of: observer.line, call: isInCall ? job.previous : nil)
+                waiting.add(of: observer.siteNumber, call: isInCall ? job.previous : nil)
             }
         }
 
@@ -53,12 +53,12 @@ extension ActorMailbox {
         mutating func append(_ job: consuming Job, _ urgency: Urgency) -> Bool {
             posted.jobs.append(consume job)
             posted.urgencies.insert(urgency)
-            return needsDrain(urgency)
+            return claimDrain(urgency)
         }
 
-        /// Whether another drain has to be sent: none that is as urgent is under way or on its way.
+        /// Notes that a drain is sent, and returns true, unless one that is as urgent is under way or on its way.
         @inline(__always)
-        fileprivate mutating func needsDrain(_ urgency: Urgency) -> Bool {
+        fileprivate mutating func claimDrain(_ urgency: Urgency) -> Bool {
             !running.covers(urgency) && sent.insertUnlessCovered(urgency)
         }
 
@@ -89,7 +89,7 @@ extension ActorMailbox {
         /// The number of a value behind which too much waits to be delivered ahead of others, for observers with so much.
         ///
         /// As long as that value waits, nothing need be counted.
-        private var crowds: [ObjectIdentifier: UInt64] = [:]
+        private var crowdEnds: [ObjectIdentifier: UInt64] = [:]
 
         /// The capacity, in jobs, that an idle mailbox keeps; what a burst needed beyond that is freed.
         private static let retainedCapacity = 32
@@ -123,39 +123,42 @@ extension ActorMailbox {
             if count > 0 { return true }
             if taken.jobs.capacity > Self.retainedCapacity { taken.jobs = [] }
             inbox.running = Urgency.Set()
-            crowds = [:]
+            crowdEnds = [:]
             return false
         }
 
         /// Ends a drain before everything has been delivered; returns the urgency of another one that has to be sent.
-        mutating func leave(to inbox: inout Inbox) -> Urgency? {
+        mutating func endTurn(_ inbox: inout Inbox) -> Urgency? {
             drained = 0
             inbox.running = Urgency.Set()
             let urgency = taken.urgencies.union(inbox.posted.urgencies).highest
-            return urgency.flatMap { inbox.needsDrain($0) ? $0 : nil }
+            return urgency.flatMap { inbox.claimDrain($0) ? $0 : nil }
         }
 
         // MARK: For calls ahead of others
 
         /// The numbers of the jobs that wait for an observer, the last one first; nil if they are more than that many, or if
         /// the observer is being called with the one before them.
-        mutating func canCatchUp(upTo last: UInt64, _ inbox: Inbox, atMost limit: Int) -> [UInt64]? {
-            let observer = (inbox.posted[last] ?? taken[last])?.observer.map { ObjectIdentifier($0) }
-            let crowd = observer.flatMap { crowds[$0] }
-            if let crowd, inbox.posted[crowd] ?? taken[crowd] != nil { return nil }
+        mutating func jobsToCatchUp(upTo last: UInt64, _ inbox: Inbox, atMost limit: Int) -> [UInt64]? {
+            let observer = job(last, inbox)?.observer.map { ObjectIdentifier($0) }
+            let crowd = observer.flatMap { crowdEnds[$0] }
+            if let crowd, job(crowd, inbox) != nil { return nil }
             let (isInCall, numbers) = waiting(upTo: last, inbox, atMost: limit + 1)
             if isInCall { return nil }
             if numbers.count <= limit { return numbers }
-            if let observer { crowds[observer] = numbers.last }
+            if let observer { crowdEnds[observer] = numbers.last }
             return nil
         }
+
+        /// The job of that number, if it waits.
+        private func job(_ number: UInt64, _ inbox: Inbox) -> Job? { inbox.posted[number] ?? taken[number] }
 
         /// The numbers of the jobs that wait for an observer, the last one first, and whether it is being called with the
         /// one before them.
         func waiting(upTo last: UInt64, _ inbox: Inbox, atMost limit: Int) -> (isInCall: Bool, numbers: [UInt64]) {
             var numbers: [UInt64] = []
             var number = last
-            while numbers.count < limit, let job = inbox.posted[number] ?? taken[number] {
+            while numbers.count < limit, let job = job(number, inbox) {
                 numbers.append(number)
                 number = job.previous
             }
@@ -176,7 +179,7 @@ extension ActorMailbox {
         /// Whether an observer is being called with a value from here, and how many values wait for it.
         func progress(upTo last: UInt64, _ inbox: Inbox) -> (isInCall: Bool, waiting: Int) {
             let (isInCall, numbers) = waiting(upTo: last, inbox, atMost: .max)
-            return (isInCall, numbers.count { (inbox.posted[$0] ?? taken[$0])?.observer?.isDropped == false })
+            return (isInCall, numbers.count { job($0, inbox)?.observer?.isPlaceholder == false })
         }
 
         /// How many values wait for the observers of each line.
@@ -194,7 +197,7 @@ extension ActorMailbox {
         ) -> [Job] {
             var dropped: [Job] = []
             var number = last
-            while let job = inbox.posted[number] ?? taken[number] {
+            while let job = job(number, inbox) {
                 if job.observer === observer {
                     inbox.posted.drop(number, leaving: rest)
                     taken.drop(number, leaving: rest)

@@ -47,23 +47,14 @@ import Synchronization
         _ value: any Sendable, to observer: AnyEntry, _ pending: borrowing Pending, by notifier: inout Notifier
     ) {
         let urgency = notifier.urgency
-        let next = inbox.withLock { inbox in
+        let (isToSend, isToExamine) = inbox.withLock { inbox in
             let previous = pending.posting(inbox.posted.end)
             isBusy.store(true, ordering: .relaxed)
             let isToSend = inbox.append(Job(value, to: observer, after: previous), urgency)
-            let next: AfterPosting = isToSend ? .send : []
-            return Watch.looks(at: inbox.posted.count) ? next.union(.examine) : next
+            return (isToSend, Watch.looks(at: inbox.posted.count))
         }
-        guard next != [] else { return }
-        if next.contains(.send) { send(urgency) }
-        if next.contains(.examine) { examine() }
-    }
-
-    /// The step that is left when a value has been appended, and the inbox is unlocked.
-    private struct AfterPosting: OptionSet, Sendable {
-        let rawValue: UInt8
-        static let send = AfterPosting(rawValue: 1)
-        static let examine = AfterPosting(rawValue: 2)
+        if isToSend { send(urgency) }
+        if isToExamine { examine() }
     }
 
     /// Tells a report how many values wait for the observers of each line.
@@ -140,7 +131,7 @@ import Synchronization
     }
 
     private func leaveTheRest() {
-        if let urgency = withAll({ batch, inbox in batch.leave(to: &inbox) }) { send(urgency, again: true) }
+        if let urgency = withAll({ batch, inbox in batch.endTurn(&inbox) }) { send(urgency, again: true) }
     }
 
     private func withAll<Result: Sendable>(_ body: (inout Batch, inout Inbox) -> Result) -> Result {
@@ -167,7 +158,7 @@ import Synchronization
     /// otherwise tell a caller of `settled()` that the call is over.
     private func deliverWaiting(upTo last: UInt64) -> Bool {
         let (numbers, isDrain) = withAll { batch, inbox -> ([UInt64]?, Bool) in
-            guard let numbers = batch.canCatchUp(upTo: last, inbox, atMost: Turn.limit) else { return (nil, false) }
+            guard let numbers = batch.jobsToCatchUp(upTo: last, inbox, atMost: Turn.limit) else { return (nil, false) }
             return (numbers, !numbers.isEmpty && inbox.occupy(.highest))
         }
         guard let numbers else { return false }
@@ -194,7 +185,7 @@ import Synchronization
         withExtendedLifetime(dropped) {}
     }
 
-    override func used() -> Mailbox {
+    override func beginUse() -> Mailbox {
         if !home.isMain { Self.table.withLock { _ in uses += 1 } }
         return self
     }

@@ -26,12 +26,12 @@ final class BufferingEntry<Parameters: Sendable>: Entry<Parameters>, @unchecked 
     private func examine() {
         guard let count = waiting() else { return }
         var waiting = WaitingValues()
-        waiting.add(count, of: line, call: nil)
+        waiting.add(count, of: siteNumber, call: nil)
         waiting.report()
     }
 
-    override var line: UInt32 { number.load(ordering: .relaxed) }
-    override func note(line: UInt32) { number.store(line, ordering: .relaxed) }
+    override var siteNumber: UInt32 { number.load(ordering: .relaxed) }
+    override func note(siteNumber: UInt32) { number.store(siteNumber, ordering: .relaxed) }
 
     override func isKnownAlive(by notifier: Notifier) -> Bool { true }
 

@@ -3,21 +3,23 @@
 /// This part does not know the type of the parameters.
 @usableFromInline
 class AnyEntry: @unchecked Sendable {
+    /// The entry of the observer that this one stands for, and to which it leaves what it does not do itself.
+    var base: AnyEntry? { nil }
     /// The owner, if there is one and it is alive.
     ///
     /// Never loaded under the lock.
-    var owner: AnyObject? { nil }
+    var owner: AnyObject? { base?.owner }
     /// The static type of the owner; nil if the registration has none.
-    var ownerType: Any.Type? { nil }
+    var ownerType: Any.Type? { base?.ownerType }
     /// The number of the line that registered it, zero if there was no report then; asked only if something waits for it.
-    var line: UInt32 { fatalError("nothing is enqueued for it") }
-    func note(line: UInt32) {}
+    var siteNumber: UInt32 { fatalError("nothing is enqueued for it") }
+    func note(siteNumber: UInt32) { base?.note(siteNumber: siteNumber) }
     /// Where the observer runs, and what waits for it there, for descriptions.
-    var placeDescription: String { "nonisolated" }
+    var placeDescription: String { base?.placeDescription ?? "nonisolated" }
     /// The mailbox for values that cannot be delivered at once; nil if it needs none.
-    var mailbox: Mailbox? { nil }
+    var mailbox: Mailbox? { base?.mailbox }
     /// How many values were dropped because there was no room for them.
-    var droppedCount: Int { 0 }
+    var droppedCount: Int { base?.droppedCount ?? 0 }
     /// Whether it is an `IsolatedClosure`.
     var isIsolatedClosure: Bool { false }
     /// The address of its object, which may be dead, if it is a `WeakEntry`.
@@ -35,15 +37,15 @@ class AnyEntry: @unchecked Sendable {
     /// Also called under the lock.
     func end() {}
     /// Whether the observer is awaited (`addAsync`), so that `cancel()` has to follow after unlocking.
-    var isAwaited: Bool { false }
+    var isAwaited: Bool { base?.isAwaited ?? false }
     /// Drops what is enqueued, and cancels the call that is under way, if it is awaited.
-    func cancel() { fatalError("abstract") }
+    func cancel() { base?.cancel() }
     /// Drops what is enqueued, and cancels the call that is under way, if it is awaited; the registration goes on.
     ///
     /// Runs user code: it releases values, and cancellation handlers are called.
-    func cancelCalls() {}
+    func cancelCalls() { base?.cancelCalls() }
     /// Whether it has taken the place of an observer whose value was dropped while it waited.
-    var isDropped: Bool { false }
+    var isPlaceholder: Bool { false }
     /// The entry for one more registration of the observer: this one the first time, then others for which the observer
     /// has one order, too.
     func forRegistration() -> AnyEntry { self }
@@ -64,7 +66,7 @@ class AnyEntry: @unchecked Sendable {
         return ownerType == nil ? "closure" : owner.map { "\(type(of: $0))" }
     }
 
-    /// Whether it has an owner that may die.
+    /// Whether it has an owner or object that may die.
     var mayDie: Bool { ownerType != nil }
     /// Whether a search for dead owners and objects should remove it.
     ///

@@ -22,13 +22,13 @@ class IsolatedEntry<Parameters: Sendable>: Entry<Parameters>, @unchecked Sendabl
         by notifier: inout Notifier
     ) -> Bool {
         if delivery.mayCall(from: notifier.identity) { return call(parameters) }
-        guard status.isOpen else { return !status.isOwnerKnownDead }
+        guard status.isActive else { return !status.isOwnerKnownDead }
         guard delivery.mailbox.catchUp(delivery.pending, by: &notifier) else {
             delivery.mailbox.post(parameters, to: registration, delivery.pending, by: &notifier)
             return true
         }
         // One of the values that waited may have ended the registration.
-        guard status.isOpen else { return !status.isOwnerKnownDead }
+        guard status.isActive else { return !status.isOwnerKnownDead }
         return call(parameters)
     }
 
@@ -59,8 +59,8 @@ class IsolatedEntry<Parameters: Sendable>: Entry<Parameters>, @unchecked Sendabl
     override final var mailbox: Mailbox? { delivery.mailbox }
     override final var placeDescription: String { delivery.description }
     override final func end() { delivery.status.end() }
-    override final var line: UInt32 { delivery.status.line }
-    override final func note(line: UInt32) { delivery.status.note(line: line) }
+    override final var siteNumber: UInt32 { delivery.status.siteNumber }
+    override final func note(siteNumber: UInt32) { delivery.status.note(siteNumber: siteNumber) }
 }
 
 /// An isolated observer without an owner.
@@ -88,7 +88,7 @@ class IsolatedEntry<Parameters: Sendable>: Entry<Parameters>, @unchecked Sendabl
     }
 
     override func ending(_ registration: SelfEndingRegistration) -> Entry<Parameters> {
-        IsolatedClosure({ [function] in if registration.end() { function($0) } }, in: delivery.mailbox.used())
+        IsolatedClosure({ [function] in if registration.end() { function($0) } }, in: delivery.mailbox.beginUse())
     }
 
     override var isIsolatedClosure: Bool { true }
@@ -125,7 +125,7 @@ final class IsolatedOwnedEntry<Owner: AnyObject & Sendable, Parameters: Sendable
     override func ending(_ registration: SelfEndingRegistration) -> Entry<Parameters> {
         guard let owner = weakOwner else { return self }
         return IsolatedOwnedEntry(
-            owner, { [function] in if registration.end() { function($0, $1) } }, in: delivery.mailbox.used())
+            owner, { [function] in if registration.end() { function($0, $1) } }, in: delivery.mailbox.beginUse())
     }
 
     override var owner: AnyObject? { weakOwner }
@@ -151,13 +151,10 @@ private final class RepeatedEntry<Parameters: Sendable>: Entry<Parameters>, @unc
 
     override func cancelCalls() { first.cancelCalls(of: self) }
     override func isKnownAlive(by notifier: Notifier) -> Bool { first.isKnownAlive(status, by: notifier) }
-    override var owner: AnyObject? { first.owner }
-    override var ownerType: Any.Type? { first.ownerType }
-    override var mailbox: Mailbox? { first.mailbox }
-    override var placeDescription: String { first.placeDescription }
+    override var base: AnyEntry? { first }
     override func end() { status.end() }
-    override var line: UInt32 { status.line }
-    override func note(line: UInt32) { status.note(line: line) }
+    override var siteNumber: UInt32 { status.siteNumber }
+    override func note(siteNumber: UInt32) { status.note(siteNumber: siteNumber) }
 }
 
 /// Takes the place of a value that was dropped while it waited.
@@ -173,5 +170,5 @@ private final class DroppedCall<Parameters: Sendable>: AnyEntry, @unchecked Send
     override func deliverEnqueued(_ value: any Sendable, _ number: UInt64) {
         observer.delivery.pending.delivered(number)
     }
-    override var isDropped: Bool { true }
+    override var isPlaceholder: Bool { true }
 }

@@ -58,7 +58,7 @@ class Mailbox: @unchecked Sendable {
     func progress(_ pending: borrowing Pending) -> (isInCall: Bool, waiting: Int) { fatalError("abstract") }
 
     /// The same mailbox, for one more observer; called while another one uses it.
-    func used() -> Mailbox { self }
+    func beginUse() -> Mailbox { self }
 
     /// Called by each observer that was made with this mailbox, when it is deallocated.
     func endUse() {}
@@ -72,7 +72,7 @@ class Mailbox: @unchecked Sendable {
     }
 }
 
-/// An observer's count of its values in a mailbox.
+/// Whether values wait for an observer in a mailbox, and the number of the last of them.
 ///
 /// Relaxed throughout. A thread sees its own posts, and those of another thread that it knows of through any
 /// synchronisation; a notification that knows of no earlier one may go first. Only code on the observer's actor clears

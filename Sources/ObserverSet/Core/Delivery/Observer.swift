@@ -66,7 +66,7 @@ public struct Observer<Parameters: Sendable>: Sendable {
     public func adapted<Input: Sendable>(
         _ transform: @escaping @Sendable (Input) -> Parameters?
     ) -> Observer<Input> {
-        Observer<Input>(entry: AdaptedEntry(base: self, transform: transform), site: site)
+        Observer<Input>(entry: AdaptedEntry(self, transform: transform), site: site)
     }
 
     /// Calls the observer, or enqueues the call; false if its owner is dead.

@@ -72,7 +72,7 @@ final class QueueMailbox: Mailbox, @unchecked Sendable {
     /// The observer's calls have no numbers, so nobody knows how long one has run.
     private func examine(_ observer: AnyEntry) {
         var waiting = WaitingValues()
-        waiting.add(state.withLock { $0.jobs.count }, of: observer.line, call: nil)
+        waiting.add(state.withLock { $0.jobs.count }, of: observer.siteNumber, call: nil)
         waiting.report()
     }
 
@@ -96,7 +96,7 @@ final class QueueMailbox: Mailbox, @unchecked Sendable {
     }
 
     override func progress(_ pending: borrowing Pending) -> (isInCall: Bool, waiting: Int) {
-        state.withLock { state in (state.isDelivering, state.jobs.count { $0.observer?.isDropped == false }) }
+        state.withLock { state in (state.isDelivering, state.jobs.count { $0.observer?.isPlaceholder == false }) }
     }
 }
 #endif

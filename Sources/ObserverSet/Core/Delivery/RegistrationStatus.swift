@@ -26,10 +26,7 @@ struct RegistrationStatus: ~Copyable, Sendable {
         state.compareExchange(expected: .unregistered, desired: .registered, ordering: .relaxed).exchanged
     }
 
-    /// Whether a value may be enqueued.
-    var isOpen: Bool { state.load(ordering: .relaxed).rawValue < State.ownerIsDead.rawValue }
-
-    /// Whether a value from the mailbox may be delivered.
+    /// Whether a value may be enqueued, and one from the mailbox be delivered.
     var isActive: Bool { state.load(ordering: .relaxed) == .registered }
 
     /// Whether a call has found that the owner is dead.
@@ -39,7 +36,7 @@ struct RegistrationStatus: ~Copyable, Sendable {
 
     func end() { state.store(.removed, ordering: .relaxed) }
 
-    var line: UInt32 { number.load(ordering: .relaxed) }
+    var siteNumber: UInt32 { number.load(ordering: .relaxed) }
 
-    func note(line: UInt32) { number.store(line, ordering: .relaxed) }
+    func note(siteNumber: UInt32) { number.store(siteNumber, ordering: .relaxed) }
 }

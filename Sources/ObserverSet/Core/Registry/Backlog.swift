@@ -20,10 +20,10 @@ final class Backlog: @unchecked Sendable {
     /// owners. These may have ended, and the owners may be dead.
     ///
     /// Stored here only to keep most registries small, which have none.
-    var ids: [ObjectIdentifier: UInt64] = [:]
+    var idsByAddress: [ObjectIdentifier: UInt64] = [:]
 
     /// While there is a report: the last registration of an owner by a line, and which in succession it was.
-    var owners: [OwnerOfLine: (id: UInt64, times: Int)] = [:]
+    var lastAdditions: [OwnerOfLine: (id: UInt64, times: Int)] = [:]
 
     var isEmpty: Bool { newer.isEmpty && older.isEmpty }
 
@@ -51,9 +51,6 @@ final class Backlog: @unchecked Sendable {
         if awaiting.count == awaiting.capacity { awaiting = awaiting.filter { !$0.value.isIdle } }
         awaiting[id] = mailbox
     }
-
-    /// Removes the id of a `WeakEntry` that was removed.
-    func forget(_ address: ObjectIdentifier) { _ = ids.removeAndTrim(address) }
 
     deinit {
         // The registry is being deallocated, so no traversal is under way.

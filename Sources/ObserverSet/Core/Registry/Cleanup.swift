@@ -2,13 +2,9 @@
 struct Cleanup: ~Copyable {
     /// Observers and memory that no traversal can reach any more.
     var releasable = Retired()
-    /// The removed observers that are awaited (`addAsync`), whose calls have to be cancelled; allocated if there are
-    /// any.
-    private var ended: Ended?
-
-    private final class Ended {
-        var entries: [AnyEntry] = []
-    }
+    /// The removed observers that are awaited (`addAsync`), whose calls have to be cancelled; nil if there are none, so
+    /// that nothing has to be released.
+    private var ended: [AnyEntry]?
 
     /// Records that the registration of that observer has been removed.
     @inline(__always)
@@ -16,14 +12,13 @@ struct Cleanup: ~Copyable {
         entry.end()
         guard entry.isAwaited else { return }
         contents.depart(entry, id)
-        let made = ended ?? Ended()
-        ended = made
-        made.entries.append(entry)
+        if ended == nil { ended = [] }
+        ended?.append(entry)
     }
 
     @inline(__always)
     consuming func run() {
-        if let ended { ended.entries.forEach { $0.cancel() } }
+        ended?.forEach { $0.cancel() }
         releasable.release()
     }
 }

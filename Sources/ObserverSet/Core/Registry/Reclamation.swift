@@ -227,7 +227,7 @@ import Synchronization
 //
 // It does not matter which parity the traversal took, or when it read the parity: each item waits until both counts
 // have been read as zero once after its unlinking. The quick way, in `retire`, reads both in one call. The long way
-// reads one before each flip, and an item waits for two flips: `newer` → `older` → detached.
+// reads one before each flip, and an item waits for two flips: `newer` → `older` → `releasable`.
 //
 // Acquire and release alone would not suffice. A and H could change places, as a store and a later load of another
 // location may. The traversal would then load the old head, the change would see no traversal, and would release what

@@ -5,16 +5,14 @@ extension Registry {
     func appendWatched(_ callee: Callee, site: Site, replacingThatOf replaced: AnyObject?) -> UInt64 {
         let entry = callee.entry
         // Before it can be notified.
-        entry?.note(line: Watch.number(of: site))
+        entry?.note(siteNumber: Watch.number(of: site))
         // The caller of `add` holds the owner, so that it may be loaded here. One whose observer is replaced has no second.
         let owner = replaced == nil ? entry?.owner : nil
         let key = owner.map { OwnerOfLine(site: site, owner: ObjectIdentifier($0)) }
         let times = 1 + (key.map { timesAdded($0, owner) } ?? 0)
-        let mayDie = entry?.mayDie ?? false
         let (id, shouldSweep, isDue, living) = write { contents, cleanup in
             let isFull = slots.isFull(contents.counts)
-            let (id, shouldSweep) = insert(
-                callee, site: site, mayDie: mayDie, replacingThatOf: replaced, &contents, &cleanup)
+            let (id, shouldSweep) = insert(callee, site: site, replacingThatOf: replaced, &contents, &cleanup)
             if let key { note(key, id, times, &contents) }
             // A small set is always looked at.
             let living = Int(contents.counts.living)
@@ -32,12 +30,12 @@ extension Registry {
     ///
     /// The last observer's owner has the same address. So it is the same, which the caller holds, or it is dead.
     private func timesAdded(_ key: OwnerOfLine, _ owner: AnyObject?) -> Int {
-        guard let last = write({ contents, _ in contents.backlog?.owners[key] }) else { return 0 }
+        guard let last = write({ contents, _ in contents.backlog?.lastAdditions[key] }) else { return 0 }
         return registration(last.id) { entry, _ in entry?.owner === owner } == true ? last.times : 0
     }
 
     private func note(_ key: OwnerOfLine, _ id: UInt64, _ times: Int, _ contents: inout Contents) {
-        contents.madeBacklog().owners[key] = (id, times)
+        contents.madeBacklog().lastAdditions[key] = (id, times)
         forgetEndedOwners(&contents)
     }
 

@@ -38,7 +38,7 @@ extension Registry {
     /// A living owner is this one, since no other has its address.
     func token(replaceableBy owner: AnyObject) -> ObserverToken? {
         // A change, although it changes nothing: a traversal that ends meanwhile leaves its release to this thread.
-        let id = write { contents, _ in contents.backlog?.ids[ObjectIdentifier(owner)] }
+        let id = write { contents, _ in contents.backlog?.idsByAddress[ObjectIdentifier(owner)] }
         return id.flatMap { isActive($0) ? ObserverToken(issuer: self, id: $0) : nil }
     }
 

@@ -9,9 +9,8 @@ extension Registry {
     /// If there is an `owner`, it takes the place of the observer that was registered so for that owner last, in O(log *n*).
     func append(_ callee: Callee, site: Site, replacingThatOf owner: AnyObject? = nil) -> UInt64 {
         if Watch.isOn { return appendWatched(callee, site: site, replacingThatOf: owner) }
-        let mayDie = callee.entry?.mayDie ?? false
         let (id, shouldSweep) = write { contents, cleanup in
-            insert(callee, site: site, mayDie: mayDie, replacingThatOf: owner, &contents, &cleanup)
+            insert(callee, site: site, replacingThatOf: owner, &contents, &cleanup)
         }
         if shouldSweep { _ = remove(deadIDs()) }
         return id
@@ -55,7 +54,7 @@ extension Registry {
             contents.counts = SlotCounts(taken: min(1, contents.counts.taken))
             lastID.store(0, ordering: .relaxed)
             unsafe replaceBlock(by: nil, &contents, &cleanup)
-            contents.backlog?.ids = [:]
+            contents.backlog?.idsByAddress = [:]
             if !removed.isEmpty { reclamation.retire(removed, &contents, &cleanup.releasable) }
         }
     }
@@ -93,7 +92,7 @@ extension Registry {
     /// The id is issued under the lock, so that ids ascend from slot to slot.
     @inline(__always)
     func insert(
-        _ callee: Callee, site: Site, mayDie: Bool, replacingThatOf owner: AnyObject? = nil, _ contents: inout Contents,
+        _ callee: Callee, site: Site, replacingThatOf owner: AnyObject? = nil, _ contents: inout Contents,
         _ cleanup: inout Cleanup
     ) -> (id: UInt64, shouldSweep: Bool) {
         let id = ObserverToken.nextID()
@@ -104,7 +103,7 @@ extension Registry {
         lastID.store(id, ordering: .relaxed)
         unsafe slot.pointee.publish(callee, id: id, site: site)
         // `add` resets its counter when it returns true, so that only one thread searches.
-        return (id, contents.counts.add(mayDie: mayDie))
+        return (id, contents.counts.add(mayDie: callee.entry?.mayDie ?? false))
     }
 
     /// Ends the registration that the next one behind `replacing` of an owner takes the place of.
@@ -116,7 +115,7 @@ extension Registry {
     ) {
         // Before the new one is noted, which has no slot yet.
         forgetEndedOwners(&contents)
-        let last = contents.madeBacklog().ids.updateValue(id, forKey: owner)
+        let last = contents.madeBacklog().idsByAddress.updateValue(id, forKey: owner)
         guard let last, remove(last, &contents, &cleanup) != nil else { return }
         // A notification that has loaded the new id may call the new observer. It must see that the old one is removed.
         atomicMemoryFence(ordering: .releasing)
@@ -154,8 +153,12 @@ extension Registry {
         guard let backlog = contents.backlog else { return }
         let (living, taken) = (Int(contents.counts.living), contents.counts.taken)
         func isLiving(_ id: UInt64) -> Bool { unsafe slots.living(id, among: taken) != nil }
-        if backlog.ids.count > 2 * living + 16 { backlog.ids = backlog.ids.filter { isLiving($0.value) } }
-        if backlog.owners.count > 2 * living + 16 { backlog.owners = backlog.owners.filter { isLiving($0.value.id) } }
+        if backlog.idsByAddress.count > 2 * living + 16 {
+            backlog.idsByAddress = backlog.idsByAddress.filter { isLiving($0.value) }
+        }
+        if backlog.lastAdditions.count > 2 * living + 16 {
+            backlog.lastAdditions = backlog.lastAdditions.filter { isLiving($0.value.id) }
+        }
     }
 
     private func replaceBlock(by fresh: Block?, _ contents: inout Contents, _ cleanup: inout Cleanup) {
@@ -165,7 +168,7 @@ extension Registry {
         if let old = unsafe old { unsafe reclamation.retire(Retired(old), &contents, &cleanup.releasable) }
     }
 
-    /// The last step of each change; still under the lock.
+    /// Brings the slots and the backlog up to date; called under the lock, last of all.
     @inline(__always)
     private func finish(_ contents: inout Contents, _ cleanup: inout Cleanup) {
         // See "Why nothing is released too early".
@@ -254,7 +257,7 @@ extension Registry {
 
     /// Moves what no traversal can reach any more to `cleanup.releasable`, and says whether something still waits.
     ///
-    /// Called under the lock, as the last step of each change.
+    /// Called under the lock, when a change has been made.
     @inline(__always)
     private func collect(_ contents: inout Contents, _ cleanup: inout Cleanup) -> Bool {
         if contents.isAnythingWaiting, let backlog = contents.backlog {

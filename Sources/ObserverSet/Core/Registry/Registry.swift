@@ -6,9 +6,10 @@ import Synchronization
 ///                        ▲    └──▶ block of slots          └──▶ mailbox of its actor
 ///     ObserverToken ─────┘
 ///
-/// Read on along one of three ways, in this folder and in `Delivery`:
+/// Read on along one of four ways, in this folder and in `Delivery`:
 ///
 /// - that of a value: `Slots`, `Slot`, `Traversal`, `Notifier`, `Entry`, `Delivery`, `IsolatedEntry`, `Mailbox`, `ActorMailbox`;
+/// - from there that of a value for an observer that awaits, in `Async`: `AwaitingEntry`, `AwaitingMailbox`, `AwaitingJobs`;
 /// - that of a removal: `Registry+Write`, `Cleanup`, `Retired`, `Backlog`, `Reclamation`;
 /// - that of a caller who waits: `SettledWait`, `Registry+Queries`, `Removal`, `SelfEndingRegistration`.
 ///
@@ -111,6 +112,6 @@ struct Contents: ~Copyable, @unchecked Sendable {
 
     /// Drops the address of a removed entry's object, so that looking for the object finds no entry.
     mutating func forget(_ entry: AnyEntry) {
-        if let address = entry.address { backlog?.forget(address) }
+        if let address = entry.address { _ = backlog?.idsByAddress.removeAndTrim(address) }
     }
 }

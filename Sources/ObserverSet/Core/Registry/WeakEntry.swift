@@ -22,6 +22,7 @@ import Synchronization
     }
 
     override var address: ObjectIdentifier? { key }
+    override var mayDie: Bool { true }
 
     override var isDead: Bool {
         UserCode.assertNoLockIsHeld()
@@ -63,12 +64,12 @@ extension Registry {
         // time the lock is held is this object's, since no other object has its address now.
         let entry = unsafe WeakEntry(object, memory())
         let (id, shouldSweep) = write { contents, cleanup in
-            if let id = contents.backlog?.ids[ObjectIdentifier(object)] {
+            if let id = contents.backlog?.idsByAddress[ObjectIdentifier(object)] {
                 guard id == known?.id else { return (id, false) }
                 _ = remove(id, &contents, &cleanup)
             }
-            let added = insert(Callee(retaining: entry), site: site, mayDie: true, &contents, &cleanup)
-            contents.madeBacklog().ids[ObjectIdentifier(object)] = added.id
+            let added = insert(Callee(retaining: entry), site: site, &contents, &cleanup)
+            contents.madeBacklog().idsByAddress[ObjectIdentifier(object)] = added.id
             return added
         }
         if shouldSweep { _ = remove(deadIDs()) }
@@ -94,7 +95,7 @@ extension Registry {
     /// The entry of the object, or of a dead one that had its address.
     private func entry(at object: AnyObject) -> (id: UInt64, entry: WeakEntry)? {
         write { contents, _ in
-            guard let id = contents.backlog?.ids[ObjectIdentifier(object)] else { return nil }
+            guard let id = contents.backlog?.idsByAddress[ObjectIdentifier(object)] else { return nil }
             return unsafe slots.living(id)?.pointee.callee.entry.map { entry in
                 unsafe (id, unsafeDowncast(entry, to: WeakEntry.self))
             }

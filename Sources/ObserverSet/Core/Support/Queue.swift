@@ -23,16 +23,6 @@ package struct Queue<Element: Sendable>: Sendable {
 
     package mutating func append(_ element: Element) { back.append(element) }
 
-    /// Moves the elements of an array to the end, without copying them if there are no others.
-    mutating func append(takingAll elements: inout [Element?]) {
-        if back.isEmpty {
-            swap(&back, &elements)
-        } else {
-            back += elements
-            elements.removeAll()
-        }
-    }
-
     package mutating func removeFirst() -> Element {
         if head == front.count {
             front.removeAll(keepingCapacity: front.capacity <= Self.retainedCapacity)

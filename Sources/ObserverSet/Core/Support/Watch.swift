@@ -83,21 +83,21 @@ enum Watch {
 
 /// How many values wait in a mailbox for the observers of each line.
 struct WaitingValues: Sendable {
-    private var lines: [UInt32: (count: Int, call: UInt64?)] = [:]
+    private var sites: [UInt32: (count: Int, call: UInt64?)] = [:]
     private var total = 0
 
-    /// Counts values for an observer of that line; `call` is the number of its call that is under way, if there is one.
-    mutating func add(_ count: Int = 1, of line: UInt32, call: UInt64?) {
+    /// Counts values for an observer of the line with that number; `call` is the number of its call that is under way, if there is one.
+    mutating func add(_ count: Int = 1, of siteNumber: UInt32, call: UInt64?) {
         total += count
-        let known = lines[line] ?? (0, nil)
-        lines[line] = (known.count + count, known.call ?? call)
+        let known = sites[siteNumber] ?? (0, nil)
+        sites[siteNumber] = (known.count + count, known.call ?? call)
     }
 
     /// Tells the report; `mailbox` is that mailbox's number.
     func report(in mailbox: UInt64 = 0) {
-        for (line, (count, call)) in lines {
+        for (siteNumber, (count, call)) in sites {
             // An observer that was registered before the report began has no number.
-            guard let site = Watch.site(line) else { continue }
+            guard let site = Watch.site(siteNumber) else { continue }
             let call = call.map { Watch.Call(mailbox: mailbox, number: $0) }
             Watch.report(Watch.Finding(site: site, count: count, total: total, kind: .waiting(call)))
         }
