@@ -180,6 +180,30 @@ struct AddedOnAnActorTests {
         set.removeAll()
     }
 
+    @Test("When the actor is gone, a function is called before `notify` returns, however long its calls take")
+    func longCalls() async {
+        weak var observed: Adder?
+        do {
+            let adder = Adder()
+            observed = adder
+            await adder.add(to: set) { [calls] value in
+                spin(for: .milliseconds(5))
+                calls.append(value)
+            }
+        }
+        await eventually { observed == nil }
+
+        let counts = await onThread { [set, calls] in
+            (1...20).map { value in
+                set.notify(value)
+                return calls.count
+            }
+        }
+
+        #expect(counts == Array(1...20))
+        set.removeAll()
+    }
+
     @Test("An observer that an actor adds with an owner ends with the owner")
     func withAnOwner() async {
         let hearer = Hearer(calls)
@@ -297,4 +321,9 @@ struct AddedOnAnActorTests {
         assertIsolated()
         count += value
     }
+}
+
+/// Adds functions that have no isolation of their own.
+private actor Adder {
+    func add(to set: ObserverSet<Int>, _ observer: @escaping @Sendable (Int) -> Void) { set.add(observer) }
 }

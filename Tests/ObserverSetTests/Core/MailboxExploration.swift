@@ -184,13 +184,14 @@ private struct MailboxState {
 
     private mutating func catchUp(_ observer: Int) {
         catchUpsLeft -= 1
-        let isPolite = fault != .overtakesItsOwnCall
-        let numbers =
-            isPolite
-            ? batch.jobsToCatchUp(upTo: last[observer], inbox, atMost: 2)
-            : batch.waiting(upTo: last[observer], inbox, atMost: 2).numbers
-        guard let numbers else { return }
-        let isDrain = fault != .callsInPlaceAsNoDrain && !numbers.isEmpty && inbox.occupy(.highest)
+        let last = last[observer]
+        let begun: (numbers: [UInt64], isDrain: Bool)? =
+            switch fault {
+            case .overtakesItsOwnCall: (batch.waiting(upTo: last, inbox, atMost: 2).numbers, false)
+            case .callsInPlaceAsNoDrain: batch.jobsToCatchUp(upTo: last, inbox, atMost: 2).map { ($0, false) }
+            default: batch.beginCatchUp(upTo: last, &inbox, atMost: 2)
+            }
+        guard let (numbers, isDrain) = begun else { return }
         let rest = fault == .callsTheLastFirst ? numbers : numbers.reversed()
         stack.append(.inPlace(rest: rest, called: nil, isDrain: isDrain))
     }

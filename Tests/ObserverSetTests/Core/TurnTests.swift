@@ -29,9 +29,4 @@ struct TurnTests {
         let isOver = turn.isOver()
         #expect(!isOver)
     }
-
-    private func spin(for duration: Duration) {
-        let end = ContinuousClock.now + duration
-        while ContinuousClock.now < end {}
-    }
 }

@@ -69,7 +69,7 @@ extension ActorMailbox {
         }
 
         /// Notes that a drain is under way; false if there is one, as when the actor is gone, or a call runs an event loop.
-        mutating func occupy(_ urgency: Urgency) -> Bool {
+        fileprivate mutating func occupy(_ urgency: Urgency) -> Bool {
             guard running.highest == nil else { return false }
             running.insert(urgency)
             return true
@@ -148,6 +148,17 @@ extension ActorMailbox {
             if numbers.count <= limit { return numbers }
             if let observer { crowdEnds[observer] = numbers.last }
             return nil
+        }
+
+        /// The same, and whether their delivery counts as the drain under way, so that `endTurn` has to follow.
+        ///
+        /// It does so if there is no other. A drain that arrived while one of the calls runs an event loop would otherwise tell
+        /// a caller of `settled()` that the call is over.
+        mutating func beginCatchUp(
+            upTo last: UInt64, _ inbox: inout Inbox, atMost limit: Int
+        ) -> (numbers: [UInt64], isDrain: Bool)? {
+            guard let numbers = jobsToCatchUp(upTo: last, inbox, atMost: limit) else { return nil }
+            return (numbers, !numbers.isEmpty && inbox.occupy(.highest))
         }
 
         /// The job of that number, if it waits.

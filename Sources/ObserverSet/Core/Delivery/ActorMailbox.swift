@@ -153,15 +153,9 @@ import Synchronization
     /// Inside a call of that observer it delivers nothing: values do not overtake the one of the call. Nor if more waits than
     /// fits in a turn: the caller, an event handler perhaps, must not be held up. The clock is not looked at, so that it does
     /// not depend on the machine whether a call is made in place.
-    ///
-    /// Meanwhile it counts as the drain under way. A drain that arrives while one of the calls runs an event loop would
-    /// otherwise tell a caller of `settled()` that the call is over.
     private func deliverWaiting(upTo last: UInt64) -> Bool {
-        let (numbers, isDrain) = withAll { batch, inbox -> ([UInt64]?, Bool) in
-            guard let numbers = batch.jobsToCatchUp(upTo: last, inbox, atMost: Turn.limit) else { return (nil, false) }
-            return (numbers, !numbers.isEmpty && inbox.occupy(.highest))
-        }
-        guard let numbers else { return false }
+        let begun = withAll { batch, inbox in batch.beginCatchUp(upTo: last, &inbox, atMost: Turn.limit) }
+        guard let (numbers, isDrain) = begun else { return false }
         // fault: last-of-what-waits-first
         for number in numbers.reversed() {
             let job = withAll { batch, inbox in batch.beginInPlace(number, from: &inbox) }

@@ -206,3 +206,9 @@ private final class Worker: Sendable {
         return job.then
     }
 }
+
+/// Keeps the calling thread busy.
+func spin(for duration: Duration) {
+    let end = ContinuousClock.now + duration
+    while ContinuousClock.now < end {}
+}
