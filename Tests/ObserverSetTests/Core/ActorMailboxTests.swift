@@ -59,6 +59,21 @@ struct ActorMailboxTests {
         #expect(mailbox == nil)
     }
 
+    @Test("When a drain's turn is over, no observer counts as being called")
+    func endOfATurn() {
+        var (inbox, batch) = (ActorMailbox.Inbox(), ActorMailbox.Batch())
+        for number in 1...2 as ClosedRange<UInt64> {
+            _ = inbox.append(Job(number, to: AnyEntry(), after: number - 1), .highest)
+        }
+        _ = batch.refill(from: &inbox)
+        _ = batch.popFirst()
+        #expect(batch.jobsToCatchUp(upTo: 2, inbox, atMost: 3) == nil)
+
+        _ = batch.endTurn(&inbox)
+
+        #expect(batch.jobsToCatchUp(upTo: 2, inbox, atMost: 3) == [2])
+    }
+
     @Test("An observer for which much waits can catch up as soon as a drain has left few enough")
     func crowd() {
         var (inbox, batch) = (ActorMailbox.Inbox(), ActorMailbox.Batch())
