@@ -20,9 +20,16 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
         /// Whether anything waits, or a task is delivering.
         var isBusy: Bool { worker != nil || jobs.values > 0 }
 
-        /// Notes that a task is sent for that urgency, and returns true, unless one is on its way, or delivers: that one hands
-        /// over to the next by itself.
-        mutating func claimTask(_ urgency: Urgency) -> Bool { worker == nil && sent.insertUnlessCovered(urgency) }
+        /// Whether a task has to be sent for that urgency: none is on its way, or delivers, which hands over to the next by
+        /// itself.
+        func needsTask(_ urgency: Urgency) -> Bool { worker == nil && !sent.covers(urgency) }
+
+        /// Notes that a task is sent, and returns true, unless none has to be.
+        mutating func claimTask(_ urgency: Urgency) -> Bool {
+            guard needsTask(urgency) else { return false }
+            sent.insert(urgency)
+            return true
+        }
 
         /// Removes and returns the waiters in front of which nothing is left.
         mutating func takeFreeWaiters() -> [SettledWait] {
@@ -67,7 +74,7 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
         let number: UInt64
         /// Whether the observer has no other call.
         ///
-        /// Then nothing cancels it: it has ended its registration, or is about to, and no other value will be delivered.
+        /// Then nothing cancels it: it has ended its registration, or is about to.
         let isOnly: Bool
         private let observer: ObjectIdentifier
 
@@ -122,34 +129,56 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
     /// Appends a value for an observer, and makes sure that it is delivered.
     func post(_ value: any Sendable, to observer: any AwaitedObserver, _ urgency: Urgency) {
         let job = AwaitingJob(value, to: observer, urgency)
-        var settled: [SettledWait] = []
+        var actor = home.isMain ? home.actor : nil
+        var posted = append(job, isHeld: home.isMain || actorType == nil)
+        if posted == nil {
+            actor = home.actor
+            posted = append(job, isHeld: true)
+        }
+        if posted!.isToSend { send(urgency, to: actor) }
+        posted!.cancelled?.cancel()
+        posted!.settled.leave()
+        // Released here, and not under the lock.
+        withExtendedLifetime((job, posted!.dropped)) {}
+        if posted!.isToExamine { examine(observer) }
+    }
+
+    /// The steps that are left when a value has been posted, and the mailbox is unlocked.
+    private struct Posted: Sendable {
+        var isToSend = false
+        var isToExamine = false
         var dropped: AwaitingJob?
         var cancelled: Task<Void, Never>?
-        // Checked under the lock: a value that is posted after `end` must not wait behind a call that was cancelled.
-        let (isToSend, isToExamine) = state.withLock { state in
-            guard observer.isActive else { return (false, false) }
+        var settled: [SettledWait] = []
+    }
+
+    /// Appends a value; nil if a task has to be sent, and the caller does not hold the actor.
+    ///
+    /// From then on others rely on that task, and may let the actor go.
+    private func append(_ job: AwaitingJob, isHeld: Bool) -> Posted? {
+        state.withLock { state in
+            var posted = Posted()
+            // Under the lock: a value that is posted after `end` must not wait behind a call that was cancelled.
+            guard job.observer.isActive else { return posted }
+            if !isHeld, state.needsTask(job.urgency) { return nil }
             if let room = buffering.room, state.jobs.values >= room {
                 if case .oldest = buffering {
-                    observer.noteDropped()
+                    job.observer.noteDropped()
                     state.jobs.noteDroppedLast()
-                    return (false, false)
+                    return posted
                 }
-                dropped = state.jobs.dropFirst()
-                dropped?.observer.noteDropped()
-                settled = state.takeFreeWaiters()
+                posted.dropped = state.jobs.dropFirst()
+                posted.dropped?.observer.noteDropped()
+                posted.settled = state.takeFreeWaiters()
             }
             if buffering == .restarting, state.called?.isOnly == false, !state.isCaller(in: self) {
-                cancelled = state.cancelCall()
+                posted.cancelled = state.cancelCall()
             }
             state.jobs.append(job)
-            return (state.claimTask(urgency), Watch.looks(at: state.jobs.values))
+            posted.isToSend = state.claimTask(job.urgency)
+            posted.isToExamine = Watch.looks(at: state.jobs.values)
+            return posted
         }
-        if isToSend { send(urgency) }
-        cancelled?.cancel()
-        settled.leave()
-        // Released here, and not under the lock.
-        withExtendedLifetime((job, dropped)) {}
-        if isToExamine { examine(observer) }
     }
 
     /// Tells a report how many values wait.
@@ -211,10 +240,10 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
 
     // MARK: Delivering
 
-    private func send(_ urgency: Urgency) {
+    private func send(_ urgency: Urgency, to actor: (any Actor)?) {
         let worker = Worker(urgency)
         // Detached, so that the observer does not see the task-local values of whoever happened to start it.
-        let task = Task.detached(priority: urgency.priority) { [actor = home.actor] in
+        let task = Task.detached(priority: urgency.priority) {
             await self.deliver(worker, on: actor)
         }
         // It may have begun already, and its call may have been cancelled.
@@ -241,7 +270,7 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
             case .resume(let settlements):
                 settlements.leave()
             case .handOver(let urgency):
-                return send(urgency)
+                return send(urgency, to: actor)
             case .end:
                 return
             }

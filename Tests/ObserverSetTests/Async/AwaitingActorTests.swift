@@ -108,6 +108,31 @@ struct AwaitingActorTests {
         #expect(set.isEmpty || way == .closure)
     }
 
+    /// The thread whose value has a task sent to the actor need not hold the actor; the other one relies on that task.
+    @Test(
+        "An actor receives what a thread that holds it notifies, whichever thread comes first",
+        arguments: [false, true])
+    func heldByOneThread(isAwaited: Bool) async {
+        for _ in 0..<many(20_000, long: 200_000) {
+            let set = ObserverSet<String>()
+            let heard = Log<String>()
+            let owner = Shared<Reporter?>(Reporter(heard))
+            if isAwaited {
+                set.addAsync(owner.value!) { (reporter: isolated Reporter, value) in reporter.hear(value) }
+            } else {
+                set.add(owner.value!) { (reporter: isolated Reporter, value) in reporter.hear(value) }
+            }
+
+            await onThreads(2) { thread in
+                set.notify("\(thread)")
+                if thread == 1 { _ = owner.exchange(nil) }
+            }
+            await set.settled()
+
+            #expect(heard.entries.contains("1"))
+        }
+    }
+
     @Test("An observer removed on the actor that owns it is not called again, even with values already on their way")
     func removedOnTheActor() async {
         for _ in 0..<many(200, long: 20_000) {
@@ -123,4 +148,15 @@ struct AwaitingActorTests {
             #expect(await station.heard.count == count)
         }
     }
+}
+
+/// Says elsewhere what it hears, since it may be gone by then.
+private actor Reporter {
+    private let heard: Log<String>
+
+    init(_ heard: Log<String>) {
+        self.heard = heard
+    }
+
+    func hear(_ value: String) { heard.append(value) }
 }

@@ -339,6 +339,32 @@ struct Promise01NoUserCodeUnderTheLockTests {
 
     // MARK: Positive controls
 
+    /// While the runtime calls a cancellation handler, it holds a lock of the task's.
+    @Test("A task may change a set while a thread that cancels it does so in the task's cancellation handler")
+    func cancellationHandler() async {
+        for _ in 0..<many(600) {
+            let begun = Signal()
+            let token = set.add { _ in }
+            let task = Task.detached { [set] in
+                await withTaskCancellationHandler {
+                    begun.set()
+                    for _ in 0..<200 { set.add { _ in }.remove() }
+                } onCancel: {
+                    token.remove()
+                    set.add { _ in }.remove()
+                }
+            }
+            await eventually { begun.isSet }
+
+            task.cancel()
+            await task.value
+            // The task may have ended before.
+            token.remove()
+        }
+
+        #expect(set.isEmpty)
+    }
+
     @Test("A call of user code under a lock stops a checked build", .enabled(if: UserCode.isChecked))
     func control() async {
         await #expect(processExitsWith: .failure) {

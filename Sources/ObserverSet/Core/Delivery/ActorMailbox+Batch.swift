@@ -56,10 +56,16 @@ extension ActorMailbox {
             return claimDrain(urgency)
         }
 
-        /// Notes that a drain is sent, and returns true, unless one that is as urgent is under way or on its way.
+        /// Whether a drain has to be sent: none that is as urgent is under way or on its way.
+        @inline(__always)
+        func needsDrain(_ urgency: Urgency) -> Bool { !running.covers(urgency) && !sent.covers(urgency) }
+
+        /// Notes that a drain is sent, and returns true, unless none has to be.
         @inline(__always)
         fileprivate mutating func claimDrain(_ urgency: Urgency) -> Bool {
-            !running.covers(urgency) && sent.insertUnlessCovered(urgency)
+            guard needsDrain(urgency) else { return false }
+            sent.insert(urgency)
+            return true
         }
 
         /// Notes that a drain has arrived, and returns whether it may begin.

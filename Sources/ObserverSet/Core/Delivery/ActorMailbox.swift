@@ -47,14 +47,30 @@ import Synchronization
         _ value: any Sendable, to observer: AnyEntry, _ pending: borrowing Pending, by notifier: inout Notifier
     ) {
         let urgency = notifier.urgency
-        let (isToSend, isToExamine) = inbox.withLock { inbox in
+        var actor: (any Actor)?
+        var posted = append(value, to: observer, pending, urgency, isHeld: home.isMain)
+        if posted == nil {
+            actor = home.actor
+            posted = append(value, to: observer, pending, urgency, isHeld: true)
+        }
+        if posted!.isToSend { send(urgency, to: actor) }
+        if posted!.isToExamine { examine() }
+    }
+
+    /// Appends a value; nil if a drain has to be sent, and the caller does not hold the actor.
+    ///
+    /// From then on others rely on that drain, and may let the actor go.
+    @inline(__always)
+    private func append(
+        _ value: any Sendable, to observer: AnyEntry, _ pending: borrowing Pending, _ urgency: Urgency, isHeld: Bool
+    ) -> (isToSend: Bool, isToExamine: Bool)? {
+        inbox.withLock { inbox in
+            if !isHeld, inbox.needsDrain(urgency) { return nil }
             let previous = pending.posting(inbox.posted.end)
             isBusy.store(true, ordering: .relaxed)
             let isToSend = inbox.append(Job(value, to: observer, after: previous), urgency)
             return (isToSend, Watch.looks(at: inbox.posted.count))
         }
-        if isToSend { send(urgency) }
-        if isToExamine { examine() }
     }
 
     /// Tells a report how many values wait for the observers of each line.
@@ -71,7 +87,7 @@ import Synchronization
             // Behind those that wait, so that the caller goes on where they are delivered, and under no lock.
             return (true, inbox.append(Job(settledWait), urgency))
         }
-        if isToSend { send(urgency) }
+        if isToSend { send(urgency, to: home.actor) }
         return isHeldUp
     }
 
@@ -79,11 +95,11 @@ import Synchronization
     ///
     /// One task for each value would lose the order, since the runtime may start tasks in any order. The task is detached:
     /// observers must not see the task-local values of the notifier that happened to start it.
-    private func send(_ urgency: Urgency, again: Bool = false) {
+    private func send(_ urgency: Urgency, to actor: (any Actor)?, again: Bool = false) {
         let priority = urgency.priority
         if home.isMain {
             Task.detached(priority: priority) { @MainActor in self.drain(urgency) }
-        } else if let actor = home.actor {
+        } else if let actor {
             // The task keeps the actor alive until the actor has received what was notified to it.
             Task.detached(priority: priority) { await self.drain(urgency, on: actor) }
         } else if again {
@@ -131,7 +147,9 @@ import Synchronization
     }
 
     private func leaveTheRest() {
-        if let urgency = withAll({ batch, inbox in batch.endTurn(&inbox) }) { send(urgency, again: true) }
+        if let urgency = withAll({ batch, inbox in batch.endTurn(&inbox) }) {
+            send(urgency, to: home.actor, again: true)
+        }
     }
 
     private func withAll<Result: Sendable>(_ body: (inout Batch, inout Inbox) -> Result) -> Result {

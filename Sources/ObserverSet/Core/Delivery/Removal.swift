@@ -68,7 +68,8 @@ extension ObserverToken {
     /// All that the observer's calls have done happened before what follows the `await`. The token of several
     /// registrations (of a group, of merged sources) ends them all first, and then waits for all. If the registration had
     /// ended before, by ``remove()``, with its call (``NotificationSource/once``), with its owner or with its set, this
-    /// waits for the calls in the same way; but the thread that ended it may still be releasing what it captured.
+    /// waits for the calls in the same way; but the thread that ended it may still be releasing what it captured. So may
+    /// another caller who has ended a part of a token of several registrations, at the same moment.
     ///
     /// In the call of an observer that awaits, and in tasks which that starts with `Task { }`, it does not wait for that
     /// call: the call would wait for itself. It goes on, is not cancelled, and is the observer's last.
@@ -76,8 +77,10 @@ extension ObserverToken {
     /// task has ended, both wait for ever.
     ///
     /// If the task of the caller is cancelled, the registration ends all the same, but this returns without waiting. So
-    /// two observers that remove each other in their calls do not wait for ever: each removal cancels the other's call.
-    /// If a call never ends, a task that is not cancelled waits for ever.
+    /// two observers that remove each other in their calls do not wait for ever: each removal cancels the other's call. But
+    /// they do if these calls cannot be cancelled, since they are those of ``NotificationSource/once`` or have removed
+    /// themselves, or if they await this in tasks of their own. If a call never ends, a task that is not cancelled waits for
+    /// ever.
     ///
     /// May be called on any thread.
     ///

@@ -46,15 +46,8 @@ struct Urgency: Equatable, Sendable {
         mutating func remove(_ urgency: Urgency) { bits &= ~(1 << urgency.step) }
         func union(_ other: Set) -> Set { Set(bits: bits | other.bits) }
 
-        /// Inserts an urgency, and returns true, unless it has one that is at least as high.
-        @inline(__always)
-        mutating func insertUnlessCovered(_ urgency: Urgency) -> Bool {
-            if covers(urgency) { return false }
-            insert(urgency)
-            return true
-        }
-
         /// Whether it has one that is at least as high.
+        @inline(__always)
         func covers(_ urgency: Urgency) -> Bool { bits >> urgency.step != 0 }
     }
 }
