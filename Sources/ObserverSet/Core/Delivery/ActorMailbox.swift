@@ -47,14 +47,27 @@ import Synchronization
         _ value: any Sendable, to observer: AnyEntry, _ pending: borrowing Pending, by notifier: inout Notifier
     ) {
         let urgency = notifier.urgency
-        var actor: (any Actor)?
-        var posted = append(value, to: observer, pending, urgency, isHeld: home.isMain)
-        if posted == nil {
-            actor = home.actor
-            posted = append(value, to: observer, pending, urgency, isHeld: true)
+        if let posted = append(value, to: observer, pending, urgency, isHeld: home.isMain) {
+            follow(posted, urgency, nil)
+        } else {
+            postHoldingTheActor(value, to: observer, pending, urgency)
         }
-        if posted!.isToSend { send(urgency, to: actor) }
-        if posted!.isToExamine { examine() }
+    }
+
+    // Not inlined, so that the usual way stays short.
+    @inline(never)
+    private func postHoldingTheActor(
+        _ value: any Sendable, to observer: AnyEntry, _ pending: borrowing Pending, _ urgency: Urgency
+    ) {
+        let actor = home.actor
+        if let posted = append(value, to: observer, pending, urgency, isHeld: true) { follow(posted, urgency, actor) }
+    }
+
+    /// Takes the steps that are left when a value has been appended, and the inbox is unlocked.
+    @inline(__always)
+    private func follow(_ posted: (isToSend: Bool, isToExamine: Bool), _ urgency: Urgency, _ actor: (any Actor)?) {
+        if posted.isToSend { send(urgency, to: actor) }
+        if posted.isToExamine { examine() }
     }
 
     /// Appends a value; nil if a drain has to be sent, and the caller does not hold the actor.
