@@ -91,7 +91,7 @@ STEPS = {
     "make-registry": (
         SET, "func madeRegistry(", "expected: nil, desired: fresh, ordering: .acquiringAndReleasing"),
     # What waits in an actor's mailbox.
-    "post": (MAILBOX, "override func post(", "isBusy.store(true, ordering: .relaxed)"),
+    "post": (MAILBOX, "private func append(", "isBusy.store(true, ordering: .relaxed)"),
     "is-idle": (MAILBOX, "override var isIdle", "isBusy.load(ordering: .relaxed)"),
     # Events.
     "table": (TABLE, "func set<Observed", "current.load(ordering: .acquiring)"),
