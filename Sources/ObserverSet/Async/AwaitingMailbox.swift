@@ -17,9 +17,6 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
         /// The urgencies of the tasks that are on their way to the actor: at most one task of each.
         var sent = Urgency.Set()
 
-        /// Whether anything waits, or a task is delivering.
-        var isBusy: Bool { worker != nil || jobs.values > 0 }
-
         /// Whether a task has to be sent for that urgency: none is on its way, or delivers, which hands over to the next by
         /// itself.
         func needsTask(_ urgency: Urgency) -> Bool { worker == nil && !sent.covers(urgency) }
@@ -232,7 +229,7 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
 
     override var isInOnlyCall: Bool { state.withLock { state in state.called?.isOnly == true } }
 
-    override var isIdle: Bool { state.withLock { state in !state.isBusy } }
+    override var isIdle: Bool { state.withLock { state in state.worker == nil && state.jobs.values == 0 } }
 
     func progress(of observer: any AwaitedObserver) -> String {
         Self.describe(state.withLock { state in (state.called?.isOf(observer) == true, state.jobs.values) })

@@ -71,7 +71,7 @@ extension NotificationSource {
     ///
     /// ```swift
     /// if let name = await document.titleChanged.first() { print("renamed to \(name)") }
-    /// let isDone = await download.progressed.values().first { fraction in fraction == 1 } != nil
+    /// let isDone = await download.progressed.filter { fraction in fraction == 1 }.first() != nil
     /// ```
     ///
     /// - Parameters:

@@ -282,7 +282,7 @@ struct SequenceEndTests {
             let set = ObserverSet<Int>()
             weakSet = set
             waiting.append(Task { [weak set] in await set?.map { "\($0)" }.first() })
-            waiting.append(Task { [weak set] in await set?.map { "\($0)" }.values().first { $0 == "0" } })
+            waiting.append(Task { [weak set] in await set?.map { "\($0)" }.filter { $0 == "0" }.first() })
             await eventually { set.count == 2 }
             set.notify(2)
         }

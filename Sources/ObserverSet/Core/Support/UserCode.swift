@@ -20,9 +20,9 @@ package enum UserCode {
     /// Whether this build maintains the flag, and checks it and the invariants.
     static var isChecked: Bool { true }
 
-    /// Of the value of this thread that is the flag.
+    /// The key of the flag among the values of a thread.
     ///
-    /// Not a value of the task: to set one, the runtime takes a lock of the task's, which it also holds while it calls
+    /// Not a task-local value: to set one, the runtime takes a lock of the task's, which it also holds while it calls
     /// cancellation handlers. These may take a lock of the library.
     private static let key = {
         var key = pthread_key_t()
