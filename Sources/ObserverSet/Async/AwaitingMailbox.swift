@@ -125,19 +125,18 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
 
     /// Appends a value for an observer, and makes sure that it is delivered.
     func post(_ value: any Sendable, to observer: any AwaitedObserver, _ urgency: Urgency) {
-        let job = AwaitingJob(value, to: observer, urgency)
-        var actor = home.isMain ? home.actor : nil
-        var posted = append(job, isHeld: home.isMain || actorType == nil)
-        if posted == nil {
-            actor = home.actor
-            posted = append(job, isHeld: true)
-        }
-        if posted!.isToSend { send(urgency, to: actor) }
-        posted!.cancelled?.cancel()
-        posted!.settled.leave()
+        let actor = home.isMain ? home.actor : nil
+        post(AwaitingJob(value, to: observer, urgency), holding: actor, isHeld: home.isMain || actorType == nil)
+    }
+
+    private func post(_ job: AwaitingJob, holding actor: (any Actor)?, isHeld: Bool) {
+        guard let posted = append(job, isHeld: isHeld) else { return post(job, holding: home.actor, isHeld: true) }
+        if posted.isToSend { send(job.urgency, to: actor) }
+        posted.cancelled?.cancel()
+        posted.settled.leave()
         // Released here, and not under the lock.
-        withExtendedLifetime((job, posted!.dropped)) {}
-        if posted!.isToExamine { examine(observer) }
+        withExtendedLifetime((job, posted.dropped)) {}
+        if posted.isToExamine { examine(job.observer) }
     }
 
     /// The steps that are left when a value has been posted, and the mailbox is unlocked.
@@ -294,16 +293,4 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
             return (isOver ? nil : state.goOn(worker)) ?? state.finish()
         }
     }
-}
-
-/// The call of an observer that awaits, as far as a caller of `settled()` and a removal inside it must know of it.
-///
-/// A task-local value, so that it is also seen by the tasks that the call starts with `Task { }`.
-struct AwaitingCall: Sendable {
-    /// Held, so that no other mailbox has its address as long as a task of the call goes on.
-    let mailbox: Mailbox
-    /// The number of the call's `AwaitingJob` there.
-    let number: UInt64
-
-    @TaskLocal static var current: AwaitingCall?
 }
