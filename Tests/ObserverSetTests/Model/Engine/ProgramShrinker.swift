@@ -87,9 +87,8 @@ struct ProgramShrinker {
             { $0.slot = 0 }, { $0.form = 0 }, { $0.members = .both }, { $0.sequel = 0 }, { $0.suspensions = 0 },
             { $0.suspensions = min($0.suspensions, 1) },
         ]
-        // `back` counts modulo the number of registrations. The smallest values are tried last, so that the smallest
-        // one that works remains.
-        return simple + (0..<16).reversed().map { back in { $0.back = min($0.back, back) } }
+        // `back` counts modulo the number of registrations. After the smallest one that works, none is smaller.
+        return simple + (0..<16).map { back in { $0.back = min($0.back, back) } }
     }
 
     private mutating func accept(_ candidate: ModelProgram) -> Bool {
