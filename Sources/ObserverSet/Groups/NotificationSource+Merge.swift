@@ -31,7 +31,7 @@ extension NotificationSource {
     /// let renamed = document.titleChanged.merge(with: documents.map(\.titleChanged))
     /// ```
     ///
-    /// See ``NotificationSource/merge(with:)-(NotificationSource<Parameters>...)``.
+    /// See ``NotificationSource/merge(with:)-7zshx``.
     ///
     /// - Parameter others: The other sources, in the order in which observers are to be registered with them.
     /// - Returns: A source without state of its own.

@@ -2,7 +2,7 @@
 ///
 /// For observers that need to know that something has happened, and not what. The members may have parameters of any
 /// types, and an observer of the group receives none of them. To receive the values of several sources with the same
-/// parameters, use ``NotificationSource/merge(with:)-(NotificationSource<Parameters>...)``.
+/// parameters, use ``NotificationSource/merge(with:)-7zshx``.
 ///
 /// ```swift
 /// let changed = ObserverGroup(playlist.itemAdded, playlist.cleared)
