@@ -30,9 +30,9 @@ struct SanitizerTests {
     func race() async throws {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             let box = Box()
-            async let value = onThread { box.wait() }
-            box.publish()
-            _ = await value
+            let writer = Thread { box.publish() }
+            writer.start()
+            print("read \(box.wait())")
         }
 
         let report = try String(decoding: #require(result).standardErrorContent, as: UTF8.self)
