@@ -133,6 +133,30 @@ struct AwaitingActorTests {
         }
     }
 
+    /// A task that is more urgent has a drain of its own sent to the actor, on which the drain before it relies.
+    @Test("An actor that is let go receives what waits for it, whoever waits for that")
+    func heldByNobody() async {
+        for _ in 0..<many(400, long: 20_000) {
+            let set = ObserverSet<String>()
+            let heard = Log<String>()
+            let owner = Shared<Reporter?>(Reporter(heard))
+            set.add(owner.value!) { (reporter: isolated Reporter, value) in reporter.hear(value) }
+
+            await onThread {
+                // More than one turn.
+                for _ in 0..<1_010 { set.notify("") }
+                _ = owner.exchange(nil)
+            }
+            await withTaskGroup { group in
+                for priority in [TaskPriority.high, .userInitiated, .low] {
+                    group.addTask(priority: priority) { await set.settled() }
+                }
+            }
+
+            #expect(heard.entries.count == 1_010)
+        }
+    }
+
     @Test("An observer removed on the actor that owns it is not called again, even with values already on their way")
     func removedOnTheActor() async {
         for _ in 0..<many(200, long: 20_000) {

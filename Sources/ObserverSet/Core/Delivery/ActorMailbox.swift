@@ -95,12 +95,14 @@ import Synchronization
 
     override func enqueueMarker(for settledWait: SettledWait, isForRemoval: Bool) -> Bool {
         let urgency = Urgency.current
+        // Before a drain is claimed, as for a value.
+        let actor = home.actor
         let (isHeldUp, isToSend) = inbox.withLock { inbox in
             if isIdle { return (false, false) }
             // Behind those that wait, so that the caller goes on where they are delivered, and under no lock.
             return (true, inbox.append(Job(settledWait), urgency))
         }
-        if isToSend { send(urgency, to: home.actor) }
+        if isToSend { send(urgency, to: actor) }
         return isHeldUp
     }
 
