@@ -50,7 +50,7 @@ struct QueueTests {
     }
 
     @Test("What waits for an observer is released when one of its calls cancels the calls of the set")
-    func canceledInACall() async {
+    func cancelledInACall() async {
         let set = ObserverSet<Tracked>()
         let lifetimes = Lifetimes()
         let remaining = Log<Int>()
