@@ -96,6 +96,23 @@ struct DiagnosticsTests {
         #expect(suspicions(prefix).count == 4)
     }
 
+    @Test("Adding an owner anew before the last observer is removed makes two at a time, however often")
+    func addedBeforeRemoved() {
+        let token = report()
+        let owner = Tracked()
+        var last: ObserverToken?
+        for _ in 0..<64 {
+            let next = set.add(owner, { _, _ in }, fileID: "Anew.swift", line: 1)
+            last?.remove()
+            last = next
+        }
+        token.remove()
+
+        #expect(suspicions("Anew.swift:").count == 1)
+        let twice = "Anew.swift:1 has added the same Tracked to one set 2 times (100 % of 2 observers)"
+        #expect(suspicions(twice).count == 1)
+    }
+
     @Test("Observers that replace one another are counted as they are left, and none of them is an owner's second")
     func replacing() {
         let token = report(observersPerLine: 100)

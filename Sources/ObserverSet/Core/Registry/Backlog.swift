@@ -22,8 +22,8 @@ final class Backlog: @unchecked Sendable {
     /// Stored here only to keep most registries small, which have none.
     var idsByAddress: [ObjectIdentifier: UInt64] = [:]
 
-    /// While there is a report: the last registration of an owner by a line, and which in succession it was.
-    var lastAdditions: [OwnerOfLine: (id: UInt64, times: Int)] = [:]
+    /// While there is a report: the registrations of an owner by a line, of which some may have ended.
+    var additions: [OwnerOfLine: [UInt64]] = [:]
 
     var isEmpty: Bool { newer.isEmpty && older.isEmpty }
 

@@ -9,34 +9,32 @@ extension Registry {
         // The caller of `add` holds the owner, so that it may be loaded here. One whose observer is replaced has no second.
         let owner = replaced == nil ? entry?.owner : nil
         let key = owner.map { OwnerOfLine(site: site, owner: ObjectIdentifier($0)) }
-        let times = 1 + (key.map { timesAdded($0, owner) } ?? 0)
         let (id, shouldSweep, isDue, living) = write { contents, cleanup in
             let isFull = slots.isFull(contents.counts)
             let (id, shouldSweep) = insert(callee, site: site, replacingThatOf: replaced, &contents, &cleanup)
-            if let key { note(key, id, times, &contents) }
+            if let key {
+                forgetEndedOwners(&contents)
+                contents.madeBacklog().additions[key, default: []].append(id)
+            }
             // A small set is always looked at.
             let living = Int(contents.counts.living)
             return (id, shouldSweep, isFull || living <= 16, living)
         }
         if shouldSweep { _ = remove(deadIDs()) }
         if shouldSweep || isDue { examine(areDeadRemoved: shouldSweep) }
-        if times > 1, let type = entry?.ownerType {
-            Watch.report(Watch.Finding(site: site, count: times, total: living, kind: .sameOwner(type)))
-        }
+        if let key, let type = entry?.ownerType { examine(key, type, of: living) }
         return id
     }
 
-    /// How often that line had added that owner, before it adds it again; zero if the last observer has been removed.
-    ///
-    /// The last observer's owner has the same address. So it is the same, which the caller holds, or it is dead.
-    private func timesAdded(_ key: OwnerOfLine, _ owner: AnyObject?) -> Int {
-        guard let last = write({ contents, _ in contents.backlog?.lastAdditions[key] }) else { return 0 }
-        return registration(last.id) { entry, _ in entry?.owner === owner } == true ? last.times : 0
-    }
-
-    private func note(_ key: OwnerOfLine, _ id: UInt64, _ times: Int, _ contents: inout Contents) {
-        contents.madeBacklog().lastAdditions[key] = (id, times)
-        forgetEndedOwners(&contents)
+    /// Tells a report how many observers that line has here for that owner, if their number has doubled.
+    private func examine(_ key: OwnerOfLine, _ type: Any.Type, of total: Int) {
+        let ids = write { contents, _ in contents.backlog?.additions[key] } ?? []
+        guard Watch.looks(at: ids.count), ids.count > 1 else { return }
+        // Those of an earlier owner, which had the same address, have ended with it.
+        let ended = Set(ids.filter { !isActive($0) })
+        write { contents, _ in contents.backlog?.additions[key]?.removeAll(where: ended.contains) }
+        let count = ids.count - ended.count
+        if count > 1 { Watch.report(Watch.Finding(site: key.site, count: count, total: total, kind: .sameOwner(type))) }
     }
 
     /// Tells a report how many observers each line has here.

@@ -156,8 +156,8 @@ extension Registry {
         if backlog.idsByAddress.count > 2 * living + 16 {
             backlog.idsByAddress = backlog.idsByAddress.filter { isLiving($0.value) }
         }
-        if backlog.lastAdditions.count > 2 * living + 16 {
-            backlog.lastAdditions = backlog.lastAdditions.filter { isLiving($0.value.id) }
+        if backlog.additions.count > 2 * living + 16 {
+            backlog.additions = backlog.additions.filter { $0.value.contains(where: isLiving) }
         }
     }
 
