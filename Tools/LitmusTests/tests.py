@@ -43,7 +43,7 @@ STEPS = {
     "fence-after-leaving": (
         WRITE, "func collectAfterLeaving()",
         "atomicMemoryFence(ordering: .sequentiallyConsistent) var hasMetAnother = false writeIfAvailable"),
-    "last-id": (SET, "package func notify(_ parameters: Parameters,", "lastID.load(ordering: .relaxed)"),
+    "last-id": (SET, "package func notify(_ parameters: Parameters,", "lastID.load(ordering: .acquiring)"),
     # A change.
     "publish": (
         SLOT, "func publish(",
@@ -56,6 +56,9 @@ STEPS = {
     "vacate": (SLOT, "func vacate()", "word.store(0, ordering: .relaxed)"),
     "copy": (SLOTS, "func freshBlock(", "copyMemory(from: slot", "relaxed"),
     "raise-last-id": (WRITE, "func insert(", "lastID.store(id, ordering: .relaxed) unsafe slot.pointee.publish("),
+    "fence-after-replacing": (
+        WRITE, "private func replace(",
+        "remove(last, &contents, &cleanup) != nil else { return } atomicMemoryFence(ordering: .releasing)"),
     "clear-last-id": (
         WRITE, "func remove(_ id: UInt64, _ contents", "if contents.counts.living == 0 { lastID.store(0, ordering: .relaxed)"),
     "unlink": (
@@ -554,6 +557,27 @@ TESTS = [
         """],
         "1:l=0 or 1:w=0",
         weaker("lock relaxed, unlock relaxed")),
+    Test(
+        "replaced",
+        "Behind `replacing` the old observer is marked, and the new one comes: a notification that calls the new one "
+        "sees the old one marked. Weakened, it would call both.",
+        "last=1 head=1 old=1",
+        ["""
+            old = 2 @mark
+            head = 1 @republish
+            fence @fence-after-replacing
+            last = 2 @raise-last-id
+            new = 2 @publish
+        """, """
+            l = last @last-id
+            if l == 2:
+                count += 1 @enter
+                h = head @head
+                w = old @state
+                n = new @state
+        """],
+        "1:w=1 and 1:n=2",
+        weaker("last-id relaxed", "without fence-after-replacing", "publish relaxed")),
 ]
 
 

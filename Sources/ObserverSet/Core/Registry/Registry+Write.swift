@@ -117,7 +117,8 @@ extension Registry {
         forgetEndedOwners(&contents)
         let last = contents.madeBacklog().idsByAddress.updateValue(id, forKey: owner)
         guard let last, remove(last, &contents, &cleanup) != nil else { return }
-        // A notification that has loaded the new id may call the new observer. It must see that the old one is removed.
+        // Releasing, before the new id is stored in `lastID`, from which a notification acquires it: one that may call
+        // the new observer must see that the old one is removed.
         atomicMemoryFence(ordering: .releasing)
     }
 

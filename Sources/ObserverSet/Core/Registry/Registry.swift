@@ -30,11 +30,9 @@ import Synchronization
     /// The id of the observer that was added last; zero if none is registered, so that a notification has nobody to
     /// call.
     ///
-    /// Stored under the lock.
-    ///
-    /// Relaxed, and raised before the slot is published. A thread that knows of an observer, from its `add` or through
-    /// the set itself (`isEmpty`, `count`), has acquired the store that published the slot, and so sees at least that
-    /// observer's id.
+    /// Stored under the lock, before the slot is published. A thread that knows of an observer, from its `add` or
+    /// through the set itself (`isEmpty`, `count`), has acquired the store that published the slot, and so sees at least
+    /// that observer's id.
     let lastID = Atomic<UInt64>(0)
     let reclamation = Reclamation()
     let lock = Lock(Contents())
