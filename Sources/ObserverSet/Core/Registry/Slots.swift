@@ -41,10 +41,12 @@ import Synchronization
 
     /// The slot with that id among the first `count`, living or removed; vacant slots may be among those, at the end.
     func slot(of id: UInt64, among count: Int) -> UnsafeMutablePointer<Slot>? {
+        let first = unsafe idAt(0)
+        // If no slot is taken, that is above all ids; from here on there is a last one.
+        guard id >= first else { return nil }
         let count = unsafe min(count, capacity)
-        guard count > 0 else { return nil }
-        let (first, last) = unsafe (idAt(0), idAt(count - 1))
-        guard id >= first, id <= last else { return nil }
+        let last = unsafe idAt(count - 1)
+        guard id <= last else { return nil }
         // Ids ascend from slot to slot, so a slot is at most as far from either end as its id is from the id there. If
         // no id is missing in between, these bounds meet at the slot; otherwise they narrow a binary search.
         var low = max(0, count - 1 - Int(clamping: last - id))
