@@ -32,10 +32,13 @@ struct RemovingMembersTests {
         }
     }
 
-    @Test("When the token of several registrations is removed, nothing that waits is delivered, whichever has sent it")
-    func nothingInBetween() async {
+    @Test(
+        "When the token of several registrations is removed, nothing that waits is delivered, whichever has sent it",
+        arguments: [false, true])
+    func nothingInBetween(isOnce: Bool) async {
         let (left, right) = (ObserverSet<Tracked>(), ObserverSet<Tracked>())
-        let token = left.merge(with: right).addAsync { [log, door] _ in
+        let second: any NotificationSource<Tracked> = isOnce ? right.once : right
+        let token = left.merge(with: second).addAsync { [log, door] _ in
             log.append("called")
             await door.pass()
         }
