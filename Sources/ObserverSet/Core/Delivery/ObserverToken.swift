@@ -25,7 +25,8 @@ public struct ObserverToken: Sendable {
     /// Combines several tokens into one, which ends all of their registrations.
     ///
     /// For sources that register an observer in more than one place. The token is active while any of them is;
-    /// `remove()` returns true if any of them still was. A combination of no tokens is inactive.
+    /// `remove()` returns true if any of them still was. As always, what a set had enqueued when it was released is
+    /// delivered all the same. A combination of no tokens is inactive.
     ///
     /// - Complexity: `remove()` and `isActive` cost the sum of the parts'.
     public init(_ tokens: [ObserverToken]) {
