@@ -74,7 +74,7 @@ STEPS = {
         "stripes.load(ordering: .sequentiallyConsistent)"),
     "install": (RECLAMATION, "func addStripes()", "expected: nil, desired: fresh, ordering: .sequentiallyConsistent"),
     "flip": (
-        RECLAMATION, "func collect(_ backlog",
+        RECLAMATION, "func collect(_ contents",
         "open.store(1 ^ open.load(ordering: .relaxed), ordering: .relaxed)"),
     "raise": (RECLAMATION, "func retire(", "isWaiting.store(true, ordering: .relaxed)"),
     "fence-after-unlocking": (
@@ -114,11 +114,11 @@ STEPS = {
     "flag-after-leaving": (
         RECLAMATION, "func mayRelease(", "guard count.after == 0 else { return false } return isWaiting.load", "none"),
     "mark-first": (
-        WRITE, "func remove(_ id: UInt64, _ contents", "slot.pointee.markRemoved() contents.backlog?.markRemoved(id)", "none"),
+        WRITE, "func remove(_ id: UInt64, _ contents", "slot.pointee.markRemoved() if contents.isAnythingWaiting", "none"),
     "last-id-first": (SET, "package func notify(_ parameters: Parameters,", "guard last != 0 else { return }", "none"),
     "quick-way": (RECLAMATION, "func retire(", "if !contents.isAnythingWaiting && isEmpty()", "none"),
     "both-counts": (RECLAMATION, "func isEmpty() -> Bool", "isEmpty(0) && isEmpty(1)", "none"),
-    "older": (RECLAMATION, "func collect(_ backlog", "backlog.older = backlog.newer", "none"),
+    "older": (RECLAMATION, "func collect(_ contents", "backlog.older = backlog.newer", "none"),
     "trim": (WRITE, "private func finish(", "if !contents.isAnythingWaiting { slots.trim(&contents.counts) }", "none"),
     "depart": (WRITE, "private func finish(", "!mailbox.isIdle", "none"),
 }

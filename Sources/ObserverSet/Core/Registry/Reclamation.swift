@@ -95,12 +95,14 @@ import Synchronization
             let backlog = contents.madeBacklog()
             backlog.thread = Self.thread()
             backlog.newer.append(contentsOf: unlinked)
+            contents.isAnythingWaiting = true
             isWaiting.store(true, ordering: .relaxed)
         }
     }
 
     /// Moves what no traversal can reach any more from the backlog to `releasable`.
-    func collect(_ backlog: Backlog, _ releasable: inout Retired) {
+    func collect(_ contents: inout Contents, _ releasable: inout Retired) {
+        guard contents.isAnythingWaiting, let backlog = contents.backlog else { return }
         while !backlog.isEmpty, idleIsEmpty() {
             // Flips only while the idle count is zero: with a flip on every attempt, two threads could take turns to
             // keep a count above zero for ever.
@@ -109,7 +111,9 @@ import Synchronization
             // fault: epoch-skipped
             backlog.older = backlog.newer.take()
         }
-        if backlog.isEmpty { isWaiting.store(false, ordering: .relaxed) }
+        guard backlog.isEmpty else { return }
+        contents.isAnythingWaiting = false
+        isWaiting.store(false, ordering: .relaxed)
     }
 
     /// Whether no traversal is counted on the idle side; new ones are counted on the open side.

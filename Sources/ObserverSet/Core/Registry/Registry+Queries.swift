@@ -107,7 +107,8 @@ extension Registry {
     func checkInvariants(_ contents: borrowing Contents) {
         guard UserCode.isChecked else { return }
         let counts = contents.counts
-        precondition(reclamation.isWaiting.load(ordering: .relaxed) == contents.isAnythingWaiting)
+        precondition(contents.isAnythingWaiting == contents.backlog.map { !$0.isEmpty } ?? false)
+        precondition(contents.isAnythingWaiting == reclamation.isWaiting.load(ordering: .relaxed))
         precondition(counts.living <= counts.taken)
         precondition((lastID.load(ordering: .relaxed) == 0) == (counts.living == 0))
         guard counts.taken <= 16 else { return }

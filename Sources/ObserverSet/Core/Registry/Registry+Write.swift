@@ -129,7 +129,7 @@ extension Registry {
         let entry = callee.entry
         // The current slot first: it is the one that the next notification of any thread reads.
         unsafe slot.pointee.markRemoved()
-        contents.backlog?.markRemoved(id)
+        if contents.isAnythingWaiting { contents.backlog?.markRemoved(id) }
         if let entry {
             contents.forget(entry)
             cleanup.end(entry, id, &contents)
@@ -261,9 +261,7 @@ extension Registry {
     /// Called under the lock, when a change has been made.
     @inline(__always)
     private func collect(_ contents: inout Contents, _ cleanup: inout Cleanup) -> Bool {
-        if contents.isAnythingWaiting, let backlog = contents.backlog {
-            reclamation.collect(backlog, &cleanup.releasable)
-        }
+        reclamation.collect(&contents, &cleanup.releasable)
         finish(&contents, &cleanup)
         return contents.isAnythingWaiting
     }

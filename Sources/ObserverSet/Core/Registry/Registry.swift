@@ -88,10 +88,10 @@ import Synchronization
 /// The state that the registry's lock guards.
 struct Contents: ~Copyable, @unchecked Sendable {
     var counts = SlotCounts()
+    /// Whether the backlog has something that waits for its release, as `Reclamation.isWaiting` tells traversals.
+    var isAnythingWaiting = false
     /// Allocated when there is first something to put into it.
     private(set) var backlog: Backlog?
-
-    var isAnythingWaiting: Bool { backlog.map { !$0.isEmpty } ?? false }
 
     mutating func madeBacklog() -> Backlog {
         let made = backlog ?? Backlog()
