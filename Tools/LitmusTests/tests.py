@@ -95,7 +95,8 @@ STEPS = {
         SET, "func madeRegistry(", "expected: nil, desired: fresh, ordering: .acquiringAndReleasing"),
     # What waits in an actor's mailbox.
     "post": (MAILBOX, "private func append(", "isBusy.store(true, ordering: .relaxed)"),
-    "is-idle": (MAILBOX, "override var isIdle", "isBusy.load(ordering: .relaxed)"),
+    "is-idle": (MAILBOX, "override var isIdle", "isBusy.load(ordering: .acquiring)"),
+    "idle": (MAILBOX, "private func next()", "isBusy.store(false, ordering: .releasing)"),
     # Events.
     "table": (TABLE, "func set<Observed", "current.load(ordering: .acquiring)"),
     "key": (TABLE, "func set<Observed", "keys(table)[place].load(ordering: .acquiring)"),
@@ -343,6 +344,21 @@ TESTS = [
         "0:h=1 and 1:z=0 and 1:b=0",
         weaker("leave relaxed", "head acquiring", "look acquiring"),
         also=["depart"]),
+    Test(
+        "idle-mailbox",
+        "A drain makes an observer's last call, and says that the mailbox is idle; who removes the observer sees that, "
+        "and does not wait. Weakened, what the call has written might not be seen.",
+        "busy=1",
+        ["""
+            written = 1
+            busy = 0 @idle
+        """, """
+            b = busy @is-idle
+            if b == 0:
+                v = written
+        """],
+        "1:v=0",
+        weaker("idle relaxed", "is-idle relaxed")),
     # "Why nothing is forgotten"
     Test(
         "leave-flag",

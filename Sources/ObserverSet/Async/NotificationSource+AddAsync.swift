@@ -25,9 +25,10 @@ extension NotificationSource {
     /// .newest(0)".
     ///
     /// The observer lives as long as the source does, or until its token is removed. Its removal drops what waits, and
-    /// cancels the call in progress without waiting for its end: `Task.isCancelled` is true in that call. A call that
-    /// removes its own observer is not cancelled, and goes on. When the set is released, what waits is still delivered.
-    /// ``settled()`` waits for these calls, too.
+    /// cancels the call in progress without waiting for its end: `Task.isCancelled` is true in that call, and its
+    /// cancellation handlers run on the thread that removes. A call that removes its own observer is not cancelled, and
+    /// goes on; nor is one whose observer is removed in a task that it has started with `Task { }`, unless that task is
+    /// detached. When the set is released, what waits is still delivered. ``settled()`` waits for these calls, too.
     ///
     /// There is no order between two observers that await, nor between one and the other observers of its actor: observe
     /// several sources as one, with ``map(_:)`` and `merge(with:)`, where that matters.
@@ -71,8 +72,8 @@ extension NotificationSource {
     /// }
     /// ```
     ///
-    /// A call that waits for something that never happens keeps the owner alive until the token is removed, which
-    /// cancels the call. For isolation, order, buffering and removal see
+    /// A call that waits for something that never happens keeps the owner alive until it is cancelled, by the removal of its
+    /// token, and ends. For isolation, order, buffering and removal see
     /// ``addAsync(buffering:_:isolation:fileID:line:)``.
     ///
     /// - Parameters:

@@ -31,7 +31,9 @@ extension ObserverSet {
     /// let isSubscribed = document.titleChanged.token(replaceableBy: view) != nil
     /// ```
     ///
-    /// May be called on any thread. In the owner's own `deinit` it is nil.
+    /// May be called on any thread. In the owner's own `deinit` it is nil. If the observer is called only once, behind
+    /// ``NotificationSource/once``, its call may still begin while another thread removes this token; the one that `add`
+    /// returned says which came first.
     ///
     /// - Parameter owner: The object that the observer belongs to.
     /// - Returns: The token; it is active, unless another thread ends the registration.

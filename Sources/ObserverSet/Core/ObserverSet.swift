@@ -245,6 +245,9 @@ extension ObserverSet: NotificationSource {
         registry?.removeAll(dropping: true)
     }
 
+    /// Ends all registrations as the set's release does: what is enqueued is still delivered.
+    package func end() { registry?.removeAll(dropping: false) }
+
     /// Whether no observer was ever added, or all have been removed; dead owners may still have theirs.
     @inline(__always)
     package var isVacant: Bool {

@@ -4,9 +4,8 @@ public import Foundation
 extension NotificationCenter {
     /// Posts an event, as a notification with its name and `userInfo`.
     ///
-    /// Observers by type and observers by name are called before this returns. Typed observers that belong to an actor
-    /// are called there, in the order of the posts from elsewhere; what the actor itself posts may come first. May be called on
-    /// any thread, and from inside an observer.
+    /// Foundation's own observers are called before this returns; those of this library where they belong, as by a
+    /// set's `notify` in code without isolation. May be called on any thread, and from inside an observer.
     ///
     /// Observers by type receive the event itself, which is added to its `userInfo` under the key `"event"`.
     ///

@@ -16,7 +16,7 @@ import Synchronization
 ///
 /// The observers hold the channel, so it lives as long as it has one. When the last observer is removed, the channel is
 /// deallocated, which ends its registration. If the center is deallocated first, so is the relay, which makes the
-/// channel remove its observers.
+/// channel end its observers' registrations; what is enqueued for them is still delivered.
 final class NotificationChannel: Sendable {
     /// A notification on its way through the set.
     ///
@@ -82,7 +82,7 @@ final class NotificationChannel: Sendable {
 
     private func end() {
         isOver.store(true, ordering: .relaxed)
-        posts.removeAll()
+        posts.end()
     }
 
     // MARK: The table

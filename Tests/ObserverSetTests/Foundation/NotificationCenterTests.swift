@@ -514,6 +514,34 @@ struct NotificationCenterTests {
         #expect(!late.remove())
     }
 
+    @Test("What a center has posted when it dies is delivered all the same, on actors and to observers that await")
+    func centerDeathWithWaitingValues() async {
+        let actor = Held()
+        let door = Door()
+        weak var weakCenter: NotificationCenter?
+        do {
+            let center = NotificationCenter()
+            weakCenter = center
+            let source = center.observers(of: ThemeChanged.self)
+            source.add(actor) { [log] (_: isolated Held, event) in log.append("actor \(event.isDark)") }
+            source.addAsync { [log] event in
+                await door.pass()
+                log.append("awaiting \(event.isDark), cancelled \(Task.isCancelled)")
+            }
+            for isDark in [true, false] { center.post(ThemeChanged(isDark: isDark)) }
+            await eventually { door.waiting == 1 }
+        }
+
+        #expect(weakCenter == nil)
+        door.open()
+        actor.letGo()
+        await eventually { log.count == 4 }
+
+        #expect(log.entries.filter { $0.hasPrefix("actor") } == ["actor true", "actor false"])
+        let awaited = ["awaiting true, cancelled false", "awaiting false, cancelled false"]
+        #expect(log.entries.filter { $0.hasPrefix("awaiting") } == awaited)
+    }
+
     @Test("Centers that come and go at one address have nothing to do with each other")
     func centersAtOneAddress() {
         for number in 0..<500 {

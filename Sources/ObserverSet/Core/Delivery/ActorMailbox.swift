@@ -34,8 +34,8 @@ import Synchronization
         super.init(at: actor)
     }
 
-    // Relaxed: see `Pending`.
-    override var isIdle: Bool { !isBusy.load(ordering: .relaxed) }
+    // Acquiring, paired with the store in `next`: who sees it idle, and does not wait, knows of all that its calls have done.
+    override var isIdle: Bool { !isBusy.load(ordering: .acquiring) }
 
     override var description: String {
         home.actor.map { "\(type(of: $0))" } ?? "an actor that is gone"
@@ -154,7 +154,7 @@ import Synchronization
                 if let next = batch.popFirst() { return next }
             } while inbox.withLock { inbox in
                 if batch.refill(from: &inbox) { return true }
-                isBusy.store(false, ordering: .relaxed)
+                isBusy.store(false, ordering: .releasing)
                 return false
             }
             return nil

@@ -8,7 +8,8 @@
 /// are called in exactly two ways:
 ///
 /// - By a notification, in place, if the function has no isolation, or the notifier's own. The notifier proves its
-///   isolation by an `isolated` parameter (`Delivery.mayCall`), which debug builds check.
+///   isolation by an `isolated` parameter (`Delivery.mayCall`), which debug builds check. If it has none, and the function
+///   is the main actor's, Dispatch says whether this is the main queue (`MainQueue`).
 /// - By a drain, which runs on the function's actor. There are two exceptions. If the actor was the owner, it may be
 ///   dead, another actor may have its address by now, and the drain may run anywhere; then there is no owner, and
 ///   nothing is called. If the function has no isolation of its own, it runs on the actor that added it, and may be

@@ -116,8 +116,7 @@ package class TokenIssuer: @unchecked Sendable {
     func remove(_ id: UInt64) -> Bool { fatalError("abstract") }
     /// The same, and lets the caller wait for what is then still under way; also if the registration had ended before.
     func remove(_ id: UInt64, _ removal: Removal) -> Bool { fatalError("abstract") }
-    /// Lets no further call of an observer on an actor or queue begin, or of one that awaits, before the registration is
-    /// removed.
+    /// Lets no further value that waits for an observer in a mailbox be delivered, before the registration is removed.
     func close(_ id: UInt64) { fatalError("abstract") }
     func isActive(_ id: UInt64) -> Bool { fatalError("abstract") }
     /// The registration as the set's description shows it; nil if it is no longer active.

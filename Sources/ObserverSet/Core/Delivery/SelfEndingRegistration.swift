@@ -34,7 +34,9 @@ package final class SelfEndingRegistration: TokenIssuer, @unchecked Sendable {
         return ObserverToken(issuer: self, id: token.id)
     }
 
-    /// Ends it; true for the one caller who did, even if the set has been released: what is enqueued is then delivered.
+    /// Ends it; true for the one caller who did.
+    ///
+    /// Also after the set's release, when `remove()` returns false: what is enqueued then is delivered, once.
     @discardableResult
     package func end() -> Bool {
         let last = state.withLock { state in
