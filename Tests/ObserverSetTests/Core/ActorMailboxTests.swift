@@ -189,6 +189,81 @@ struct ActorMailboxTests {
         #expect(log.entries == [1, 2, 3, 4])
     }
 
+    @Test("Who waits with `settled()` is not held back by a delivery of lower priority that has not begun")
+    func urgencyOfAWait() async {
+        let actor = BusyActor()
+        set.add(actor) { [calls] (_: isolated BusyActor, _) in calls.increment() }
+        let end = Signal()
+        await actor.keepBusy(until: end)
+        await notify(1, priority: .background)
+        await eventually { actor.jobs.count == 2 }
+
+        let waiting = Task.detached(priority: .high) { [set] in await set.settled() }
+        await eventually { actor.jobs.count == 3 }
+        let last = actor.jobs.last
+        end.set()
+        await waiting.value
+
+        #expect(last == .high)
+        #expect(calls.value == 1)
+    }
+
+    @Test("When an urgent value has been delivered, a later flood of background values is not delivered as urgently")
+    func urgencyOfARest() async {
+        let actor = BusyActor()
+        set.add(actor) { [calls] (_: isolated BusyActor, _) in calls.increment() }
+        await notify(1, priority: .high)
+        await eventually { calls.value == 1 }
+        let end = Signal()
+        await actor.keepBusy(until: end)
+        let jobs = actor.jobs.count
+
+        let isDone = Signal()
+        Task.detached(priority: .background) { [set] in
+            for value in 0..<3_000 { set.notify(value) }
+            isDone.set()
+        }
+        await eventually { isDone.isSet }
+        end.set()
+        await eventually { calls.value == 3_001 }
+
+        #expect(actor.jobs.dropFirst(jobs).allSatisfy { $0 == .background })
+    }
+
+    @Test(
+        "During a notification, `settled()` waits for the call of an observer that has been removed meanwhile",
+        arguments: [false, true])
+    func removedDuringANotification(isSecond: Bool) async {
+        let actor = BusyActor()
+        let (isInCall, mayReturn, isUnderWay, mayGoOn) = (Signal(), Signal(), Signal(), Signal())
+        let bystander = set.addNonisolated { _ in }
+        let token = set.add(actor) { (_: isolated BusyActor, _) in
+            isInCall.set()
+            mayReturn.wait()
+        }
+        set.notify(1)
+        await eventually { isInCall.isSet }
+        set.addNonisolated { _ in
+            isUnderWay.set()
+            mayGoOn.wait()
+        }
+        let notifying = Task { [set] in await onThread { set.notify(2) } }
+        await eventually { isUnderWay.isSet }
+
+        // The observer waits for its release on one of two lists, depending on whether another one was removed before.
+        if isSecond { bystander.remove() }
+        token.remove()
+        let isSettled = Signal()
+        let waiting = await taskThatWaits(for: set) { isSettled.set() }
+        for _ in 0..<100 { await Task.yield() }
+        #expect(!isSettled.isSet)
+
+        mayReturn.set()
+        await waiting.value
+        mayGoOn.set()
+        await notifying.value
+    }
+
     @Test("What waits in front of an urgent value that an observer awaits is called with that priority")
     func urgentCalls() async {
         let priorities = Log<TaskPriority>()
