@@ -218,9 +218,6 @@ final class ModelWorld: World {
     }
 
     fileprivate final class Model {
-        /// Whether it models a `NotificationCenter`, which ends its observers when it is deallocated: values that wait
-        /// are dropped.
-        let isCenter: Bool
         var entries: [Entry] = []
         var passes = 0
         /// For a local set: the passes that have entries left, the earliest first.
@@ -229,10 +226,6 @@ final class ModelWorld: World {
         var holds = 1
         /// Entries that were removed while a traversal was under way.
         var retired: [Entry] = []
-
-        init(at place: Int = 0) {
-            isCenter = place == Place.bridge
-        }
 
         /// Those of actors that were busy when an observer was removed.
         var departing: [Mailbox] = []
@@ -339,7 +332,7 @@ final class ModelWorld: World {
     init(routines: [[Operation]], fault: Fault?) {
         self.fault = fault
         owners = Array(repeating: nil, count: OperationGenerator.ownerCount)
-        for place in 0..<Place.count { places.append(Model(at: place)) }
+        for place in 0..<Place.count { places.append(Model()) }
         super.init(routines: routines)
         enter(publisher)
     }
@@ -492,7 +485,7 @@ final class ModelWorld: World {
             silently { release(old) }
         } else {
             let old = places[place]
-            places[place] = Model(at: place)
+            places[place] = Model()
             release(old)
         }
     }
@@ -567,7 +560,7 @@ final class ModelWorld: World {
 
     private func release(_ set: Model) {
         set.holds -= 1
-        if set.holds == 0 { removeAll(from: set, dropping: set.isCenter) }
+        if set.holds == 0 { removeAll(from: set, dropping: false) }
     }
 
     private func release(_ publisher: Publisher) {
