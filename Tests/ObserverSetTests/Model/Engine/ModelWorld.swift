@@ -332,7 +332,7 @@ final class ModelWorld: World {
     init(routines: [[Operation]], fault: Fault?) {
         self.fault = fault
         owners = Array(repeating: nil, count: OperationGenerator.ownerCount)
-        for place in 0..<Place.count { places.append(Model()) }
+        for _ in 0..<Place.count { places.append(Model()) }
         super.init(routines: routines)
         enter(publisher)
     }
