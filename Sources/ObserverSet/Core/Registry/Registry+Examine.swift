@@ -28,8 +28,12 @@ extension Registry {
 
     /// Tells a report how many observers that line has here for that owner, if their number has doubled.
     private func examine(_ key: OwnerOfLine, _ type: Any.Type, of total: Int) {
-        let ids = write { contents, _ in contents.backlog?.additions[key] } ?? []
-        guard Watch.looks(at: ids.count), ids.count > 1 else { return }
+        let ids = write { contents, _ -> [UInt64] in
+            guard let ids = contents.backlog?.additions[key] else { return [] }
+            // A copy: the thread sanitizer would take the end of a shared use for a race with the next addition.
+            return Watch.looks(at: ids.count) ? ids.map(\.self) : []
+        }
+        guard ids.count > 1 else { return }
         // Those of an earlier owner, which had the same address, have ended with it.
         let ended = Set(ids.filter { !isActive($0) })
         write { contents, _ in contents.backlog?.additions[key]?.removeAll(where: ended.contains) }
