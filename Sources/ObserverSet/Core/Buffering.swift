@@ -21,7 +21,8 @@ public enum Buffering: Hashable, Sendable {
     /// one has returned: for a search as the user types.
     ///
     /// The call's cancellation handlers run on the thread that notifies, before `notify` returns. A value that is notified
-    /// inside that call, or in a task that it has started with `Task { }`, does not cancel it. A sequence has no calls; for it, this is `.newest(1)`.
+    /// inside that call, or in a task that it has started with `Task { }`, does not cancel it. A sequence has no calls; for
+    /// it, this is `.newest(1)`.
     case restarting
 
     /// How many values there is room for; nil if for any number.
