@@ -241,12 +241,10 @@ extension ObserverSet: NotificationSource {
     /// Values that are still enqueued are not delivered.
     ///
     /// - Complexity: O(*n*).
-    public func removeAll() {
-        registry?.removeAll(dropping: true)
-    }
+    public func removeAll() { removeAll(dropping: true) }
 
-    /// Ends all registrations as the set's release does: what is enqueued is still delivered.
-    package func end() { registry?.removeAll(dropping: false) }
+    /// The same; what is enqueued is still delivered if `dropping` is false, as after the set's release.
+    package func removeAll(dropping: Bool) { registry?.removeAll(dropping: dropping) }
 
     /// Whether no observer was ever added, or all have been removed; dead owners may still have theirs.
     @inline(__always)

@@ -82,7 +82,7 @@ final class NotificationChannel: Sendable {
 
     private func end() {
         isOver.store(true, ordering: .relaxed)
-        posts.end()
+        posts.removeAll(dropping: false)
     }
 
     // MARK: The table

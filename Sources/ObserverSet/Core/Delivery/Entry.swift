@@ -61,7 +61,7 @@ class AnyEntry: @unchecked Sendable {
     /// The owner's class, for descriptions; nil if the owner is dead.
     ///
     /// Never called under the lock.
-    final var ownerDescription: String? {
+    var ownerDescription: String? {
         UserCode.assertNoLockIsHeld()
         return ownerType == nil ? "closure" : owner.map { "\(type(of: $0))" }
     }

@@ -9,31 +9,29 @@ extension Registry {
         // The caller of `add` holds the owner, so that it may be loaded here. One whose observer is replaced has no second.
         let owner = replaced == nil ? entry?.owner : nil
         let key = owner.map { OwnerOfLine(site: site, owner: ObjectIdentifier($0)) }
-        let (id, shouldSweep, isDue, living) = write { contents, cleanup in
+        let (id, shouldSweep, isDue, living, ids) = write { contents, cleanup in
             let isFull = slots.isFull(contents.counts)
             let (id, shouldSweep) = insert(callee, site: site, replacingThatOf: replaced, &contents, &cleanup)
+            var ids: [UInt64] = []
             if let key {
                 forgetEndedOwners(&contents)
                 contents.madeBacklog().additions[key, default: []].append(id)
+                let all = contents.madeBacklog().additions[key, default: []]
+                // A copy: the thread sanitizer would take the end of a shared use for a race with the next addition.
+                if Watch.looks(at: all.count) { ids = all.map(\.self) }
             }
             // A small set is always looked at.
             let living = Int(contents.counts.living)
-            return (id, shouldSweep, isFull || living <= 16, living)
+            return (id, shouldSweep, isFull || living <= 16, living, ids)
         }
         if shouldSweep { _ = remove(deadIDs()) }
         if shouldSweep || isDue { examine(areDeadRemoved: shouldSweep) }
-        if let key, let type = entry?.ownerType { examine(key, type, of: living) }
+        if let key, let type = entry?.ownerType, ids.count > 1 { examine(ids, key, type, of: living) }
         return id
     }
 
-    /// Tells a report how many observers that line has here for that owner, if their number has doubled.
-    private func examine(_ key: OwnerOfLine, _ type: Any.Type, of total: Int) {
-        let ids = write { contents, _ -> [UInt64] in
-            guard let ids = contents.backlog?.additions[key] else { return [] }
-            // A copy: the thread sanitizer would take the end of a shared use for a race with the next addition.
-            return Watch.looks(at: ids.count) ? ids.map(\.self) : []
-        }
-        guard ids.count > 1 else { return }
+    /// Tells a report how many of these observers of an owner, all that a line has added, have not ended.
+    private func examine(_ ids: [UInt64], _ key: OwnerOfLine, _ type: Any.Type, of total: Int) {
         // Those of an earlier owner, which had the same address, have ended with it.
         let ended = Set(ids.filter { !isActive($0) })
         write { contents, _ in contents.backlog?.additions[key]?.removeAll(where: ended.contains) }

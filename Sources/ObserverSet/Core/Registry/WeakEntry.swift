@@ -23,6 +23,8 @@ import Synchronization
 
     override var address: ObjectIdentifier? { key }
     override var mayDie: Bool { true }
+    /// Without its class: a token may be described where the object must not be loaded.
+    override var ownerDescription: String? { "delegate" }
 
     override var isDead: Bool {
         UserCode.assertNoLockIsHeld()
