@@ -4,15 +4,14 @@ extension NotificationSource {
     /// Adds an observer without an owner, whose calls are awaited.
     ///
     /// Calls do not overlap: each begins when the one before has returned, suspensions included. They are made in the
-    /// order of the notifications (guarantee 7). An actor's observer is not re-entered by its own next value, but other
+    /// order of the notifications. An actor's observer is not re-entered by its own next value, but other
     /// work of the actor may run while a call is suspended. A notification only enqueues the value: the observer is
     /// never called in place, whatever actor the notifier is on.
     ///
     /// A closure literal is isolated to the actor of the code around it, as with `Task { }`; in nonisolated code, to
     /// none. On an actor's instance it is so only if it captures the actor strongly, which keeps that alive: use the
-    /// form with an actor as the owner there. Another asynchronous closure, as with `[weak self]`, belongs to no actor.
-    /// A method that an actor's instance adds for itself, `addAsync(hear)`, runs on it. The actor is then held weakly,
-    /// and when it has been released, the observer belongs to no actor.
+    /// form with an actor as the owner there. Another asynchronous closure there, as with `[weak self]`, belongs to no
+    /// actor. A method that an actor's instance adds for itself, `addAsync(hear)`, runs on it, and captures it as well.
     ///
     /// ```swift
     /// let token = document.titleChanged.addAsync { title in await history.append(title) }

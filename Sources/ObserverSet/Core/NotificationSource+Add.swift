@@ -8,12 +8,14 @@ extension NotificationSource {
     ///
     /// A closure literal belongs to the actor that its surroundings are isolated to, as with `Task { }`; elsewhere to
     /// none. What an actor's instance adds for itself runs on that actor too, whatever its closure captures, unless it is
-    /// added inside another closure that does not capture the actor. If the notifier is on that actor, the observer is
-    /// called before `notify` returns. Otherwise it is called later, on the actor, in the order of the notifications. An
-    /// observer that belongs to no actor is called on the notifying thread.
+    /// added inside another closure that does not capture the actor. If code of that actor notifies, or any code that
+    /// runs on the main actor if it is that, the observer is called before `notify` returns. Otherwise it is called later,
+    /// on the actor, in the order of the notifications. An observer that belongs to no actor is called on the notifying
+    /// thread.
     ///
-    /// An actor's instance that adds an observer is held weakly, unless the closure captures it. If a closure or function
-    /// has no isolation of its own, and the actor that added it is gone, it is called on the notifying thread.
+    /// An actor's instance that adds an observer is held weakly, unless the closure captures it, as a method of its own
+    /// does, `add(hear)`. If a closure or function has no isolation of its own, and the actor that added it is gone, it is
+    /// called on the notifying thread.
     ///
     /// The observer lives as long as the source does, or until its token is removed. Capture weakly what should not
     /// live that long, or use the form with an owner.
@@ -93,8 +95,8 @@ extension NotificationSource {
     /// In language mode 5 the compiler warns that an unapplied method is not `Sendable`, unless the upcoming feature
     /// `InferSendableFromCaptures` is on.
     ///
-    /// Other methods, whatever their actor, have a form of their own. A tuple with labels does not match a method's
-    /// parameters; a closure sees the labels.
+    /// Other methods, whatever their actor, have a form of their own. A tuple with labels matches a
+    /// method that takes it as one parameter, and not one with a parameter for each; a closure sees the labels.
     ///
     /// - Parameters:
     ///   - method: The method, unapplied.

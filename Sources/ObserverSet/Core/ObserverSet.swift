@@ -9,7 +9,7 @@ import Synchronization
 /// itemAdded.notify((name: "So What", index: 0))
 /// ```
 ///
-/// An observer runs on the actor that its closure belongs to: before `notify` returns if `notify` is called on that actor, or
+/// An observer runs on the actor that its closure belongs to: before `notify` returns if code of that actor calls `notify`, or
 /// if the closure belongs to none; otherwise later. Each actor receives what a thread notifies in one order, whichever sets it
 /// concerns. An observer ends with its owner, which is held weakly. <doc:PromisesAndLimits> has the twelve guarantees, and where
 /// they end.
@@ -94,9 +94,10 @@ import Synchronization
 extension ObserverSet {
     /// Calls every observer, in the order in which they were added.
     ///
-    /// Observers that belong to no actor, or to the one that the caller is on, are called before this returns. For the
-    /// others the value is put into their actor's mailbox. May be called on any thread, and from inside an
-    /// observer (guarantees 6 and 7).
+    /// Observers that belong to no actor, or to the one whose code calls this, are called before this returns, unless
+    /// more than a thousand values wait for them; so are those of the main actor if any code calls this there. For the
+    /// others the value is put into their actor's mailbox. May be called on any thread, and from inside an observer
+    /// (guarantees 6 and 7).
     ///
     /// A debug build traps if the caller is not on the actor that its type says: a closure that was formed on an actor
     /// was passed to unchecked code, which called it elsewhere. Mark the closure `@Sendable`.
