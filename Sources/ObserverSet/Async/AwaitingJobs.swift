@@ -90,15 +90,15 @@ struct AwaitingJobs: Sendable {
     /// Removes and returns the first value, which is dropped since there is no room.
     mutating func dropFirst() -> AwaitingJob {
         let job = removeFirst()
-        noteDropped(1, with: job)
+        droppedFirst += job.droppedBefore + 1
         return job
     }
 
     /// Notes that a value was dropped which was to be appended.
     mutating func noteDroppedLast() { droppedLast += 1 }
 
-    /// Notes that so many values were dropped in front of all that wait, besides those before a value that was taken out.
-    mutating func noteDropped(_ count: Int = 0, with job: AwaitingJob) { droppedFirst += job.droppedBefore + count }
+    /// Notes that what was dropped before a value that was taken out was dropped in front of all that wait.
+    mutating func noteDropped(before job: AwaitingJob) { droppedFirst += job.droppedBefore }
 
     /// Removes and returns all values for that observer.
     ///

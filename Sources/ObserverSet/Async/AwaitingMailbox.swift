@@ -3,8 +3,8 @@ import Synchronization
 /// The values that wait for one observer that awaits: first in, first out, one call at a time.
 ///
 /// While there is something to deliver, one task delivers it, on the observer's actor: it takes a value, calls the observer,
-/// awaits the end of the call, suspensions included, and takes the next. Another task takes over if what waits needs
-/// another priority, or after a call that was cancelled. An idle mailbox has no task, and holds nothing of the user's.
+/// awaits the end of the call, suspensions included, and takes the next. Another task takes over when the task has had its
+/// turn, if what waits needs another priority, or after a call that was cancelled. An idle mailbox has no task, and holds nothing of the user's.
 final class AwaitingMailbox: Mailbox, @unchecked Sendable {
     private struct State: Sendable {
         var jobs = AwaitingJobs()
@@ -46,7 +46,7 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
             let job = jobs.removeFirst()
             called = Called(job)
             if job.observer.isActive { return .call(job) }
-            jobs.noteDropped(with: job)
+            jobs.noteDropped(before: job)
             return .drop(job)
         }
 
@@ -212,7 +212,7 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
 
     /// Notes that a value which had been taken out was not delivered, since its observer was removed at that moment.
     func noteNotDelivered(_ job: AwaitingJob) {
-        state.withLock { $0.jobs.noteDropped(with: job) }
+        state.withLock { $0.jobs.noteDropped(before: job) }
     }
 
     override func enqueueMarker(for settledWait: SettledWait, isForRemoval: Bool) -> Bool {

@@ -9,6 +9,9 @@ extension NotificationSource {
     /// an observer is called one call at a time, and different observers may run at once. If it is removed on its own serial
     /// queue, it is never called again, and values already enqueued are dropped.
     ///
+    /// If it is removed while values for it wait, or during its call, the set may hold the queue until it is settled or
+    /// released.
+    ///
     /// ```swift
     /// download.progressed.addNonisolated(on: .main) { fraction in print(fraction) }
     /// ```

@@ -122,7 +122,7 @@ extension ObserverSet {
         // The registry is not retained: the set holds it, and is held until this returns.
         defer { extendLifetime(self) }
         guard let registry = unsafe unmanagedRegistry else { return }
-        // Acquiring, paired with the fence in `replace`: who calls the new observer sees the old one removed.
+        // Acquiring, paired with the store in `insert`: who calls a new observer sees the one that it replaced removed.
         let last = unsafe registry._withUnsafeGuaranteedRef { $0.lastID.load(ordering: .acquiring) }
         guard last != 0 else { return }
         unsafe notify(parameters, registry, upTo: min(last, limit), from: Isolation.identity(of: actor))
@@ -256,9 +256,7 @@ extension ObserverSet: NotificationSource {
     /// The number of observers whose owner, if they have one, is alive.
     ///
     /// - Complexity: O(*n*).
-    public var count: Int {
-        registry?.count ?? 0
-    }
+    public var count: Int { registry?.count ?? 0 }
 
     /// A Boolean value that indicates whether the set has no live observers.
     ///

@@ -1,6 +1,7 @@
 import Dispatch
-import ObserverSet
 import Testing
+
+@testable import ObserverSet
 
 /// An observer that an actor's instance adds for itself runs on that instance.
 ///
@@ -201,6 +202,38 @@ struct AddedOnAnActorTests {
         }
 
         #expect(counts == Array(1...20))
+        set.removeAll()
+    }
+
+    @Test("While a thread delivers what waited for a gone actor, another actor at its address makes no calls in place")
+    func addressOfAGoneActor() async throws {
+        let (isInCall, mayEnd) = (Signal(), Signal())
+        weak var observed: Adder?
+        do {
+            let adder = Adder()
+            observed = adder
+            await adder.add(to: set) { value in
+                isInCall.set()
+                if value == 1 { mayEnd.wait() }
+            }
+            await adder.add(to: set) { [calls] value in calls.append(value) }
+        }
+        await eventually { observed == nil }
+        async let delivery: Void = onThread { [set] in set.notify(1) }
+        await eventually { isInCall.isSet }
+        await onThread { [set] in set.notify(2) }
+
+        let registry = try #require(set.registry)
+        var atItsAddress = Notifier(identity: try #require(registry.mailboxes().first).identity)
+        registry.forEachLiving { slot in
+            _ = (slot.callee.entry as? Entry<Int>)?.deliver(3, by: &atItsAddress)
+        }
+
+        #expect(calls.entries == [])
+        mayEnd.set()
+        await delivery
+        // The first value reaches the second observer last: the thread that notified it delivered the others meanwhile.
+        #expect(calls.entries == [2, 3, 1])
         set.removeAll()
     }
 

@@ -315,6 +315,25 @@ struct DiagnosticsTests {
         withExtendedLifetime((values, stream, once)) {}
     }
 
+    @Test("Values that were dropped from a queue, and callers of `settled()`, do not count as waiting there")
+    func droppedFromAQueue() async {
+        let token = report(waiting: 50)
+        let queue = DispatchQueue(label: "suspended")
+        queue.suspend()
+        set.addNonisolated(on: queue, { _ in }, fileID: "Dropped.swift", line: 1)
+        for value in 0..<1_000 { set.notify(value) }
+        set.cancelCalls()
+        let waits = (0..<24).map { _ in set.beginSettledWait() }
+        for value in 0..<1_024 { set.notify(value) }
+        queue.resume()
+        for wait in waits { await wait.wait() }
+        await set.settled()
+        token.remove()
+
+        let expected = [64, 128, 256, 512, 1_024].map { "Dropped.swift:1 lets \($0) values wait (100 % of \($0))" }
+        #expect(suspicions("Dropped.swift:") == expected)
+    }
+
     @Test("What was added before the report began is not named, and counts as part of what waits")
     func addedBefore() {
         let token = report(waiting: 20)

@@ -178,7 +178,9 @@ import Synchronization
     override func catchUp(_ pending: borrowing Pending, by notifier: inout Notifier) -> Bool {
         // Code without isolation may happen to run on the main actor.
         guard notifier.identity == identity || home.isMain && notifier.isOnMainQueue else { return false }
-        return pending.lastNumber == 0 || deliverWaiting(upTo: pending.lastNumber)
+        if pending.lastNumber == 0 { return true }
+        // If the actor is gone, and another has its address, another thread may be delivering.
+        return home.actor != nil && deliverWaiting(upTo: pending.lastNumber)
     }
 
     /// Delivers what waits for one observer, ahead of what waits for others, and returns whether nothing is left.

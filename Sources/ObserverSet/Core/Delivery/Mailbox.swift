@@ -76,8 +76,7 @@ class Mailbox: @unchecked Sendable {
 ///
 /// Relaxed throughout. A thread sees its own posts, and those of another thread that it knows of through any
 /// synchronisation; a notification that knows of no earlier one may go first. Only code on the observer's actor clears
-/// the number, and only code there depends on that. (If the actor is gone, any thread that drains may; then nothing is
-/// called in place.)
+/// the number, and only code there depends on that. (If the actor is gone, the one thread that drains does.)
 struct Pending: ~Copyable, Sendable {
     /// The number of the last value that was posted for the observer and has not been delivered; zero if there is none.
     ///

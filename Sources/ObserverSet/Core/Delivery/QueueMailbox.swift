@@ -13,6 +13,9 @@ final class QueueMailbox: Mailbox, @unchecked Sendable {
         /// How many blocks have found another one delivering, and left their value to that.
         var owed = 0
 
+        /// The number of values that wait: without those that were dropped, and callers of `settled()`.
+        var waiting: Int { jobs.count { $0.observer?.isPlaceholder == false } }
+
         /// The job that a block is to deliver first, if any.
         mutating func begin() -> Job? {
             if isDelivering {
@@ -72,7 +75,7 @@ final class QueueMailbox: Mailbox, @unchecked Sendable {
     /// The observer's calls have no numbers, so nobody knows how long one has run.
     private func examine(_ observer: AnyEntry) {
         var waiting = WaitingValues()
-        waiting.add(state.withLock { $0.jobs.count }, of: observer.siteNumber, call: nil)
+        waiting.add(state.withLock { $0.waiting }, of: observer.siteNumber, call: nil)
         waiting.report()
     }
 
@@ -96,7 +99,7 @@ final class QueueMailbox: Mailbox, @unchecked Sendable {
     }
 
     override func progress(_ pending: borrowing Pending) -> (isInCall: Bool, waiting: Int) {
-        state.withLock { state in (state.isDelivering, state.jobs.count { $0.observer?.isPlaceholder == false }) }
+        state.withLock { state in (state.isDelivering, state.waiting) }
     }
 }
 #endif

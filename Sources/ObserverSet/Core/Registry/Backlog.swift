@@ -8,6 +8,8 @@ final class Backlog: @unchecked Sendable {
     var thread: UInt = 0
     /// The mailboxes of removed observers that were still busy when the observer was released: `settled()` waits for them,
     /// too.
+    ///
+    /// One that has become idle may stay for a while. If it is that of a queue, it holds the queue.
     var departing: [ObjectIdentifier: Mailbox] = [:]
     /// The same for removed observers that await, by the ids of their registrations: `removeAndWait()` waits for them,
     /// and `settled()` only for a call that has ended its registration itself, as that of an observer that is called once.

@@ -99,8 +99,9 @@ extension Registry {
         if let owner { replace(ObjectIdentifier(owner), by: id, &contents, &cleanup) }
         if slots.isFull(contents.counts) { moveToFreshBlock(&contents, &cleanup) }
         let slot = unsafe slots[Int(contents.counts.taken)]
-        // Before the slot is published: see `lastID`.
-        lastID.store(id, ordering: .relaxed)
+        // Before the slot is published: see `lastID`. Releasing, for a notification that acquires it: who may call a new
+        // observer must see the one that it replaced removed, also if others have been added since.
+        lastID.store(id, ordering: .releasing)
         unsafe slot.pointee.publish(callee, id: id, site: site)
         // `add` resets its counter when it returns true, so that only one thread searches.
         return (id, contents.counts.add(mayDie: callee.entry?.mayDie ?? false))
@@ -116,10 +117,7 @@ extension Registry {
         // Before the new one is noted, which has no slot yet.
         forgetEndedOwners(&contents)
         let last = contents.madeBacklog().idsByAddress.updateValue(id, forKey: owner)
-        guard let last, remove(last, &contents, &cleanup) != nil else { return }
-        // Releasing, before the new id is stored in `lastID`, from which a notification acquires it: one that may call
-        // the new observer must see that the old one is removed.
-        atomicMemoryFence(ordering: .releasing)
+        if let last { _ = remove(last, &contents, &cleanup) }
     }
 
     /// Ends a registration, and returns its entry: `.some(nil)` for a plain function, nil if it had ended before.

@@ -137,7 +137,9 @@ final class ModelWorld: World {
             // in its call meanwhile is not found there.
             func mayBeMissed(_ entry: Entry) -> Bool { entry.isEnded && sets.map { $0.count > 1 } ?? false }
             // A job for a dead owner, or for a removed observer of an actor, may be dropped at any time.
-            return jobs.contains { isOfThem($0) && $0.entry.isAlive && !$0.entry.isEnded }
+            // Their numbers ascend: those behind the last one are not looked at, of which there may be thousands.
+            return jobs.lazy.prefix { $0.number <= last }
+                .contains { isOfThem($0) && $0.entry.isAlive && !$0.entry.isEnded }
                 || call.map { isOfThem($0.job) && !$0.isCancelled && !mayBeMissed($0.job.entry) } ?? false
         }
     }
