@@ -26,7 +26,7 @@ public enum ObserverSetDiagnostics {
     /// was first seen under way.
     ///
     /// Without a report, an observer that is added costs one load more, and so does the second, the fourth, the eighth value
-    /// that waits in a mailbox, and so on.
+    /// that waits in a mailbox, and so on, and each value for a sequence.
     ///
     /// - Parameters:
     ///   - observersPerLine: How many observers that one line has added to one set are a suspicion.

@@ -1,6 +1,5 @@
 #if NotificationCenter
 import Foundation
-import Synchronization
 
 /// All observers of one center's notifications with one name: one registration with Foundation, and a set behind it.
 ///
@@ -30,16 +29,14 @@ final class NotificationChannel: Sendable {
 
     private let key: Key
     private weak let center: NotificationCenter?
-    /// Whether the center has been deallocated.
-    private let isOver = Atomic<Bool>(false)
     /// Foundation's registration; set once, in `init`, and read in `deinit`.
     private nonisolated(unsafe) var registration: (any NSObjectProtocol)?
 
     /// The channel for a name; nil if the name is not observed.
     static func existing(_ name: Notification.Name, of center: NotificationCenter) -> NotificationChannel? {
         let channel = known.withLock { $0[Key(center: ObjectIdentifier(center), name: name)]?.channel }
-        guard let channel, !channel.hasEnded else { return nil }
-        return channel
+        // It may be that of a dead center, which had the same address.
+        return channel?.center === center ? channel : nil
     }
 
     /// The channel for a name; makes one if there is none.
@@ -50,10 +47,11 @@ final class NotificationChannel: Sendable {
         // Another thread may have added a channel meanwhile. The one that is not used is released outside the lock.
         let found = known.withLock { known in
             let found = known[key]?.channel
-            if found == nil || found!.hasEnded { known[key] = WeakChannel(channel: fresh) }
+            // The center's reference may be loaded under the lock, since the caller holds the center.
+            if found?.center !== center { known[key] = WeakChannel(channel: fresh) }
             return found
         }
-        guard let found, !found.hasEnded else { return fresh }
+        guard let found, found.center === center else { return fresh }
         return found
     }
 
@@ -74,17 +72,6 @@ final class NotificationChannel: Sendable {
         if let registration = unsafe registration { center?.removeObserver(registration) }
     }
 
-    /// Whether its center has been deallocated; another center may have the same address.
-    ///
-    /// Relaxed, like the store. A thread that has a center at this address got the memory from the allocator, to which
-    /// it was returned after the store.
-    private var hasEnded: Bool { isOver.load(ordering: .relaxed) }
-
-    private func end() {
-        isOver.store(true, ordering: .relaxed)
-        posts.removeAll(dropping: false)
-    }
-
     // MARK: The table
 
     private struct Key: Hashable, Sendable {
@@ -93,6 +80,7 @@ final class NotificationChannel: Sendable {
     }
 
     private final class WeakChannel: Sendable {
+        /// Loaded under the lock, and dropped outside: the `deinit` of a channel takes the lock.
         weak let channel: NotificationChannel?
         let id: ObjectIdentifier
 
@@ -121,7 +109,7 @@ final class NotificationChannel: Sendable {
         deinit {
             // If the channel itself had its registration removed, the reference is nil, and nothing is called. (The
             // center is holding its lock then.)
-            channel?.end()
+            channel?.posts.removeAll(dropping: false)
         }
 
         func pass(_ notification: Notification) {

@@ -55,7 +55,7 @@ public final class ObserverBag: Sendable {
     /// its registration.
     ///
     /// - Parameter token: The registration's token.
-    /// - Complexity: Amortised O(1).
+    /// - Complexity: Amortised that of ``ObserverToken/isActive``.
     public func insert(_ token: ObserverToken) {
         let full: [ObserverToken]? = contents.withLock { contents in
             contents.tokens.append(token)
@@ -111,7 +111,7 @@ extension ObserverToken {
     /// ```
     ///
     /// - Parameter bag: The bag that holds the token.
-    /// - Complexity: Amortised O(1).
+    /// - Complexity: Amortised that of ``isActive``.
     public func store(in bag: ObserverBag) {
         bag.insert(self)
     }

@@ -24,7 +24,7 @@
 /// Every observer is called before `notify` returns, and may do anything: add, remove, notify, release the set. Of the
 /// guarantees of ``ObserverSet`` it keeps 2 to 5, 8 to 10 and 12, as far as they apply to one thread, and a stronger one than
 /// 6: each observer receives all values in the order in which they were notified, those of nested notifications, too. There
-/// is no lock, and there are no atomic operations except loads and stores. If observers belong to several actors, or several
+/// is no lock, and no atomic operations of its own except loads and stores. If observers belong to several actors, or several
 /// threads use the model, use ``ObserverSet``.
 ///
 /// ## Its isolation domain

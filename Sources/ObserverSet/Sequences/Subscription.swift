@@ -154,13 +154,10 @@ private final class Inlet<Element: Sendable, Buffer: ElementBuffer<Element>>: Se
                 site: Site(fileID: fileID, line: line)))
     }
 
-    /// Returns whether it is time to look how many wait.
-    private func send(_ parameters: Element) -> Bool {
-        let count = subscription.noteSent()
-        guard count > 0 else { return false }
+    private func send(_ parameters: Element) {
+        guard subscription.noteSent() else { return }
         UserCode.assertNoLockIsHeld()
         if !buffer.append(parameters) { subscription.noteDropped() }
-        return count % 256 == 0
     }
 
     deinit {
@@ -213,10 +210,10 @@ final class Subscription: Sendable {
         taken.map { taken in max(0, accepted.load(ordering: .relaxed) - taken.count.load(ordering: .relaxed)) }
     }
 
-    /// Called before an element is put into the buffer; not positive after `close`.
-    func noteSent() -> Int {
+    /// Called before an element is put into the buffer; false after `close`.
+    func noteSent() -> Bool {
         edge.release()
-        return accepted.wrappingAdd(1, ordering: .relaxed).newValue
+        return accepted.wrappingAdd(1, ordering: .relaxed).newValue > 0
     }
 
     /// Called after the buffer had no room for an element that was sent.

@@ -193,6 +193,26 @@ struct AwaitingEndTests {
         #expect(kept.droppedBefore.entries == [1])
     }
 
+    @Test("So is what was dropped before a value that was taken out when its observer was removed")
+    func droppedBeforeAValueThatWasTakenOut() async throws {
+        let calls = Counter()
+        let entry = AwaitingEntry<Int>(owner: nil, nil, on: nil, .newest(1)) { _, _ in calls.increment() }
+        let job = AwaitingJob(1, to: entry, .current)
+        var jobs = AwaitingJobs()
+        jobs.noteDroppedLast()
+        jobs.append(job)
+        entry.end()
+        await entry.call(job, on: nil)
+        #expect(calls.value == 0)
+
+        let next = WatchedObserver(door)
+        door.open()
+        let mailbox = try #require(entry.mailbox as? AwaitingMailbox)
+        mailbox.post(2, to: next, .current)
+        await mailbox.settled()
+        #expect(next.droppedBefore.entries == [1])
+    }
+
     // MARK: Owners
 
     @Test("Values that wait keep no owner alive", arguments: [AwaitingForm.owner, .ownerOnMainActor])

@@ -309,10 +309,34 @@ struct DiagnosticsTests {
         #expect(suspicions("Waits.swift:1 lets ").count >= 1)
         #expect(
             suspicions("Waits.swift:2 lets ")
-                == [256, 512].map { "Waits.swift:2 lets \($0) values wait (100 % of \($0))" })
+                == [64, 128, 256, 512].map { "Waits.swift:2 lets \($0) values wait (100 % of \($0))" })
         // Nobody knows how many wait in an `AsyncStream`.
         #expect(suspicions("Waits.swift:3") + suspicions("Waits.swift:4") == [])
         withExtendedLifetime((values, stream, once)) {}
+    }
+
+    @Test("The values that wait in a sequence are reported if there is no room for more, too")
+    func fullSequence() async {
+        let token = report(waiting: 50)
+        let values = set.values(buffering: .newest(100), fileID: "Full.swift", line: 1)
+        for value in 0..<1_000 { set.notify(value) }
+        token.remove()
+
+        #expect(suspicions("Full.swift:") == ["Full.swift:1 lets 64 values wait (100 % of 64)"])
+        withExtendedLifetime(values) {}
+    }
+
+    @Test("That nothing waits is not reported, whatever the threshold")
+    func nothingWaits() async {
+        let token = report(waiting: 0)
+        let values = set.values(fileID: "Nothing.swift", line: 1)
+        var waiting = ObserverSet::WaitingValues()
+        waiting.add(0, of: Watch.number(of: Site(fileID: "Nothing.swift", line: 2)), call: nil)
+        waiting.report()
+        token.remove()
+
+        #expect(suspicions("Nothing.swift:") == [])
+        withExtendedLifetime(values) {}
     }
 
     @Test("Values that were dropped from a queue, and callers of `settled()`, do not count as waiting there")

@@ -4,27 +4,27 @@ import Synchronization
 ///
 /// It is called on the notifying thread, and has no owner.
 final class BufferingEntry<Parameters: Sendable>: Entry<Parameters>, @unchecked Sendable {
-    /// Returns whether it is time to look how many wait.
-    private let call: @Sendable (Parameters) -> Bool
+    private let call: @Sendable (Parameters) -> Void
     /// How many values wait; nil if nobody knows.
     private let waiting: @Sendable () -> Int?
     /// See `RegistrationStatus`.
     private let number = Atomic<UInt32>(0)
 
-    init(_ call: @escaping @Sendable (Parameters) -> Bool, waiting: @escaping @Sendable () -> Int?) {
+    init(_ call: @escaping @Sendable (Parameters) -> Void, waiting: @escaping @Sendable () -> Int?) {
         self.call = call
         self.waiting = waiting
     }
 
     override func deliver(_ parameters: Parameters, by notifier: inout Notifier) -> Bool {
-        if call(parameters), Watch.isOn { examine() }
+        call(parameters)
+        if Watch.isOn { examine() }
         return true
     }
 
-    /// Tells a report how many values wait.
+    /// Tells a report how many values wait, if their number has doubled.
     @inline(never)
     private func examine() {
-        guard let count = waiting() else { return }
+        guard let count = waiting(), Watch.looks(at: count) else { return }
         var waiting = WaitingValues()
         waiting.add(count, of: siteNumber, call: nil)
         waiting.report()
@@ -40,6 +40,6 @@ final class BufferingEntry<Parameters: Sendable>: Entry<Parameters>, @unchecked 
     }
 
     override func ending(_ registration: SelfEndingRegistration) -> Entry<Parameters> {
-        BufferingEntry({ [call] in registration.end() && call($0) }, waiting: waiting)
+        BufferingEntry({ [call] in if registration.end() { call($0) } }, waiting: waiting)
     }
 }

@@ -29,11 +29,11 @@ public struct Observer<Parameters: Sendable>: Sendable {
     /// An observer that is called on the notifying thread, and puts the values where they wait for somebody else.
     ///
     /// - Parameters:
-    ///   - call: Puts a value there, and returns whether it is time to look how many wait.
+    ///   - call: Puts a value there.
     ///   - waiting: How many wait, for descriptions and reports; nil if nobody knows.
     ///   - site: The line of the registration, for descriptions.
     package init(
-        buffering call: @escaping @Sendable (Parameters) -> Bool, waiting: @escaping @Sendable () -> Int?, site: Site
+        buffering call: @escaping @Sendable (Parameters) -> Void, waiting: @escaping @Sendable () -> Int?, site: Site
     ) {
         self.init(entry: BufferingEntry(call, waiting: waiting), site: site)
     }

@@ -15,10 +15,10 @@ extension Registry {
             var ids: [UInt64] = []
             if let key {
                 forgetEndedOwners(&contents)
-                contents.madeBacklog().additions[key, default: []].append(id)
-                let all = contents.madeBacklog().additions[key, default: []]
+                let backlog = contents.madeBacklog()
+                backlog.additions[key, default: []].append(id)
                 // A copy: the thread sanitizer would take the end of a shared use for a race with the next addition.
-                if Watch.looks(at: all.count) { ids = all.map(\.self) }
+                if let all = backlog.additions[key], Watch.looks(at: all.count) { ids = all.map(\.self) }
             }
             // A small set is always looked at.
             let living = Int(contents.counts.living)

@@ -3,7 +3,7 @@ import Synchronization
 /// The mutex of a registry or a mailbox, which in debug builds records that this thread holds it.
 ///
 /// A critical section copies, swaps, and returns what it removed or replaced. It never calls user code, never loads a
-/// weak reference and never drops the last reference to a value of the user's: each of these could run a `deinit` that
+/// weak reference, with two exceptions that say why they may, and never drops the last reference to a value of the user's: each of these could run a `deinit` that
 /// re-enters the library (guarantee 1). `UserCode.assertNoLockIsHeld()` comes before every call of user code, and fails if
 /// that rule is broken.
 ///

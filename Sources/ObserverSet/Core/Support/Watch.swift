@@ -42,7 +42,8 @@ enum Watch {
     /// The lines that have registered since a report began: an entry has room for a number, not for a `Site`.
     private static let lines = Lock(Lines())
 
-    /// Whether there is a report; asked where a set or a mailbox needs more memory, and when an observer is added.
+    /// Whether there is a report; asked where a set or a mailbox needs more memory, when an observer is added, and when a
+    /// sequence receives a value.
     static var isOn: Bool {
         @inline(__always) get { flag.load(ordering: .relaxed) }
     }
@@ -88,6 +89,8 @@ struct WaitingValues: Sendable {
 
     /// Counts values for an observer of the line with that number; `call` is the number of its call that is under way, if there is one.
     mutating func add(_ count: Int = 1, of siteNumber: UInt32, call: UInt64?) {
+        // Others may have taken them meanwhile.
+        guard count > 0 else { return }
         total += count
         let known = sites[siteNumber] ?? (0, nil)
         sites[siteNumber] = (known.count + count, known.call ?? call)
