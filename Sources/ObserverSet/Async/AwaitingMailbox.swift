@@ -3,8 +3,9 @@ import Synchronization
 /// The values that wait for one observer that awaits: first in, first out, one call at a time.
 ///
 /// While there is something to deliver, one task delivers it, on the observer's actor: it takes a value, calls the observer,
-/// awaits the end of the call, suspensions included, and takes the next. Another task takes over when the task has had its
-/// turn, if what waits needs another priority, or after a call that was cancelled. An idle mailbox has no task, and holds nothing of the user's.
+/// awaits the end of the call, suspensions included, and takes the next. Another task takes over when it has had its turn,
+/// if what waits needs another priority, or after a call that was cancelled. An idle mailbox has no task, and holds
+/// nothing of the user's.
 final class AwaitingMailbox: Mailbox, @unchecked Sendable {
     private struct State: Sendable {
         var jobs = AwaitingJobs()

@@ -95,8 +95,8 @@ extension NotificationSource {
     /// In language mode 5 the compiler warns that an unapplied method is not `Sendable`, unless the upcoming feature
     /// `InferSendableFromCaptures` is on.
     ///
-    /// Other methods, whatever their actor, have a form of their own. A tuple with labels matches a
-    /// method that takes it as one parameter, and not one with a parameter for each; a closure sees the labels.
+    /// Other methods, whatever their actor, have a form of their own. A tuple with labels matches a method that takes it as
+    /// one parameter, and not one with a parameter for each; a closure sees the labels.
     ///
     /// - Parameters:
     ///   - method: The method, unapplied.

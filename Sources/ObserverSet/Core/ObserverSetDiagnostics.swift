@@ -18,12 +18,13 @@ public enum ObserverSetDiagnostics {
     /// A line is reported again when its figure has doubled. The percentage says how much of the set or the mailbox is
     /// this line's. A loop that adds one owner many times on purpose is reported like a mistake.
     ///
-    /// It is looked at when what waits in a mailbox has doubled, and when a set needs more memory: a small one has doubled
-    /// then, a large one has grown by a quarter; up to sixteen observers are looked at each time that one is added. So a suspicion comes later than its threshold is reached. Observers with
-    /// owners are counted when dead owners have been searched for, which is when their number has doubled, beginning
-    /// with 32. Values are counted for observers that were added while there was a report; those of a `stream()` and of local sets
-    /// never. How long a call has run is known of actors' observers and of those that await; it is the time since the call
-    /// was first seen under way.
+    /// It is looked at when what waits in a mailbox or a sequence has doubled, and when a set needs more memory: a small
+    /// one has doubled then, a large one has grown by a quarter; up to sixteen observers are looked at each time that one
+    /// is added. So a suspicion comes later than its threshold is reached. Observers with owners are counted when dead
+    /// owners have been searched for, which is when their number has doubled, beginning with 32. Values are counted for
+    /// observers that were added while there was a report; those of a `stream()` and of local sets never. How long a call
+    /// has run is known of actors' observers and of those that await; it is the time since the call was first seen under
+    /// way.
     ///
     /// Without a report, an observer that is added costs one load more, and so does the second, the fourth, the eighth value
     /// that waits in a mailbox, and so on, and each value for a sequence.

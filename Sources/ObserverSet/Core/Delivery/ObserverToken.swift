@@ -3,8 +3,8 @@ import Synchronization
 /// Names one registration, so that it can be ended.
 ///
 /// Dropping a token removes nothing. It keeps neither the set nor the owner nor the observer alive; when they are gone,
-/// `remove()` returns `false`. It may be copied, compared, hashed and used on any thread; two tokens are equal if they name the
-/// same registration. Ids are unique in the process and never reused.
+/// `remove()` returns `false`. It may be copied, compared, hashed and used on any thread; two tokens are equal if they
+/// name the same registration. Ids are unique in the process and never reused.
 ///
 /// ```swift
 /// let token = playlist.itemAdded.add { item in print(item.name) }

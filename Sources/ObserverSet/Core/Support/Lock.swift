@@ -3,9 +3,9 @@ import Synchronization
 /// The mutex of a registry or a mailbox, which in debug builds records that this thread holds it.
 ///
 /// A critical section copies, swaps, and returns what it removed or replaced. It never calls user code, never loads a
-/// weak reference, with two exceptions that say why they may, and never drops the last reference to a value of the user's: each of these could run a `deinit` that
-/// re-enters the library (guarantee 1). `UserCode.assertNoLockIsHeld()` comes before every call of user code, and fails if
-/// that rule is broken.
+/// weak reference, with two exceptions that say why they may, and never drops the last reference to a value of the user's:
+/// each of these could run a `deinit` that re-enters the library (guarantee 1). `UserCode.assertNoLockIsHeld()` comes
+/// before every call of user code, and fails if that rule is broken.
 ///
 /// `package`, not internal: the layers guard their own state with it, and must follow the same rule.
 package struct Lock<State: ~Copyable & Sendable>: ~Copyable, Sendable {
