@@ -94,6 +94,25 @@ actor Dashboard {
     var summary: String { "drew \(drawn.count) figures, the last is \(drawn.last ?? 0)" }
 }
 
+/// Waits until everything has been sent and written, for five seconds at most.
+func finish(_ room: Room) async {
+    let end = Task {
+        await room.said.settled()
+        await room.closed.settled()
+    }
+    let limit = Task {
+        try await Task.sleep(for: .seconds(5))
+        debugPrint(room.said)  // who is late: "in a call", "3 waiting"
+        end.cancel()
+    }
+    await end.value
+    limit.cancel()
+    room.closed.cancelCalls()  // if somebody was late: first what would be sent next
+    room.said.cancelCalls()  // cancels calls, and drops what waits
+    await room.said.settled()  // until the cancelled calls have returned
+    room.said.removeAll()  // last: settled() doesn't wait for removed observers
+}
+
 let room = Room()
 let file = File()
 let journal = Journal(room, file)
@@ -128,6 +147,7 @@ lost.remove()
 // A clean end: everything has been sent and written when this returns.
 await room.said.settled()
 await room.closed.settled()
+await Task { await finish(room) }.value
 print(await near.summary)
 print(await far.summary)
 print(await gone.summary)

@@ -322,14 +322,14 @@ network.monitor.measure(100)
 final class Editor: Sendable {
     private let changes = ObserverSet<(title: String, length: Int)>()
     var titleChanged: some NotificationSource<String> { changes.map(\.title) }
-    var becameLong: some NotificationSource<Void> { changes.filter { $0.length > 1_000 }.map { _ in } }
+    var savedLong: some NotificationSource<Void> { changes.filter { $0.length > 1_000 }.map { _ in } }
 
     func save(_ title: String, length: Int) { changes.notify((title: title, length: length)) }
 }
 
 let editor = Editor()
 editor.titleChanged.addNonisolated { title in print("title: \(title)") }
-editor.becameLong.addNonisolated { print("that is long") }
+editor.savedLong.addNonisolated { print("that is long") }
 editor.save("Notes", length: 10)
 editor.save("Memoirs", length: 2_000)
 

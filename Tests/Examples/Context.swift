@@ -87,7 +87,7 @@ let center = NotificationCenter()
     required init?(coder: NSCoder) {}
     func viewDidLoad() {}
     func viewWillAppear(_ animated: Bool) {}
-    func viewDidDisappear(_ animated: Bool) {}
+    func viewWillDisappear(_ animated: Bool) {}
 }
 
 @MainActor final class UILabel {

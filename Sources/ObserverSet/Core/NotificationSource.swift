@@ -23,8 +23,8 @@ public protocol NotificationSource<Parameters>: Sendable {
     /// Waits until every value that was enqueued before the call has been delivered or dropped.
     ///
     /// It makes tests of observers on other actors and queues deterministic, and lets a program end cleanly after the
-    /// calls of observers that await have returned. It does not wait for a call in place on another thread, as
-    /// ``ObserverToken/removeAndWait()`` does.
+    /// calls of observers that await have returned. Unlike ``ObserverToken/removeAndWait()``, it does not
+    /// wait for a call in place on another thread.
     ///
     /// ```swift
     /// document.rename("Kind of Blue")

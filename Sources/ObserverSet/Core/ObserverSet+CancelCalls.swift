@@ -6,7 +6,7 @@ extension ObserverSet {
     /// ```swift
     /// document.wordAdded.cancelCalls()
     /// await document.wordAdded.settled()
-    /// // No call of these observers is running, and none will before the next notification.
+    /// // No call that this set made is running, and none will before it notifies again.
     /// ```
     ///
     /// - The call in progress of an observer that awaits is cancelled, as by ``ObserverToken/remove()``, but it is still

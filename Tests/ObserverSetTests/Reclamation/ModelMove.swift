@@ -55,7 +55,7 @@ struct ModelMove {
             guard mayLoad(isOrdered: fault != .headLoadIsRelaxed) else { return false }
             ticket.reach = ~view.unlinked
             next()
-        // `Reclamation.leave`
+        // `Reclamation.Ticket.leave`
         case .countOut:
             if fault == .leavesOpenSide { ticket.parity = view.open }
             let after = view.counts[place] &- 1
@@ -68,7 +68,7 @@ struct ModelMove {
         case .installStripes, .installStripesAlone:
             guard mayLoad(), view.hasStripes || store(.installStripes) else { return false }
             if thread.step == .installStripes { hasLeft() } else { next() }
-        // `Reclamation.leave`: the load of the flag
+        // `Reclamation.mayRelease`: the load of the flag
         case .lookAtFlag:
             guard mayLoad(isOrdered: fault != .flagLoadIsRelaxed) else { return false }
             if view.hasRetired { thread.step = .tryAfterLeaving } else { next() }

@@ -220,7 +220,8 @@ import Synchronization
 // ## Why nothing is released too early
 // A traversal adds one to a count (A), then loads `head` (H). A change unlinks (U), then reads each count as zero (Z),
 // and only then releases. All four are sequentially consistent. So they have one total order S, in which the steps of
-// each thread keep their order.
+// each thread keep their order. If another thread than the one that unlinked reads a count, the lock, which both have
+// held, orders U before Z.
 //
 // Suppose the traversal can reach the item. Then its H came before U, and so A < H < U < Z. The traversal's own
 // addition was therefore included in the count that Z read as zero, and so was its subtraction: the traversal has left.
@@ -228,6 +229,9 @@ import Synchronization
 // released.
 //
 // Suppose its A comes after Z in S. Then its H comes after U, and it cannot reach the item.
+//
+// What looks a registration up by its id loads `head` a second time, merely acquiring. It finds the block of H or a later
+// one. If that is unlinked, then H came before this unlinking, too, and the first case applies.
 //
 // It does not matter which parity the traversal took, or when it read the parity: each item waits until both counts
 // have been read as zero once after its unlinking. The quick way, in `retire`, reads both in one call. The long way
@@ -250,12 +254,12 @@ import Synchronization
 //
 // Slots at the end become vacant when nothing waits any more. Then no traversal is left that saw one of them living. A
 // later traversal finds such a slot removed, vacant, or taken by another observer. In the last case it acquires the id,
-// and with it everything that belongs to that observer. That id is above the limit of the traversal, unless the
-// notification began after `lastID` was raised to it.
+// and with it everything that belongs to that observer. That id is above the limit of a notification, unless it began
+// after `lastID` was raised to it.
 //
 // ## Why nothing is kept for ever
 // Traversals that overlap without end may never let a single count become zero. But no new traversal takes the idle
-// parity, except latecomers, which read the parity before the last flip. So the idle count becomes zero, and the counts
+// parity, except latecomers, which have not seen the last flip. So the idle count becomes zero, and the counts
 // change roles. *The idle count must be zero at the flip*: when there was a flip on every attempt, two threads that
 // took turns kept one count above zero for ever.
 //
