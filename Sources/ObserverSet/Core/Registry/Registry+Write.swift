@@ -52,6 +52,7 @@ extension Registry {
             }
             contents.backlog?.markAllRemoved()
             contents.counts = SlotCounts(taken: min(1, contents.counts.taken))
+            // Relaxed: a notification that does not see it finds nobody in the slots.
             lastID.store(0, ordering: .relaxed)
             unsafe replaceBlock(by: nil, &contents, &cleanup)
             contents.backlog?.idsByAddress = [:]
@@ -133,6 +134,7 @@ extension Registry {
             cleanup.end(entry, id, &contents)
         }
         contents.counts.living -= 1
+        // Relaxed: a notification that does not see it finds nobody in the slots.
         if contents.counts.living == 0 { lastID.store(0, ordering: .relaxed) }
         // Stores the same pointer again: a traversal that loads the head after this store sees the slot marked.
         // Sequentially consistent, since this store is the unlinking (U) in "Why nothing is released too early".

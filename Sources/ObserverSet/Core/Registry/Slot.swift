@@ -190,10 +190,12 @@ import Synchronization
         word.store(id | (isOnce ? Self.special | Self.once : callee.hasEntry ? Self.special : 0), ordering: .releasing)
     }
 
+    /// Relaxed: see "Marking a slot" in `Reclamation.swift`.
     func markRemoved() {
         word.store(word.load(ordering: .relaxed) | Self.removed, ordering: .relaxed)
     }
 
+    /// Relaxed: no traversal is left that saw it living, see "Slots at the end" in `Reclamation.swift`.
     func vacate() {
         word.store(0, ordering: .relaxed)
     }

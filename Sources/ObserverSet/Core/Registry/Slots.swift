@@ -131,6 +131,7 @@ struct SlotCounts {
         @inline(__always) get { unsafe head.load(ordering: .acquiring).map { unsafe Block($0) } }
     }
 
+    /// Under the lock, which orders the load behind the store.
     subscript(index: Int) -> UnsafeMutablePointer<Slot> {
         unsafe index == 0 ? first : Block(head.load(ordering: .relaxed).unsafelyUnwrapped).slots + (index - 1)
     }

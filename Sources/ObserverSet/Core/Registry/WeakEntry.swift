@@ -91,6 +91,7 @@ extension Registry {
     ///
     /// The caller must hold the registry until the traversal has ended.
     package func traversal() -> Traversal {
+        // Relaxed: what takes the place of another one here is another object, so that none is called twice.
         unsafe Traversal(.passUnretained(self), upTo: lastID.load(ordering: .relaxed))
     }
 
