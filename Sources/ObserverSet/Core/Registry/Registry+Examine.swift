@@ -26,7 +26,7 @@ extension Registry {
         }
         if shouldSweep { _ = remove(deadIDs()) }
         if shouldSweep || isDue { examine(areDeadRemoved: shouldSweep) }
-        if let key, let type = entry?.ownerType, ids.count > 1 { examine(ids, key, type, of: living) }
+        if ids.count > 1, let key, let type = entry?.ownerType { examine(ids, key, type, of: living) }
         return id
     }
 
