@@ -388,7 +388,10 @@ struct NotificationCenterTests {
         await #expect(processExitsWith: .success) {
             let center = NotificationCenter()
             let churn: (Int) -> Void = { count in
-                for _ in 0..<count { center.observers(of: ThemeChanged.self).add { _ in }.remove() }
+                for number in 0..<count {
+                    center.observers(of: ThemeChanged.self).add { _ in }.remove()
+                    center.observers(named: Notification.Name("\(count), \(number)")).add { _ in }.remove()
+                }
             }
 
             let growth = await AllocatedMemory.growth {
