@@ -183,7 +183,7 @@ import Synchronization
         // First, since loading an owner may lead to its `deinit`, which may add observers.
         counts.addedSinceSweep = 0
         hasMetDeadOwner = false
-        _ = removeAll { !$0.isAlive }
+        _ = removeAll { $0.isDead }
     }
 
     private func removeAll(where shouldRemove: (borrowing Slot) -> Bool) -> Int {

@@ -2,19 +2,24 @@ import Synchronization
 
 @testable import ObserverSet
 
-/// The entry of an observer of `Int`s, which counts how often it is checked for whether its owner is dead.
+/// The entry of an observer of `Int`s, which counts how often a search for dead owners checks it.
 ///
 /// Tests add it directly to the registry, so that they can count how many slots a sweep checks, including those of
 /// closures.
 final class WatchedEntry: Entry<Int>, @unchecked Sendable {
     private let looks: Counter
     private let hasOwner: Bool
+    private let countsEveryCheck: Bool
     private let isOver = Atomic<Bool>(false)
 
     /// An entry with a living owner or, without `hasOwner`, one that cannot die, like that of a closure.
-    init(_ looks: Counter, hasOwner: Bool = true) {
+    ///
+    /// If it `countsEveryCheck`, it also counts those of a report, which another test may make at the same time, while it is
+    /// added.
+    init(_ looks: Counter, hasOwner: Bool = true, countsEveryCheck: Bool = false) {
         self.looks = looks
         self.hasOwner = hasOwner
+        self.countsEveryCheck = countsEveryCheck
     }
 
     /// From now on, its owner counts as dead.
@@ -24,8 +29,14 @@ final class WatchedEntry: Entry<Int>, @unchecked Sendable {
 
     // Every check of an entry begins with this.
     override var ownerType: Any.Type? {
-        looks.increment()
+        if countsEveryCheck { looks.increment() }
         return hasOwner ? WatchedEntry.self : nil
+    }
+
+    // Asked by searches alone.
+    override var isDead: Bool {
+        if !countsEveryCheck { looks.increment() }
+        return super.isDead
     }
 
     override var owner: AnyObject? { hasOwner && !isOver.load(ordering: .relaxed) ? self : nil }
