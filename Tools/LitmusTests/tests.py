@@ -139,6 +139,18 @@ def weaker(*variants):
     return {variant.replace(",", "").replace(" ", "-"): [variant] for variant in variants}
 
 
+def calls_of_both(last):
+    """A notification up to that id, which may call the observer that was replaced, and the new one."""
+    return f"""
+        l = last @last-id
+        if l == {last}:
+            count += 1 @enter
+            h = head @head
+            w = old @state
+            n = new @state
+    """
+
+
 TRAVERSAL = """
     count += 1 @enter
     h = head @head
@@ -151,6 +163,12 @@ CHANGE = """
     z = count @look
     if z == 0:
         item = 0
+"""
+REPLACING = """
+    old = 2 @mark
+    head = 1 @republish
+    last = 2 @raise-last-id
+    new = 2 @publish
 """
 FLIPS = [
     """
@@ -575,43 +593,18 @@ TESTS = [
         "Behind `replacing` the old observer is marked, and the new one comes: a notification that calls the new one "
         "sees the old one marked. Weakened, it would call both.",
         "last=1 head=1 old=1",
-        ["""
-            old = 2 @mark
-            head = 1 @republish
-            last = 2 @raise-last-id
-            new = 2 @publish
-        """, """
-            l = last @last-id
-            if l == 2:
-                count += 1 @enter
-                h = head @head
-                w = old @state
-                n = new @state
-        """],
+        [REPLACING, calls_of_both("2")],
         "1:w=1 and 1:n=2",
         weaker("last-id relaxed", "raise-last-id relaxed", "publish relaxed")),
     Test(
         "replaced-then-added",
         "The same where another thread adds an observer next, whose id is what the notification loads.",
         "last=1 head=1 old=1 mutex=1",
-        ["""
-            old = 2 @mark
-            head = 1 @republish
-            last = 2 @raise-last-id
-            new = 2 @publish
-            mutex = 0 @unlock
-        """, """
+        [REPLACING + "    mutex = 0 @unlock", """
             m = mutex @lock
             if m == 0:
                 last = 3 @raise-last-id
-        """, """
-            l = last @last-id
-            if l == 3:
-                count += 1 @enter
-                h = head @head
-                w = old @state
-                n = new @state
-        """],
+        """, calls_of_both("3")],
         "2:w=1 and 2:n=2",
         weaker("last-id relaxed", "raise-last-id relaxed")),
 ]
