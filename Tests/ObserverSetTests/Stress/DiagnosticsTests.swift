@@ -302,12 +302,18 @@ struct DiagnosticsTests {
         #expect(of.allSatisfy { $0.hasSuffix(", and is in a call") })
     }
 
+    /// Adds an observer on a queue, which delivers nothing before it is resumed.
+    private func addOnSuspendedQueue(fileID: StaticString) -> DispatchQueue {
+        let queue = DispatchQueue(label: "suspended")
+        queue.suspend()
+        set.addNonisolated(on: queue, { _ in }, fileID: fileID, line: 1)
+        return queue
+    }
+
     @Test("The values that wait on a queue, and in a sequence, are reported")
     func queuesAndSequences() async {
         let token = report(waiting: 50)
-        let queue = DispatchQueue(label: "suspended")
-        queue.suspend()
-        set.addNonisolated(on: queue, { _ in }, fileID: "Waits.swift", line: 1)
+        let queue = addOnSuspendedQueue(fileID: "Waits.swift")
         let values = set.values(fileID: "Waits.swift", line: 2)
         let stream = set.stream(fileID: "Waits.swift", line: 3)
         let once = set.once.values(fileID: "Waits.swift", line: 4)
@@ -352,9 +358,7 @@ struct DiagnosticsTests {
     @Test("Values that were dropped from a queue, and callers of `settled()`, do not count as waiting there")
     func droppedFromAQueue() async {
         let token = report(waiting: 50)
-        let queue = DispatchQueue(label: "suspended")
-        queue.suspend()
-        set.addNonisolated(on: queue, { _ in }, fileID: "Dropped.swift", line: 1)
+        let queue = addOnSuspendedQueue(fileID: "Dropped.swift")
         for value in 0..<1_000 { set.notify(value) }
         set.cancelCalls()
         let waits = (0..<24).map { _ in set.beginSettledWait() }
