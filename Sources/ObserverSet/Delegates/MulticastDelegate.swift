@@ -21,8 +21,8 @@
 ///
 /// All calls are synchronous, on the caller's thread. If the protocol is isolated to the main actor, the compiler
 /// requires that its delegates are notified on the main actor. In a library, isolate the protocol so, or let it inherit
-/// from `Sendable`: otherwise a client's main-actor class, as in `@MainActor final class Row: @MainActor DownloadDelegate`, may
-/// be called off the main actor, and the compiler need not say so.
+/// from `Sendable`: otherwise a client's main-actor class, as in `@MainActor final class Row: @MainActor DownloadDelegate`,
+/// may be called off the main actor, and the compiler need not say so.
 ///
 /// A multicast is `Sendable` if its delegates' type is, and may then be used on any number of threads at once.
 /// Otherwise it stays in one isolation domain, as its delegates do.
