@@ -149,6 +149,29 @@ struct CancelCallsTests {
         #expect(log.entries == ["4", "other 1", "other 2", "other 3", "5"])
     }
 
+    @Test("Values that were dropped hold up no call in place, however many they were")
+    @MainActor func manyDropped() async {
+        let owner = Signal()
+        set.add(owner) { @MainActor [log] _, value in log.append("\(value)") }
+        join { [set] in
+            for value in 1...5_000 { set.notify(value) }
+        }
+        // Too many wait to be delivered before this one.
+        set.notify(5_001)
+        #expect(log.entries == [])
+
+        set.cancelCalls()
+        // As many as may be delivered before another one.
+        join { [set] in
+            for value in 1...1_000 { set.notify(value) }
+        }
+        set.notify(1_001)
+        #expect(log.entries == (1...1_001).map { "\($0)" })
+        await set.settled()
+
+        #expect(log.count == 1_001)
+    }
+
     @Test("Blocks on a queue whose values were dropped call nothing, and later values are delivered once")
     func queue() async {
         let queue = DispatchQueue(label: "suspended")

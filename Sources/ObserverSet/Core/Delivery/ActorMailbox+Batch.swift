@@ -31,6 +31,10 @@ extension ActorMailbox {
             jobs[index] = Job((), to: rest, after: job.previous)
         }
 
+        fileprivate mutating func link(_ number: UInt64, after previous: UInt64) {
+            if let index = index(of: number) { jobs[index]?.previous = previous }
+        }
+
         fileprivate mutating func take(_ number: UInt64) -> Job? {
             index(of: number).flatMap { jobs[$0].take() }
         }
@@ -149,9 +153,9 @@ extension ActorMailbox {
             let observer = job(last, inbox)?.observer.map { ObjectIdentifier($0) }
             let crowd = observer.flatMap { crowdEnds[$0] }
             if let crowd, job(crowd, inbox) != nil { return nil }
-            let (isInCall, numbers) = waiting(upTo: last, inbox, atMost: limit + 1)
+            let (isInCall, numbers, values) = waiting(upTo: last, inbox, atMost: limit + 1)
             if isInCall { return nil }
-            if numbers.count <= limit { return numbers }
+            if values <= limit { return numbers }
             if let observer { crowdEnds[observer] = numbers.last }
             return nil
         }
@@ -170,16 +174,20 @@ extension ActorMailbox {
         /// The job of that number, if it waits.
         private func job(_ number: UInt64, _ inbox: Inbox) -> Job? { inbox.posted[number] ?? taken[number] }
 
-        /// The numbers of the jobs that wait for an observer, the last one first, and whether it is being called with the
-        /// one before them.
-        func waiting(upTo last: UInt64, _ inbox: Inbox, atMost limit: Int) -> (isInCall: Bool, numbers: [UInt64]) {
+        /// The numbers of the jobs that wait for an observer, the last one first, how many of them are values, and whether it
+        /// is being called with the one before them.
+        func waiting(
+            upTo last: UInt64, _ inbox: Inbox, atMost limit: Int
+        ) -> (isInCall: Bool, numbers: [UInt64], values: Int) {
             var numbers: [UInt64] = []
+            var values = 0
             var number = last
-            while numbers.count < limit, let job = job(number, inbox) {
+            while values < limit, let job = job(number, inbox) {
                 numbers.append(number)
+                if job.observer?.isPlaceholder == false { values += 1 }
                 number = job.previous
             }
-            return (number != 0 && (number == drained || inPlace.contains(number)), numbers)
+            return (number != 0 && (number == drained || inPlace.contains(number)), numbers, values)
         }
 
         /// Takes out a job that is delivered ahead of others; nil if a drain has delivered it meanwhile, inside a call that
@@ -195,8 +203,8 @@ extension ActorMailbox {
 
         /// Whether an observer is being called with a value from here, and how many values wait for it.
         func progress(upTo last: UInt64, _ inbox: Inbox) -> (isInCall: Bool, waiting: Int) {
-            let (isInCall, numbers) = waiting(upTo: last, inbox, atMost: .max)
-            return (isInCall, numbers.count { job($0, inbox)?.observer?.isPlaceholder == false })
+            let (isInCall, _, values) = waiting(upTo: last, inbox, atMost: .max)
+            return (isInCall, values)
         }
 
         /// How many values wait for the observers of each line.
@@ -209,20 +217,35 @@ extension ActorMailbox {
         }
 
         /// Replaces the values for an observer by an entry that calls nothing; returns the jobs, to be released.
+        ///
+        /// Whoever goes back through what waits for the observer meets only the last of them: they do not hold up a call in
+        /// place, however many they are.
         mutating func drop(
             upTo last: UInt64, for observer: AnyEntry, leaving rest: AnyEntry, _ inbox: inout Inbox
         ) -> [Job] {
+            crowdEnds = [:]
             var dropped: [Job] = []
             var number = last
+            // The last one so far that is met.
+            var met = last
             while let job = job(number, inbox) {
                 if job.observer === observer {
                     inbox.posted.drop(number, leaving: rest)
                     taken.drop(number, leaving: rest)
                     dropped.append(job)
+                } else if number != last, job.observer?.isPlaceholder == false {
+                    link(met, after: number, &inbox)
+                    met = number
                 }
                 number = job.previous
             }
+            link(met, after: number, &inbox)
             return dropped
+        }
+
+        private mutating func link(_ number: UInt64, after previous: UInt64, _ inbox: inout Inbox) {
+            inbox.posted.link(number, after: previous)
+            taken.link(number, after: previous)
         }
     }
 }

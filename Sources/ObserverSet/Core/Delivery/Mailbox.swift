@@ -112,7 +112,7 @@ struct Job: Sendable {
     /// The observer; nil if the value is a caller of `settled()`, which waits for the jobs in front of this one.
     let observer: AnyEntry?
     /// The number of the job before this one for the same observer, which may have been delivered; zero if there was none.
-    let previous: UInt64
+    var previous: UInt64
 
     init(_ value: any Sendable, to observer: AnyEntry, after previous: UInt64 = 0) {
         self.value = value
