@@ -89,7 +89,6 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
     private final class Worker: @unchecked Sendable {
         let urgency: Urgency
         var isCancelled = false
-        /// Nil until the task is stored, which it may be after it has begun.
         var task: Task<Void, Never>?
 
         init(_ urgency: Urgency) {
@@ -239,16 +238,11 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
 
     private func send(_ urgency: Urgency, to actor: (any Actor)?) {
         let worker = Worker(urgency)
-        // Detached, so that the observer does not see the task-local values of whoever happened to start it.
-        let task = Task.detached(priority: urgency.priority) {
-            await self.deliver(worker, on: actor)
+        // Under the lock, which the task takes before its first call: no call begins that cannot be cancelled yet.
+        state.withLock { _ in
+            // Detached, so that the observer does not see the task-local values of whoever happened to start it.
+            worker.task = Task.detached(priority: urgency.priority) { await self.deliver(worker, on: actor) }
         }
-        // It may have begun already, and its call may have been cancelled.
-        let isCancelled = state.withLock { _ in
-            worker.task = task
-            return worker.isCancelled
-        }
-        if isCancelled { task.cancel() }
     }
 
     private func deliver(_ worker: Worker, on actor: isolated (any Actor)?) async {
