@@ -6,7 +6,7 @@ extension ObserverSet {
     /// ```swift
     /// document.wordAdded.cancelCalls()
     /// await document.wordAdded.settled()
-    /// // No call that this set made is running, and none will before it notifies again.
+    /// // Nothing that this set has notified waits, or is being awaited, and nothing will before it notifies again.
     /// ```
     ///
     /// - The call in progress of an observer that awaits is cancelled, as by ``ObserverToken/remove()``, but it is still

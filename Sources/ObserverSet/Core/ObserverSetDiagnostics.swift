@@ -26,6 +26,9 @@ public enum ObserverSetDiagnostics {
     /// has run is known of actors' observers and of those that await; it is the time since the call was first seen under
     /// way.
     ///
+    /// If another report begins or ends at the same moment, on another thread, this one begins when that has done so, which
+    /// may be after this has returned.
+    ///
     /// Without a report, an observer that is added costs one load more, and so does the second, the fourth, the eighth value
     /// that waits in a mailbox, and so on, and each value for a sequence.
     ///

@@ -124,14 +124,17 @@ private struct NamedSource<Parameters: Sendable>: NotificationSource, CustomDebu
     func register(_ observer: Observer<Parameters>) -> ObserverToken {
         // The center is gone. A combination of no tokens is inactive.
         guard let center else { return ObserverToken([]) }
-        let channel = NotificationChannel.named(name, of: center)
-        return channel.posts.register(
-            observer.adapted { [sender, transform] (post: NotificationChannel.Post) in
-                // The observer's closure holds its channel: see `NotificationChannel`.
-                withExtendedLifetime(channel) {
-                    sender.matches(post.notification) ? transform(post.notification) : nil
-                }
-            })
+        // Until the observer is registered: a center that ends before that would not remove it.
+        return withExtendedLifetime(center) {
+            let channel = NotificationChannel.named(name, of: center)
+            return channel.posts.register(
+                observer.adapted { [sender, transform] (post: NotificationChannel.Post) in
+                    // The observer's closure holds its channel: see `NotificationChannel`.
+                    withExtendedLifetime(channel) {
+                        sender.matches(post.notification) ? transform(post.notification) : nil
+                    }
+                })
+        }
     }
 
     /// All observers of the name, since those of other senders are in the same channel.

@@ -83,7 +83,7 @@ public final class ObserverBag: Sendable {
 
     /// The number of active tokens in the bag; that of several registrations counts as one.
     ///
-    /// - Complexity: O(*n*).
+    /// - Complexity: *n* times that of ``ObserverToken/isActive``.
     public var count: Int {
         let tokens = contents.withLock { $0.tokens }
         return Set(tokens.lazy.filter(\.isActive)).count

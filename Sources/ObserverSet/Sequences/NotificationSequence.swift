@@ -54,7 +54,7 @@ public struct NotificationSequence<Parameters: Sendable>: AsyncSequence, Sendabl
 
     /// Makes an iterator: the first takes over the sequence's registration, and each further one gets its own.
     ///
-    /// - Complexity: Amortised O(1).
+    /// - Complexity: O(1) for the first; for further ones that of adding an observer, and of ``ObserverToken/isActive``.
     public func makeAsyncIterator() -> Iterator {
         Iterator(registration.outlet())
     }

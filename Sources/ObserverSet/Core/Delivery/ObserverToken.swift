@@ -26,7 +26,8 @@ public struct ObserverToken: Sendable {
     ///
     /// For sources that register an observer in more than one place. The token is active while any of them is;
     /// `remove()` returns true if any of them still was. As always, what a set had enqueued when it was released is
-    /// delivered all the same. A combination of no tokens is inactive.
+    /// delivered all the same; but if it is released while `remove()` runs, that may be dropped although `remove()`
+    /// returns false. A combination of no tokens is inactive.
     ///
     /// - Complexity: `remove()` and `isActive` cost the sum of the parts'.
     public init(_ tokens: [ObserverToken]) {
@@ -43,7 +44,7 @@ public struct ObserverToken: Sendable {
     /// - Returns: true for exactly one caller; false if the registration had ended before: removed, or its owner or its set
     ///   gone.
     /// - Complexity: amortised O(1), plus at most O(log *n*) to find the entry; if the observer awaits, also O(*m*), where *m*
-    ///   is the number of values that wait for it.
+    ///   is the number of values that wait for it, those for its other registrations included.
     @discardableResult
     public func remove() -> Bool {
         issuer.remove(id)
@@ -91,7 +92,7 @@ public struct ObserverToken: Sendable {
 extension ObserverToken: Hashable {
     /// Whether both are the same token.
     ///
-    /// A combination has an identity of its own.
+    /// A combination has an identity of its own, and so has the token of an observer that is called once.
     public static func == (left: Self, right: Self) -> Bool { left.id == right.id && left.issuer === right.issuer }
 
     /// Hashes the id alone.

@@ -2,8 +2,9 @@
 ///
 /// Two things, one after the other:
 ///
-/// 1. The end of the traversals that may reach a removed observer. A marker is retired right behind the observer. One thread
-///    releases both, the observer first; the marker's `deinit` ends this wait. Notifications know nothing of it.
+/// 1. The end of the traversals that may reach a removed observer. A marker is retired right behind the observer, and its
+///    `deinit` ends this wait. It is released after the observer, unless the caller releases that itself, before it waits.
+///    Notifications know nothing of it.
 /// 2. The end of what those traversals had put into the observer's mailbox, and of the call that is under way there. A
 ///    removed observer gets no further value when the first part is over. A marker goes into the mailbox, as for
 ///    `settled()`. When its turn comes, what was in front of it has been delivered or skipped, and released.
@@ -16,7 +17,7 @@ final class Removal: Sendable {
     /// Finds the mailboxes in which calls may be under way, once no traversal is left.
     private let followed = Lock<[@Sendable () -> [Mailbox]]>([])
 
-    /// An entry that is retired with an observer, and released after it.
+    /// An entry that is retired behind an observer.
     func endOfTraversals() -> AnyEntry {
         traversals.enter()
         return EndOfTraversals(traversals)
@@ -68,8 +69,9 @@ extension ObserverToken {
     /// All that the observer's calls have done happened before what follows the `await`. The token of several
     /// registrations (of a group, of merged sources) ends them all first, and then waits for all. If the registration had
     /// ended before, by ``remove()``, with its call (``NotificationSource/once``), with its owner or with its set, this
-    /// waits for the calls in the same way; but the thread that ended it may still be releasing what it captured. So may
-    /// another caller who has ended a part of a token of several registrations, at the same moment.
+    /// waits for the calls in the same way, and for what waits on the actors and queues of other observers that were removed;
+    /// but the thread that ended it may still be releasing what it captured. So may another caller who has ended a part of
+    /// a token of several registrations, at the same moment.
     ///
     /// In the call of an observer that awaits, and in tasks which that starts with `Task { }`, it does not wait for that
     /// call: the call would wait for itself. It goes on, is not cancelled, and is the observer's last.

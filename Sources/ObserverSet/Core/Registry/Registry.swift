@@ -65,7 +65,7 @@ import Synchronization
         return write(
             { contents, cleanup in
                 let removed = remove(id, &contents, &cleanup)
-                // Behind the observer, so that it is released after that.
+                // Behind the observer: see `Removal`.
                 reclamation.retire(Retired(Callee(retaining: end)), &contents, &cleanup.releasable)
                 return removed
             },

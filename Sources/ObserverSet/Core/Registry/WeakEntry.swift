@@ -91,8 +91,8 @@ extension Registry {
     ///
     /// The caller must hold the registry until the traversal has ended.
     package func traversal() -> Traversal {
-        // Relaxed: what takes the place of another one here is another object, so that none is called twice.
-        unsafe Traversal(.passUnretained(self), upTo: lastID.load(ordering: .relaxed))
+        // Acquiring, as in `notify`: an object that another thread removes and adds again is not met twice.
+        unsafe Traversal(.passUnretained(self), upTo: lastID.load(ordering: .acquiring))
     }
 
     /// The entry of the object, or of a dead one that had its address.
