@@ -142,20 +142,6 @@ struct AwaitingTests {
         set.removeAll()
     }
 
-    @Test("A burst of values does not keep other work on the actor waiting until its end")
-    @MainActor func burst() async {
-        let calls = Counter()
-        set.addAsync { @MainActor _ in calls.increment() }
-        for value in 0..<20_000 { set.notify(value) }
-
-        // This test, which is other work on the actor, continues before all values have been delivered.
-        await eventually { calls.value > 0 }
-        #expect(calls.value < 20_000)
-        await set.settled()
-
-        #expect(calls.value == 20_000)
-    }
-
     // MARK: Where
 
     @Test("An observer runs on its own actor, also after it has suspended")

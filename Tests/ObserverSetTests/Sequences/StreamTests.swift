@@ -71,14 +71,14 @@ struct StreamTests {
     @Test("The cancellation of a task that waits for an element of a stream ends its registration")
     func cancelled() async {
         let set = ObserverSet<Int>()
-        let isWaiting = Counter()
         for _ in 0..<100 {
+            let isWaiting = Signal()
             let task = Task { [stream = set.stream()] in
-                isWaiting.increment()
+                isWaiting.set()
                 for await _ in stream {}
                 return set.isEmpty
             }
-            await eventually { isWaiting.value > 0 }
+            await eventually { isWaiting.isSet }
             task.cancel()
             #expect(await task.value)
         }

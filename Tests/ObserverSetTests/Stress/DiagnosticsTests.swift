@@ -5,8 +5,9 @@ import Testing
 
 /// Reports of lines that leak or do not keep up.
 ///
-/// A report hears of all sets of the process. So each test names files of its own, and looks at these alone.
-@Suite("Reports of leaks and slow observers", .lifetimesChecked, .againstHanging)
+/// A report hears of all sets of the process. So each test names files of its own, and looks at these alone. One after the
+/// other, since a report that begins while another one ends may begin late.
+@Suite("Reports of leaks and slow observers", .lifetimesChecked, .againstHanging, .serialized)
 struct DiagnosticsTests {
     private let set = ObserverSet<Int>()
     private let log = Log<String>()
@@ -14,14 +15,14 @@ struct DiagnosticsTests {
     // MARK: Observers
 
     @Test("A line that adds many observers to a set is reported, and again when they have doubled")
-    func leak() {
+    func leak() throws {
         let token = report(observersPerLine: 100)
         for _ in 0..<400 { set.add({ _ in }, fileID: "Leak.swift", line: 41) }
         token.remove()
 
         let counts = suspicions("Leak.swift:41 has ").map { count(in: $0) }
         #expect(suspicions("Leak.swift:").count == counts.count)
-        #expect(counts.count == 2)
+        try #require(counts.count == 2)
         #expect((100...125).contains(counts[0]))
         #expect((2 * counts[0]...2 * counts[0] * 5 / 4).contains(counts[1]))
         #expect(suspicions("Leak.swift:").allSatisfy { $0.hasSuffix("(100 % of \(count(in: $0)))") })
@@ -276,7 +277,7 @@ struct DiagnosticsTests {
         await set.settled()
         token.remove()
 
-        #expect(suspicions("Hung.swift:1 lets ").allSatisfy { $0.hasSuffix(", and is in a call") })
+        #expect(suspicions("Hung.swift:1 lets ").allSatisfy(tellsOfACall))
         #expect(suspicions("Hung.swift:1 lets ").count >= 2)
         #expect(suspicions("Hung.swift:2 lets ").allSatisfy { $0.hasSuffix(")") })
         #expect(suspicions("Hung.swift:2 lets ").count >= 2)
@@ -299,7 +300,7 @@ struct DiagnosticsTests {
 
         let of = suspicions("Awaits.swift:\(isLimited ? 1 : 2) lets ")
         #expect(of.count >= 1)
-        #expect(of.allSatisfy { $0.hasSuffix(", and is in a call") })
+        #expect(of.allSatisfy(tellsOfACall))
     }
 
     /// Adds an observer on a queue, which delivers nothing before it is resumed.
@@ -480,16 +481,13 @@ struct DiagnosticsTests {
 
     @Test("A report may begin and end while others add, remove and notify")
     func reportDuringChanges() async {
-        let heard = Counter()
         await race(times: many(2_000, long: 100_000)) { [set] round in
             let tokens = (0..<6).map { _ in set.add({ _ in }, fileID: "Race.swift", line: 1) }
             set.notify(round)
             for token in tokens { token.remove() }
         } _: { _ in
-            let token = ObserverSetDiagnostics.report(observersPerLine: 2, waiting: 1) { suspicion in
-                if suspicion.hasPrefix("Race.swift:1 has ") { heard.increment() }
-            }
-            token.remove()
+            // Whether it hears of anything depends on when it begins.
+            ObserverSetDiagnostics.report(observersPerLine: 2, waiting: 1) { _ in }.remove()
         }
         #expect(set.isEmpty)
     }
@@ -515,7 +513,7 @@ struct DiagnosticsTests {
         let counts = suspicions("Threads.swift:1 has added ").map {
             count(in: $0.replacing("Threads.swift:1 has added the same Tracked to one set ", with: "X has "))
         }
-        #expect(counts.allSatisfy { (2...4).contains($0) })
+        #expect(!counts.isEmpty && counts.allSatisfy { (2...4).contains($0) })
         #expect(Set(counts).count == counts.count)
     }
 
@@ -536,7 +534,7 @@ struct DiagnosticsTests {
         for line in 1...3 {
             let counts = suspicions("Drain.swift:\(line) lets ").map { count(in: $0) }
             #expect(zip(counts, counts.dropFirst()).allSatisfy { $1 >= 2 * $0 || $0 >= 2 * $1 })
-            #expect(counts.count < 20)
+            #expect((1..<20).contains(counts.count))
         }
     }
 
@@ -549,6 +547,11 @@ struct DiagnosticsTests {
 
     private func report(observersPerLine: Int = 1_000_000, waiting: Int = 1_000_000) -> ObserverToken {
         ObserverSetDiagnostics.report(observersPerLine: observersPerLine, waiting: waiting) { [log] in log.append($0) }
+    }
+
+    /// However long the test has been going on.
+    private func tellsOfACall(_ suspicion: String) -> Bool {
+        suspicion.hasSuffix(", and is in a call") || suspicion.contains(", and its call has run for ")
     }
 
     private func suspicions(_ prefix: String) -> [String] { log.entries.filter { $0.hasPrefix(prefix) } }
