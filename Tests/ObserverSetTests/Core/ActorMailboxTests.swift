@@ -320,21 +320,26 @@ struct ActorMailboxTests {
             await door.pass()
         }
         await notify(1, priority: .background)
+        await eventually { actor.executor.waiting == 1 }
         await notify(2, priority: .high)
         await eventually { actor.executor.waiting == 2 }
 
         actor.executor.runLast()
         await eventually { door.waiting == 1 }
+        #expect(door.waiting == 1)
         for _ in 0..<1_000 {
             actor.executor.runLast()
             await Task.yield()
         }
         #expect(log.entries == [1])
         door.open()
+        let isSettled = Signal()
+        let waiting = await taskThatWaits(for: set) { isSettled.set() }
         await eventually {
             actor.executor.runLast()
-            return log.count == 2
+            return isSettled.isSet
         }
+        await waiting.value
 
         #expect(log.entries == [1, 2])
     }

@@ -163,7 +163,7 @@ struct AddedOnAnActorTests {
     @Test(
         "When the actor is gone, a notifier makes the calls of one turn, and does not stay while others keep notifying")
     func notForEver() async {
-        let total = 5_000
+        let total = 1_500
         do {
             let hearer = Hearer(calls)
             await hearer.observeAndNotify(set, upTo: total)

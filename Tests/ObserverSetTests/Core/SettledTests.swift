@@ -164,16 +164,14 @@ struct SettledTests {
             log.append(value)
         }
         set.notify(1)
-        let waiting = Task { [set, log] in
-            await set.settled()
-            return log.entries
-        }
+        let heard = Shared<[Int]?>(nil)
+        let waiting = await taskThatWaits(for: set) { [log] in heard.value = log.entries }
 
-        await Task.yield()
         #expect(log.entries.isEmpty)
         mayGoOn.set()
+        await waiting.value
 
-        #expect(await waiting.value == [1])
+        #expect(heard.value == [1])
     }
 
     @Test("`settled()` does not wait for values that are enqueued later")
@@ -213,14 +211,12 @@ struct SettledTests {
         await eventually { isInside.isSet }
         if all { set.removeAll() } else { token.remove() }
 
-        let waiting = Task { [set, log] in
-            await set.settled()
-            return log.entries
-        }
-        await Task.yield()
+        let heard = Shared<[Int]?>(nil)
+        let waiting = await taskThatWaits(for: set) { [log] in heard.value = log.entries }
         mayEnd.set()
+        await waiting.value
 
-        #expect(await waiting.value == [1])
+        #expect(heard.value == [1])
     }
 
     @Test("`settled()` waits for an observer that was removed while a notification could still reach it")
