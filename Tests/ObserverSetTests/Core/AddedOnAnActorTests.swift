@@ -1,4 +1,5 @@
 import Dispatch
+import Foundation
 import Testing
 
 @testable import ObserverSet
@@ -66,10 +67,11 @@ struct AddedOnAnActorTests {
             }
         }
 
-        /// Adds an observer that has another thread notify the next number in each call.
-        func observeAndNotify(_ set: ObserverSet<Int>, upTo total: Int) {
+        /// Adds an observer that has another thread notify the next number in each call, and notes the thread of the call.
+        func observeAndNotify(_ set: ObserverSet<Int>, upTo total: Int, _ threads: Log<ObjectIdentifier>) {
             set.add { [calls, weak set] value in
                 calls.append(value)
+                threads.append(ObjectIdentifier(Thread.current))
                 if value < total, let set { join { set.notify(value + 1) } }
             }
         }
@@ -164,19 +166,20 @@ struct AddedOnAnActorTests {
         "When the actor is gone, a notifier makes the calls of one turn, and does not stay while others keep notifying")
     func notForEver() async {
         let total = 1_500
+        let threads = Log<ObjectIdentifier>()
         do {
             let hearer = Hearer(calls)
-            await hearer.observeAndNotify(set, upTo: total)
+            await hearer.observeAndNotify(set, upTo: total, threads)
         }
         await Task.yield()
 
-        let inPlace = await onThread { [set, calls] in
+        let notifier = await onThread { [set] in
             set.notify(1)
-            return calls.count
+            return ObjectIdentifier(Thread.current)
         }
-        await eventually { calls.count == total }
+        await eventually { threads.count == total }
 
-        #expect(inPlace < total)
+        #expect(threads.entries.count { $0 == notifier } == 1_000)
         #expect(calls.entries == Array(1...total))
         set.removeAll()
     }
