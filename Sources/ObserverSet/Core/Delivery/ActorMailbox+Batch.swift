@@ -17,7 +17,7 @@ extension ActorMailbox {
         /// Counts the jobs; `isCall` says whether the job of that number has been taken out, and calls its observer.
         fileprivate func count(into waiting: inout WaitingValues, isCall: (UInt64) -> Bool) {
             for case let job? in jobs {
-                guard let observer = job.observer, !observer.isPlaceholder else { continue }
+                guard job.isValue, let observer = job.observer else { continue }
                 let isInCall = job.previous != 0 && isCall(job.previous)
                 waiting.add(of: observer.siteNumber, call: isInCall ? job.previous : nil)
             }
@@ -184,7 +184,7 @@ extension ActorMailbox {
             var number = last
             while values < limit, let job = job(number, inbox) {
                 numbers.append(number)
-                if job.observer?.isPlaceholder == false { values += 1 }
+                if job.isValue { values += 1 }
                 number = job.previous
             }
             return (number != 0 && (number == drained || inPlace.contains(number)), numbers, values)
@@ -233,7 +233,7 @@ extension ActorMailbox {
                     inbox.posted.drop(number, leaving: rest)
                     taken.drop(number, leaving: rest)
                     dropped.append(job)
-                } else if number != last, job.observer?.isPlaceholder == false {
+                } else if number != last, job.isValue {
                     link(met, after: number, &inbox)
                     met = number
                 }

@@ -126,6 +126,9 @@ struct Job: Sendable {
         previous = 0
     }
 
+    /// Whether it is a value that has not been dropped.
+    var isValue: Bool { observer?.isPlaceholder == false }
+
     /// Called where the observer runs, under no lock.
     func deliver(_ number: UInt64) {
         UserCode.assertNoLockIsHeld()

@@ -14,7 +14,7 @@ final class QueueMailbox: Mailbox, @unchecked Sendable {
         var owed = 0
 
         /// The number of values that wait: without those that were dropped, and callers of `settled()`.
-        var waiting: Int { jobs.count { $0.observer?.isPlaceholder == false } }
+        var waiting: Int { jobs.count(where: \.isValue) }
 
         /// The job that a block is to deliver first, if any.
         mutating func begin() -> Job? {
