@@ -164,14 +164,15 @@ struct SettledTests {
             log.append(value)
         }
         set.notify(1)
-        let heard = Shared<[Int]?>(nil)
-        let waiting = await taskThatWaits(for: set) { [log] in heard.value = log.entries }
+        let waiting = await taskThatWaits { [set, log] in
+            await set.settled()
+            return log.entries
+        }
 
         #expect(log.entries.isEmpty)
         mayGoOn.set()
-        await waiting.value
 
-        #expect(heard.value == [1])
+        #expect(await waiting.value == [1])
     }
 
     @Test("`settled()` does not wait for values that are enqueued later")
@@ -211,12 +212,13 @@ struct SettledTests {
         await eventually { isInside.isSet }
         if all { set.removeAll() } else { token.remove() }
 
-        let heard = Shared<[Int]?>(nil)
-        let waiting = await taskThatWaits(for: set) { [log] in heard.value = log.entries }
+        let waiting = await taskThatWaits { [set, log] in
+            await set.settled()
+            return log.entries
+        }
         mayEnd.set()
-        await waiting.value
 
-        #expect(heard.value == [1])
+        #expect(await waiting.value == [1])
     }
 
     @Test("`settled()` waits for an observer that was removed while a notification could still reach it")
@@ -236,11 +238,10 @@ struct SettledTests {
         token.remove()
         queue.async { [log] in log.append(2) }
 
-        let waiting = Task { [set, log] in
+        let waiting = await taskThatWaits { [set, log] in
             await set.settled()
             return log.entries
         }
-        await Task.yield()
         mayRun.set()
         let settled = await waiting.value
         mayEnd.set()

@@ -60,15 +60,15 @@ func taskThatWaits(
     }
 }
 
-/// The same for any `settled()`.
-func taskThatWaits(_ wait: @escaping @Sendable () async -> Void) async -> Task<Void, Never> {
+/// The same for any `settled()`; the task returns what `wait` does.
+func taskThatWaits<Result: Sendable>(_ wait: @escaping @Sendable () async -> Result) async -> Task<Result, Never> {
     if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) {
         return Task.immediateDetached(operation: wait)
     }
     let hasBegun = Signal()
     let task = Task.detached {
         hasBegun.set()
-        await wait()
+        return await wait()
     }
     await eventually { hasBegun.isSet }
     for _ in 0..<100 { await Task.yield() }
