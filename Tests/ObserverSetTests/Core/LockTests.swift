@@ -20,10 +20,11 @@ struct LockTests {
         }
     }
 
+    private let holder = Holder()
+
     @Test(
         "One thread at a time is in a critical section, and sees what the one before it has written", arguments: [2, 8])
     func exclusion(threads: Int) async {
-        let holder = Holder()
         let times = many(200_000) / threads
 
         await onThreads(threads) { thread in
@@ -42,7 +43,6 @@ struct LockTests {
 
     @Test("So it is for threads that only try")
     func tries() async {
-        let holder = Holder()
         let entered = Counter()
 
         await onThreads(4) { _ in
@@ -61,7 +61,6 @@ struct LockTests {
 
     @Test("A try fails while another thread holds the lock, and succeeds when that has let go")
     func heldElsewhere() {
-        let holder = Holder()
 
         holder.lock.withLock { _ in
             join { #expect(holder.lock.withLockIfAvailable { _ in true } == nil) }
@@ -123,8 +122,11 @@ struct LockTests {
     }
 
     #if canImport(Glibc)
-    @Test("On Linux it is the C library's mutex, in place, with nothing beside it and the state")
-    func size() {
+    @Test("On Linux it is an adaptive mutex of the C library, in place, with nothing beside it and the state")
+    func mutex() {
+        let kind = unsafe withUnsafePointer(to: holder.lock) { lock in
+            unsafe UnsafeRawPointer(lock).assumingMemoryBound(to: pthread_mutex_t.self).pointee.__data.__kind
+        }
         #if OBSERVERSET_TSAN
         let edge = MemoryLayout<UInt>.size
         #else
@@ -134,6 +136,7 @@ struct LockTests {
             size: MemoryLayout<pthread_mutex_t>.size, alignment: MemoryLayout<pthread_mutex_t>.alignment
         )
 
+        #expect(kind == Int32(PTHREAD_MUTEX_ADAPTIVE_NP))
         #expect(MemoryLayout<Lock<Void>>.size == mutex.size + edge)
         #expect(MemoryLayout<Lock<Void>>.alignment == mutex.alignment)
         #expect(MemoryLayout<Lock<Int>>.size == mutex.size + MemoryLayout<Int>.size + edge)

@@ -44,7 +44,7 @@ package struct Lock<State: ~Copyable & Sendable>: ~Copyable, Sendable {
 }
 
 #if canImport(Darwin)
-private typealias SystemMutex = Mutex
+typealias SystemMutex = Mutex
 #elseif canImport(Glibc)
 /// What `Mutex` is on other systems, with the C library's mutex.
 ///
@@ -54,7 +54,9 @@ private typealias SystemMutex = Mutex
 /// that this package supports has that one, this type may go: the benchmark's rows "a lock, 8 threads" show it.
 ///
 /// Several threads use both stored properties at the same time, so neither is ever accessed exclusively, but by address.
-@safe private struct SystemMutex<State: ~Copyable & Sendable>: ~Copyable, @unchecked Sendable {
+///
+/// Not private: the compiler (6.3) fails where a file has an object whose lock's memory it does not know.
+@safe struct SystemMutex<State: ~Copyable & Sendable>: ~Copyable, @unchecked Sendable {
     private let mutex = AdaptiveMutex()
     /// The place of the state. Only the initializer and the end of this mutex's life refer to it by this name.
     private let place: State
@@ -100,8 +102,8 @@ private typealias SystemMutex = Mutex
 /// Its address stays the same for as long as a thread may use it. A value that contains an `Atomic` is borrowed where it is,
 /// and not as a copy. It may be moved before it is shared, as when an initializer returns it to be stored in an object. The
 /// code that moves it then owns it alone, so no thread holds the mutex or waits for it. The C library keeps nothing about
-/// such a mutex outside its bytes, nor its address in them.
-@safe private struct AdaptiveMutex: ~Copyable, Sendable {
+/// such a mutex outside its bytes, nor its address in them. For that reason nothing is to be done at its end, either.
+@safe struct AdaptiveMutex: ~Copyable, Sendable {
     private typealias Word = Atomic<UInt>
     private let first = Word(0), second = Word(0), third = Word(0), fourth = Word(0), fifth = Word(0)
     #if arch(arm64)
@@ -132,14 +134,12 @@ private typealias SystemMutex = Mutex
     @inline(__always) func lock() { unsafe pthread_mutex_lock(mutex) }
     @inline(__always) func lockIfAvailable() -> Bool { unsafe pthread_mutex_trylock(mutex) == 0 }
     @inline(__always) func unlock() { unsafe pthread_mutex_unlock(mutex) }
-
-    deinit { unsafe pthread_mutex_destroy(mutex) }
 }
 #else
 /// A `Mutex`, and a flag that is checked before a try.
 ///
 /// On Linux, to try to lock a `Mutex` that is held is a system call, which costs many times as much as a critical section.
-private struct SystemMutex<State: ~Copyable & Sendable>: ~Copyable, Sendable {
+struct SystemMutex<State: ~Copyable & Sendable>: ~Copyable, Sendable {
     private let mutex: Mutex<State>
     /// Whether a thread holds the mutex; it may be out of date.
     ///
