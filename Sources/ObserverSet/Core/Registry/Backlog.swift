@@ -18,9 +18,6 @@ final class Backlog: @unchecked Sendable {
     var demand: Demand?
     /// The ids of living `WeakEntry`s, by the addresses of their objects.
     ///
-    /// In a set, the ids of the registrations that the next one of the same owner replaces, by the addresses of their
-    /// owners. These may have ended, and the owners may be dead.
-    ///
     /// Stored here only to keep most registries small, which have none.
     var idsByAddress: [ObjectIdentifier: UInt64] = [:]
 

@@ -2,16 +2,16 @@
 extension Registry {
     /// Registers an observer while there is a report.
     @inline(never)
-    func appendWatched(_ callee: Callee, site: Site, replacingThatOf replaced: AnyObject?) -> UInt64 {
+    func appendWatched(_ callee: Callee, site: Site) -> UInt64 {
         let entry = callee.entry
         // Before it can be notified.
         entry?.note(siteNumber: Watch.number(of: site))
-        // The caller of `add` holds the owner, so that it may be loaded here. One whose observer is replaced has no second.
-        let owner = replaced == nil ? entry?.owner : nil
+        // The caller of `add` holds the owner, so that it may be loaded here.
+        let owner = entry?.owner
         let key = owner.map { OwnerOfLine(site: site, owner: ObjectIdentifier($0)) }
         let (id, shouldSweep, isDue, living, ids) = write { contents, cleanup in
             let isFull = slots.isFull(contents.counts)
-            let (id, shouldSweep) = insert(callee, site: site, replacingThatOf: replaced, &contents, &cleanup)
+            let (id, shouldSweep) = insert(callee, site: site, &contents, &cleanup)
             var ids: [UInt64] = []
             if let key {
                 forgetEndedOwners(&contents)
