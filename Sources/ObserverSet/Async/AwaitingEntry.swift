@@ -56,10 +56,10 @@ final class AwaitingEntry<Parameters: Sendable>: Entry<Parameters>, AwaitedObser
 
     func call(_ job: AwaitingJob, on actor: isolated (any Actor)?) async {
         // The observer may have been removed on that actor meanwhile.
-        guard isActive else { return home.noteNotDelivered(job) }
+        guard isActive else { return }
         let owner = weakOwner
         guard owner != nil || staticOwnerType == nil else { return noteDeadOwner() }
-        await function(owner, Buffering.noting(job.droppedBefore, before: unboxed(job.value)))
+        await function(owner, unboxed(job.value))
     }
 
     override func deliver(_ parameters: Parameters, by notifier: inout Notifier) -> Bool {

@@ -46,9 +46,7 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
             guard let urgency = jobs.urgency, urgency == worker.urgency, !worker.isCancelled else { return nil }
             let job = jobs.removeFirst()
             called = Called(job)
-            if job.observer.isActive { return .call(job) }
-            jobs.noteDropped(before: job)
-            return .drop(job)
+            return job.observer.isActive ? .call(job) : .drop(job)
         }
 
         /// Ends the task; another one delivers what is left, if anything is.
@@ -160,10 +158,9 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
             if let room = buffering.room, state.jobs.values >= room {
                 if case .oldest = buffering {
                     job.observer.noteDropped()
-                    state.jobs.noteDroppedLast()
                     return posted
                 }
-                posted.dropped = state.jobs.dropFirst()
+                posted.dropped = state.jobs.removeFirst()
                 posted.dropped?.observer.noteDropped()
                 posted.settled = state.takeFreeWaiters()
             }
@@ -208,11 +205,6 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
         settled.leave()
         // Released here, and not under the lock.
         dropped.removeAll()
-    }
-
-    /// Notes that a value which had been taken out was not delivered, since its observer was removed at that moment.
-    func noteNotDelivered(_ job: AwaitingJob) {
-        state.withLock { $0.jobs.noteDropped(before: job) }
     }
 
     override func enqueueMarker(for settledWait: SettledWait, isForRemoval: Bool) -> Bool {
