@@ -102,5 +102,4 @@ final class AwaitingEntry<Parameters: Sendable>: Entry<Parameters>, AwaitedObser
     override func note(siteNumber: UInt32) { status.note(siteNumber: siteNumber) }
     override var isAwaited: Bool { true }
     override func cancel() { home.end(self) }
-    override func cancelCalls() { home.cancelCalls(of: self) }
 }

@@ -185,17 +185,14 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
 
     /// Drops what waits for a removed observer, and cancels its call, for whose end no `settled()` waits; but not if
     /// it is the call itself that removes the observer.
-    func end(_ observer: any AwaitedObserver) { cancelCalls(of: observer, isRemoved: true) }
-
-    /// The same for an observer that stays: the end of its call is waited for.
-    func cancelCalls(of observer: any AwaitedObserver, isRemoved: Bool = false) {
+    func end(_ observer: any AwaitedObserver) {
         var settled: [SettledWait] = []
         var dropped: [AwaitingJob] = []
         let task = state.withLock { state -> Task<Void, Never>? in
             dropped = state.jobs.remove(for: observer)
             let isToCancel =
                 state.called?.isOf(observer) == true && !observer.isCalledOnce && !state.isCaller(in: self)
-            if isToCancel && isRemoved { state.isAbandoned = true }
+            if isToCancel { state.isAbandoned = true }
             // Not only if this observer is being called: the call in progress may be a cancelled one of another
             // registration, and the dropped values may have been all that was left in front of a waiter.
             settled = state.takeFreeWaiters()

@@ -206,14 +206,6 @@ import Synchronization
         return withAll { batch, inbox in batch.progress(upTo: last, inbox) }
     }
 
-    override func drop(for observer: AnyEntry, _ pending: borrowing Pending, leaving rest: AnyEntry) {
-        let dropped = withAll { batch, inbox in
-            batch.drop(upTo: pending.lastNumber, for: observer, leaving: rest, &inbox)
-        }
-        // Released here, and not under the lock.
-        withExtendedLifetime(dropped) {}
-    }
-
     override func beginUse() -> Mailbox {
         if !home.isMain { Self.table.withLock { _ in uses += 1 } }
         return self

@@ -40,12 +40,6 @@ class AnyEntry: @unchecked Sendable {
     var isAwaited: Bool { base?.isAwaited ?? false }
     /// Drops what is enqueued, and cancels the call that is under way, if it is awaited.
     func cancel() { base?.cancel() }
-    /// Drops what is enqueued, and cancels the call that is under way, if it is awaited; the registration goes on.
-    ///
-    /// Runs user code: it releases values, and cancellation handlers are called.
-    func cancelCalls() { base?.cancelCalls() }
-    /// Whether it has taken the place of an observer whose value was dropped while it waited.
-    var isPlaceholder: Bool { false }
     /// The entry for one more registration of the observer: this one the first time, then others for which the observer
     /// has one order, too.
     func forRegistration() -> AnyEntry { self }

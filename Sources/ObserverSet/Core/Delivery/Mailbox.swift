@@ -46,9 +46,6 @@ class Mailbox: @unchecked Sendable {
         fatalError("abstract")
     }
 
-    /// Drops the values that wait for an observer; in the place of each it leaves another entry, which is called instead.
-    func drop(for observer: AnyEntry, _ pending: borrowing Pending, leaving rest: AnyEntry) { fatalError("abstract") }
-
     /// Enqueues a marker, so that a caller waits for what has been posted so far; false if the mailbox is idle.
     ///
     /// `isForRemoval` is true for `removeAndWait()`, which also waits for a call that the removal has cancelled.
@@ -126,8 +123,8 @@ struct Job: Sendable {
         previous = 0
     }
 
-    /// Whether it is a value that has not been dropped.
-    var isValue: Bool { observer?.isPlaceholder == false }
+    /// Whether it is a value, and not a caller of `settled()`.
+    var isValue: Bool { observer != nil }
 
     /// Called where the observer runs, under no lock.
     func deliver(_ number: UInt64) {

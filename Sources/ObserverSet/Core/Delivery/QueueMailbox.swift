@@ -13,7 +13,7 @@ final class QueueMailbox: Mailbox, @unchecked Sendable {
         /// How many blocks have found another one delivering, and left their value to that.
         var owed = 0
 
-        /// The number of values that wait: without those that were dropped, and callers of `settled()`.
+        /// The number of values that wait: without callers of `settled()`.
         var waiting: Int { jobs.count(where: \.isValue) }
 
         /// The job that a block is to deliver first, if any.
@@ -53,15 +53,6 @@ final class QueueMailbox: Mailbox, @unchecked Sendable {
         _ value: any Sendable, to observer: AnyEntry, _ pending: borrowing Pending, by notifier: inout Notifier
     ) {
         if enqueue(Job(value, to: observer)) { examine(observer) }
-    }
-
-    override func drop(for observer: AnyEntry, _ pending: borrowing Pending, leaving rest: AnyEntry) {
-        let dropped = state.withLock { state in
-            // As many as before: each has a block.
-            state.jobs.replace(where: { $0.observer === observer }, by: Job((), to: rest))
-        }
-        // Released here, and not under the lock.
-        withExtendedLifetime(dropped) {}
     }
 
     override func enqueueMarker(for settledWait: SettledWait, isForRemoval: Bool) -> Bool {
