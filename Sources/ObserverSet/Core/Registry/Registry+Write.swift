@@ -84,7 +84,8 @@ extension Registry {
     func insert(
         _ callee: Callee, site: Site, _ contents: inout Contents, _ cleanup: inout Cleanup
     ) -> (id: UInt64, shouldSweep: Bool) {
-        let id = ObserverToken.nextID()
+        contents.lastIssued += 1
+        let id = contents.lastIssued
         if slots.isFull(contents.counts) { moveToFreshBlock(&contents, &cleanup) }
         let slot = unsafe slots[Int(contents.counts.taken)]
         // Before the slot is published: see `lastID`. Releasing, for a notification that acquires it: whoever may call this
