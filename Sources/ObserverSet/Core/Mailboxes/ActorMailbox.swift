@@ -248,7 +248,10 @@ extension Dictionary {
         let removed = removeValue(forKey: key)
         // A filter that leaves nothing out would keep the memory.
         if capacity > 64, count < capacity / 8 {
-            self = Dictionary(uniqueKeysWithValues: lazy.map { ($0.key, $0.value) })
+            // `Dictionary(uniqueKeysWithValues:)` would bring two kilobytes with it.
+            var smaller = Dictionary(minimumCapacity: count)
+            for (key, value) in self { smaller[key] = value }
+            self = smaller
         }
         return removed
     }
