@@ -34,8 +34,7 @@ import Synchronization
         super.init(of: actor)
     }
 
-    // The main actor's code often runs outside tasks: callbacks of a user interface, blocks on the main queue.
-    override var isCurrent: Bool { isMain && isOnMainQueue() || executor.isCurrent }
+    override var isCurrent: Bool { executor.isCurrent }
 
     // Acquiring, paired with the stores of false: who sees it idle, and does not wait, knows of all that its calls have done.
     override var isIdle: Bool { !isBusy.load(ordering: .acquiring) }
