@@ -15,6 +15,9 @@ let settings: [SwiftSetting] = [
     // A member is visible only where its module is imported.
     // https://github.com/swiftlang/swift-evolution/blob/main/proposals/0444-member-import-visibility.md
     .enableUpcomingFeature("MemberImportVisibility"),
+    // `ActorExecutor.swift` declares a function of the runtime, whose names the compiler reserves otherwise.
+    // https://github.com/swiftlang/swift/pull/80322
+    .enableExperimentalFeature("AllowRuntimeSymbolDeclarations"),
 ]
 
 let package = Package(

@@ -18,9 +18,8 @@ extension NotificationSource {
     /// for it. It may be called on several threads at once. Observers are registered with this source, among its other
     /// observers: where they run, their order, owners and tokens are those of this source.
     ///
-    /// The result is a value that holds this source, and so keeps a set alive. Registrations do not depend on it. A
-    /// sequence of its `values()` ends with the set, as one of the set itself does. Waiting for `first()` does not keep
-    /// the set alive, either.
+    /// The result is a value that holds this source, and so keeps a set alive. Registrations do not depend on it, nor do
+    /// streams of its `values()`.
     ///
     /// - Parameter transform: Makes the value that observers receive.
     /// - Returns: A source without state of its own.
@@ -28,7 +27,7 @@ extension NotificationSource {
     public func map<Output: Sendable>(
         _ transform: @escaping @Sendable (Parameters) -> Output
     ) -> some NotificationSource<Output> {
-        Adapted(source: self) { parameters in .some(transform(parameters)) }
+        compactMap { parameters in .some(transform(parameters)) }
     }
 
     /// A source that transforms the value of each notification, and skips those for which the result is nil.
@@ -46,7 +45,7 @@ extension NotificationSource {
     public func compactMap<Output: Sendable>(
         _ transform: @escaping @Sendable (Parameters) -> Output?
     ) -> some NotificationSource<Output> {
-        Adapted(source: self, transform: transform)
+        DerivedSource(of: self) { source, observer in source.register(observer.adapted(transform)) }
     }
 
     /// A source that sends only those notifications that satisfy a condition.
@@ -66,27 +65,6 @@ extension NotificationSource {
     public func filter(
         _ isIncluded: @escaping @Sendable (Parameters) -> Bool
     ) -> some NotificationSource<Parameters> {
-        Adapted(source: self) { parameters in isIncluded(parameters) ? parameters : nil }
-    }
-}
-
-/// A source that sends what a function makes of another source's values, and nothing for those for which it returns
-/// nil.
-private struct Adapted<Source: NotificationSource, Parameters: Sendable>: NotificationSource {
-    let source: Source
-    let transform: @Sendable (Source.Parameters) -> Parameters?
-
-    func register(_ observer: Observer<Parameters>) -> ObserverToken { source.register(observer.adapted(transform)) }
-
-    func settled() async { await source.settled() }
-}
-
-extension Adapted: DerivedSource, CustomDebugStringConvertible {
-    /// The observers are those of the source that it adapts.
-    var debugDescription: String { "adapted from \(String(reflecting: source))" }
-
-    func remaking() -> @Sendable () -> Self? {
-        let held = source.heldWeakly()
-        return { [transform] in held().map { Adapted(source: $0, transform: transform) } }
+        compactMap { parameters in isIncluded(parameters) ? parameters : nil }
     }
 }

@@ -99,8 +99,9 @@ extension ObserverSet {
     /// others the value is put into their actor's mailbox. May be called on any thread, and from inside an observer
     /// (guarantees 6 and 7).
     ///
-    /// A debug build traps if the caller is not on the actor that its type says: a closure that was formed on an actor
-    /// was passed to unchecked code, which called it elsewhere. Mark the closure `@Sendable`.
+    /// An actor's observer is called in place only if Swift's runtime confirms that the caller is on its actor. Otherwise its
+    /// value is posted, also where the compiler takes the caller for the actor's code by mistake, and where an older interface
+    /// calls the actor's closure on another thread.
     ///
     /// - Parameters:
     ///   - parameters: The value that the observers receive.
@@ -114,15 +115,15 @@ extension ObserverSet {
     /// Calls the observers whose ids are at most `limit`; `actor` is the one that the caller is isolated to.
     ///
     /// For several sets that are notified as one: an observer that was added to any of them since that began is not
-    /// called, see `ObserverToken.lastID`. Transparent, since in a debug build a function that is merely inlined keeps
+    /// called, see `lastID`. Transparent, since in a debug build a function that is merely inlined keeps
     /// a stack frame, here one for each nested notification (guarantee 6).
     @_transparent
     package func notify(_ parameters: Parameters, upTo limit: UInt64, from actor: (any Actor)?) {
-        Isolation.assertIsOn(actor)
         // The registry is not retained: the set holds it, and is held until this returns.
         defer { extendLifetime(self) }
         guard let registry = unsafe unmanagedRegistry else { return }
-        // Acquiring, paired with the store in `insert`: who calls a new observer sees the one that it replaced removed.
+        // Acquiring, paired with the store in `insert`: whoever calls an observer sees those removed that were removed before it
+        // was added.
         let last = unsafe registry._withUnsafeGuaranteedRef { $0.lastID.load(ordering: .acquiring) }
         guard last != 0 else { return }
         unsafe notify(parameters, registry, upTo: min(last, limit), from: Isolation.identity(of: actor))
@@ -132,17 +133,17 @@ extension ObserverSet {
     /// saved and restored.
     @inline(never)
     private func notify(
-        _ parameters: Parameters, _ registry: Unmanaged<Registry>, upTo limit: UInt64, from callerID: UInt
+        _ parameters: Parameters, _ registry: Unmanaged<Registry>, upTo limit: UInt64, from actor: UInt
     ) {
-        var notifier = Notifier(identity: callerID)
+        var context = NotifyContext(claiming: actor)
         var traversal = unsafe Traversal(registry, upTo: limit)
         var isPlain = false
         while let slot = unsafe traversal.next(&isPlain) {
-            UserCode.assertNoLockIsHeld()
+            LockCheck.assertNoLockIsHeld()
             if _fastPath(isPlain) {
                 unsafe BorrowedFunction.at(slot).pointee(parameters)
-            } else if unsafe !BorrowedEntry.at(slot).pointee.callClosure(parameters, from: callerID) {
-                if unsafe !BorrowedEntry.at(slot).pointee.deliver(parameters, by: &notifier) {
+            } else if unsafe !BorrowedEntry.at(slot).pointee.callClosure(parameters, by: &context) {
+                if unsafe !BorrowedEntry.at(slot).pointee.deliver(parameters, by: &context) {
                     traversal.metDead = true
                 }
             }
@@ -204,13 +205,9 @@ extension ObserverSet: NotificationSource {
     /// - Complexity: Amortised O(1).
     @discardableResult
     public func register(_ observer: consuming Observer<Parameters>) -> ObserverToken {
-        register(observer, replacingThatOf: nil)
-    }
-
-    func register(_ observer: consuming Observer<Parameters>, replacingThatOf owner: AnyObject?) -> ObserverToken {
         let registry = madeRegistry()
         let site = observer.site
-        let id = registry.append(Callee(retaining: consume observer), site: site, replacingThatOf: owner)
+        let id = registry.append(Callee(retaining: consume observer), site: site)
         return ObserverToken(issuer: registry, id: id)
     }
 
@@ -247,11 +244,12 @@ extension ObserverSet: NotificationSource {
     /// The same; what is enqueued is still delivered if `dropping` is false, as after the set's release.
     package func removeAll(dropping: Bool) { registry?.removeAll(dropping: dropping) }
 
-    /// Whether no observer was ever added, or all have been removed; dead owners may still have theirs.
+    /// The id of the observer that was added last; zero if there is none.
+    ///
+    /// Relaxed: a thread sees the ids of all registrations that it knows of. For one that is made at the same time either
+    /// answer is right.
     @inline(__always)
-    package var isVacant: Bool {
-        registry.map { $0.lastID.load(ordering: .relaxed) == 0 } ?? true
-    }
+    package var lastID: UInt64 { registry?.lastID.load(ordering: .relaxed) ?? 0 }
 
     /// The number of observers whose owner, if they have one, is alive.
     ///
@@ -270,7 +268,7 @@ extension ObserverSet: NotificationSource {
 
 // MARK: - Descriptions
 
-extension ObserverSet: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension ObserverSet: CustomStringConvertible, CustomDebugStringConvertible {
     /// The parameters' type and the number of observers.
     public var description: String {
         describe(count: count)
@@ -284,11 +282,6 @@ extension ObserverSet: CustomStringConvertible, CustomDebugStringConvertible, Cu
     public var debugDescription: String {
         let listing = listing
         return listing.text(under: describe(count: listing.count))
-    }
-
-    /// A mirror whose children are the lines of the debug description.
-    public var customMirror: Mirror {
-        Mirror(self, unlabeledChildren: listing.lines, displayStyle: .collection)
     }
 
     package var listing: Listing { registry?.listing ?? Listing() }

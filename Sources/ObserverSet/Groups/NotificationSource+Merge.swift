@@ -14,8 +14,8 @@ extension NotificationSource {
     /// owner's death ends all registrations, an observer of ``NotificationSource/once`` is called once, whichever member is first, and an
     /// observer on another actor or queue receives what one thread notifies to the members in order (guarantee 7). A source that is named twice is observed twice.
     ///
-    /// The result is a value that holds its members. Registrations do not depend on it. A sequence of its `values()`
-    /// ends when all members have ended it.
+    /// The result is a value that holds its members. Registrations do not depend on it. A stream of its `values()` finishes
+    /// when all members have ended it.
     ///
     /// - Parameter others: The other sources, in the order in which observers are to be registered with them.
     /// - Returns: A source without state of its own.
@@ -37,31 +37,16 @@ extension NotificationSource {
     /// - Returns: A source without state of its own.
     /// - Complexity: O(*n*) in the number of members; adding is the sum of what it costs with each.
     public func merge(with others: [any NotificationSource<Parameters>]) -> some NotificationSource<Parameters> {
-        Merged(members: [self] + others)
+        DerivedSource.merged([self] + others)
     }
 }
 
-/// Several sources with the same parameters, each of which gets every observer.
-private struct Merged<Parameters: Sendable>: NotificationSource {
-    let members: [any NotificationSource<Parameters>]
-
-    func register(_ observer: Observer<Parameters>) -> ObserverToken {
-        ObserverToken(members.map { $0.register(observer) })
-    }
-
-    func settled() async {
-        for member in members { await member.settled() }
-    }
-}
-
-extension Merged: DerivedSource, CustomDebugStringConvertible {
-    var debugDescription: String { members.map { String(reflecting: $0) }.joined(separator: "\n") }
-
-    func remaking() -> @Sendable () -> Self? {
-        let held = members.map { $0.heldWeakly() }
-        return {
-            let members = held.compactMap { $0() }
-            return members.isEmpty ? nil : Merged(members: members)
-        }
+extension DerivedSource {
+    /// Several sources with the same parameters, each of which gets every observer.
+    static func merged(_ members: [any NotificationSource<Parameters>]) -> Self {
+        Self(
+            register: { observer in ObserverToken(members.map { $0.register(observer) }) },
+            settled: { for member in members { await member.settled() } },
+            description: { members.map { String(reflecting: $0) }.joined(separator: "\n") })
     }
 }

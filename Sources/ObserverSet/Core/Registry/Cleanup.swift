@@ -7,16 +7,15 @@ struct Cleanup: ~Copyable {
     private var ended: [AnyEntry]?
 
     /// Records that the registration of that observer has been removed.
-    @inline(__always)
-    mutating func end(_ entry: AnyEntry, _ id: UInt64, _ contents: inout Contents) {
+    @inline(never)
+    mutating func end(_ entry: AnyEntry) {
         entry.end()
         guard entry.isAwaited else { return }
-        contents.depart(entry, id)
         if ended == nil { ended = [] }
         ended?.append(entry)
     }
 
-    @inline(__always)
+    @inline(never)
     consuming func run() {
         ended?.forEach { $0.cancel() }
         releasable.release()

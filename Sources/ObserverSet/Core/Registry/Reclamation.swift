@@ -7,7 +7,7 @@ import Synchronization
 /// zero, the two change roles; this is a *flip*. So traversals that overlap without end cannot postpone a release for
 /// ever: after the flip every new traversal is counted on the other side.
 ///
-/// What has been unlinked and not yet released is *retired*: it waits in the backlog. In the functions of a change,
+/// What has been unlinked and not yet released is *retired*: it waits in the rare. In the functions of a change,
 /// `releasable` is what no traversal can reach any more, and what the change releases after unlocking.
 ///
 /// The counts are spread over stripes. The first stripe is inline. More are added when two threads have been seen to
@@ -38,22 +38,11 @@ import Synchronization
     private static let stripeCount = 8
     private static let stripeSize = 128
 
-    /// The stripe in which a traversal counted itself in, and must count itself out.
+    /// Where a traversal counted itself in, and must count itself out; and the count before it was added, nil on an added
+    /// stripe, since it serves only to decide whether to add stripes.
     ///
-    /// Not copyable, so that nothing is counted out twice.
-    @safe struct Ticket: ~Copyable {
-        let count: UnsafeMutablePointer<Count>
-        /// The count before this traversal was added; nil on an added stripe, since it serves only to decide whether to
-        /// add stripes.
-        let before: UInt32?
-
-        /// Counts out, and returns the count before the traversal, if known, and after it.
-        @inline(__always)
-        consuming func leave() -> (before: UInt32?, after: UInt32) {
-            let after = unsafe count.pointee.wrappingSubtract(1, ordering: .sequentiallyConsistent).newValue
-            return (before, after)
-        }
-    }
+    /// A `Traversal`, which is not copyable, holds it, and counts itself out in its `deinit`, once.
+    typealias Ticket = (count: UnsafeMutablePointer<Count>, before: UInt32?)
 
     // MARK: Traversals
 
@@ -67,7 +56,13 @@ import Synchronization
         let stripes = unsafe stripes.load(ordering: .sequentiallyConsistent)
         let count = unsafe stripes.map { unsafe Self.counts($0, Self.stripe()) } ?? first
         let before = unsafe count[parity].wrappingAdd(1, ordering: .sequentiallyConsistent).oldValue
-        return unsafe Ticket(count: count + parity, before: stripes == nil ? before : nil)
+        return unsafe (count + parity, stripes == nil ? before : nil)
+    }
+
+    /// Counts a traversal out, and returns the count before it, if known, and after it.
+    @inline(__always)
+    static func leave(_ ticket: Ticket) -> (before: UInt32?, after: UInt32) {
+        unsafe (ticket.before, ticket.count.pointee.wrappingSubtract(1, ordering: .sequentiallyConsistent).newValue)
     }
 
     /// After a traversal has counted itself out: true if something waits that it may have been the last to reach.
@@ -92,26 +87,26 @@ import Synchronization
         if !contents.isAnythingWaiting && isEmpty() {
             releasable.append(contentsOf: unlinked)
         } else {
-            let backlog = contents.madeBacklog()
-            backlog.thread = Self.thread()
-            backlog.newer.append(contentsOf: unlinked)
+            let rare = contents.madeRare()
+            rare.thread = Self.thread()
+            rare.newer.append(contentsOf: unlinked)
             contents.isAnythingWaiting = true
             isWaiting.store(true, ordering: .relaxed)
         }
     }
 
-    /// Moves what no traversal can reach any more from the backlog to `releasable`.
+    /// Moves what no traversal can reach any more to `releasable`.
     func collect(_ contents: inout Contents, _ releasable: inout Retired) {
-        guard contents.isAnythingWaiting, let backlog = contents.backlog else { return }
-        while !backlog.isEmpty, idleIsEmpty() {
+        guard contents.isAnythingWaiting, let rare = contents.rare else { return }
+        while !rare.isEmpty, idleIsEmpty() {
             // Flips only while the idle count is zero: with a flip on every attempt, two threads could take turns to
             // keep a count above zero for ever.
             open.store(1 ^ open.load(ordering: .relaxed), ordering: .relaxed)
-            releasable.append(contentsOf: backlog.older.take())
+            releasable.append(contentsOf: rare.older.take())
             // fault: epoch-skipped
-            backlog.older = backlog.newer.take()
+            rare.older = rare.newer.take()
         }
-        guard backlog.isEmpty else { return }
+        guard rare.isEmpty else { return }
         contents.isAnythingWaiting = false
         isWaiting.store(false, ordering: .relaxed)
     }

@@ -8,7 +8,7 @@ import Glibc
 ///
 /// A critical section copies, swaps, and returns what it removed or replaced. It never calls user code, never loads a
 /// weak reference, with two exceptions that say why they may, and never drops the last reference to a value of the user's:
-/// each of these could run a `deinit` that re-enters the library (guarantee 1). `UserCode.assertNoLockIsHeld()` comes
+/// each of these could run a `deinit` that re-enters the library (guarantee 1). `LockCheck.assertNoLockIsHeld()` comes
 /// before every call of user code, and fails if that rule is broken.
 ///
 /// `package`, not internal: the layers guard their own state with it, and must follow the same rule.
@@ -39,7 +39,7 @@ package struct Lock<State: ~Copyable & Sendable>: ~Copyable, Sendable {
     private func holding<Result>(_ body: () -> Result) -> Result {
         edge.acquire()
         defer { edge.release() }
-        return UserCode.forbidden(body)
+        return LockCheck.whileHolding(body)
     }
 }
 

@@ -1,0 +1,182 @@
+import Synchronization
+
+/// Names one registration, so that it can be ended.
+///
+/// Dropping a token removes nothing. It keeps neither the set nor the owner nor the observer alive; when they are gone,
+/// `remove()` returns `false`. It may be copied, compared, hashed and used on any thread; two tokens are equal if they
+/// name the same registration. A token never comes to name another one.
+///
+/// ```swift
+/// let token = playlist.itemAdded.add { item in print(item.name) }
+/// token.remove()      // true
+/// token.remove()      // false: it was removed already
+/// ```
+public struct ObserverToken: Sendable {
+    let issuer: TokenIssuer
+    let id: UInt64
+
+    init(issuer: TokenIssuer, id: UInt64) {
+        self.issuer = issuer
+        self.id = id
+    }
+
+    /// Combines several tokens into one, which ends all of their registrations.
+    ///
+    /// For sources that register an observer in more than one place. The token is active while any of them is;
+    /// `remove()` returns true if any of them still was. As always, what a set had enqueued when it was released is
+    /// delivered all the same; but if it is released while `remove()` runs, that may be dropped although `remove()`
+    /// returns false. A combination of no tokens is inactive.
+    ///
+    /// - Complexity: `remove()` and `isActive` cost the sum of the parts'.
+    public init(_ tokens: [ObserverToken]) {
+        self.init(issuer: CombinedIssuer(tokens), id: 0)
+    }
+
+    /// The token of an observer that first receives a value which no set has sent: `entry` is the registration for which that
+    /// may wait.
+    init(_ token: ObserverToken, first entry: AnyEntry) {
+        self.init(issuer: CombinedIssuer([token], first: entry), id: 0)
+    }
+
+    /// Ends the registration.
+    ///
+    /// May be called on any thread, and from inside any observer, the token's own included. A notification in progress
+    /// skips the observer from now on. A call that another thread has already decided on may still run (guarantee 4). If
+    /// it is removed in its own isolation, the observer is never called again. What waits for it is not delivered: an observer
+    /// that awaits releases it at once; one on an actor or a queue, when its turn comes.
+    ///
+    /// - Returns: true for exactly one caller; false if the registration had ended before: removed, or its owner or its set
+    ///   gone.
+    /// - Complexity: amortised O(1), plus at most O(log *n*) to find the entry; if the observer awaits, also O(*m*), where *m*
+    ///   is the number of values that wait for it, those for its other registrations included.
+    @discardableResult
+    public func remove() -> Bool {
+        issuer.remove(id, nil)
+    }
+
+    /// Whether the registration has not ended: it is not removed, and neither its set nor its owner is gone.
+    ///
+    /// - Complexity: O(log *n*).
+    public var isActive: Bool {
+        issuer.isActive(id)
+    }
+
+    /// How many values an observer that awaits has lost because its ``Buffering`` had no room for them.
+    ///
+    /// ```swift
+    /// let token = document.wordAdded.addAsync(buffering: .newest(100)) { word in await history.append(word) }
+    /// print("\(token.droppedCount) words were dropped")
+    /// ```
+    ///
+    /// It is 0 for all other observers, and when the registration has ended. For the token of several registrations it
+    /// is their sum. Values that a removal drops are not counted. The descriptions of the set show the count, too.
+    ///
+    /// - Complexity: O(log *n*).
+    public var droppedCount: Int { issuer.counts(id).dropped }
+
+    /// How many values wait for the observer: posted to its actor or queue, or to an observer that awaits, and not yet
+    /// delivered. The one with which it is being called does not count.
+    ///
+    /// To see who does not keep up, and act on it:
+    ///
+    /// ```swift
+    /// let token = document.wordAdded.addAsync { word in await history.append(word) }
+    /// if token.waitingCount > 1_000 { token.remove() }
+    /// ```
+    ///
+    /// It is 0 for an observer that is called in place, for a stream, and when the registration has ended. For the token of
+    /// several registrations it is their sum. While values are posted and delivered on other threads, it may be out of date by
+    /// some.
+    ///
+    /// - Complexity: O(log *n*) to find the registration; for several, the sum of the parts'.
+    public var waitingCount: Int { issuer.counts(id).waiting }
+}
+
+extension ObserverToken: Hashable {
+    /// Whether both are the same token.
+    ///
+    /// A combination has an identity of its own, and so has the token of an observer that is called once.
+    public static func == (left: Self, right: Self) -> Bool { left.id == right.id && left.issuer === right.issuer }
+
+    /// Hashes what issued it and its number there: each set numbers its registrations.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(ObjectIdentifier(issuer))
+        hasher.combine(id)
+    }
+}
+
+extension ObserverToken: CustomStringConvertible {
+    /// The token's number, and where its observer was registered or that it is no longer active.
+    public var description: String {
+        "ObserverToken(#\(id), \(issuer.describe(id) ?? "inactive"))"
+    }
+}
+
+/// Carries out a token's functions: a registry, a combination of tokens, or a registration that may end before it is made.
+///
+/// It has no type parameter, so that tokens do not depend on the type of the parameters.
+///
+/// `package`, not internal, since `Registry` inherits from it.
+package class TokenIssuer: @unchecked Sendable {
+    init() {}
+
+    /// Ends a registration; true for the caller who did. A removal lets the caller wait for what is then still under way, also
+    /// if the registration had ended before.
+    func remove(_ id: UInt64, _ removal: Removal?) -> Bool { fatalError("abstract") }
+    /// Lets no further value that waits for an observer in a mailbox be delivered, before the registration is removed.
+    func close(_ id: UInt64) { fatalError("abstract") }
+    func isActive(_ id: UInt64) -> Bool { fatalError("abstract") }
+    /// The registration as the set's description shows it; nil if it is no longer active.
+    func describe(_ id: UInt64) -> String? { fatalError("abstract") }
+    func counts(_ id: UInt64) -> (waiting: Int, dropped: Int) { fatalError("abstract") }
+    /// Whether tokens of this issuer name registrations of that one.
+    func issuesTokens(for issuer: TokenIssuer) -> Bool { self === issuer }
+}
+
+/// The issuer of a token that combines several tokens.
+private final class CombinedIssuer: TokenIssuer, @unchecked Sendable {
+    private let tokens: [ObserverToken]
+    /// A registration that is in no set; its mailbox holds it as long as its value waits.
+    private weak let first: AnyEntry?
+    private let hasBeenRemoved = Atomic<Bool>(false)
+
+    init(_ tokens: [ObserverToken], first: AnyEntry? = nil) {
+        self.tokens = tokens
+        self.first = first
+    }
+
+    override func remove(_ id: UInt64, _ removal: Removal?) -> Bool {
+        close(id)
+        // All are removed before any caller returns. If two callers have each removed some, only one gets true.
+        let count = tokens.count { $0.issuer.remove($0.id, removal) }
+        first?.cancel()
+        return count > 0 && !hasBeenRemoved.exchange(true, ordering: .relaxed)
+    }
+
+    /// Comes first, since they may be registrations of one observer: its call for one is cancelled when that is removed, and
+    /// what waits for another must not be delivered next.
+    override func close(_ id: UInt64) {
+        first?.end()
+        for token in tokens { token.issuer.close(token.id) }
+    }
+
+    override func isActive(_ id: UInt64) -> Bool {
+        tokens.contains(where: \.isActive)
+    }
+
+    override func counts(_ id: UInt64) -> (waiting: Int, dropped: Int) {
+        tokens.reduce(first?.counts ?? (0, 0)) { sum, token in
+            let counts = token.issuer.counts(token.id)
+            return (sum.waiting + counts.waiting, sum.dropped + counts.dropped)
+        }
+    }
+
+    override func issuesTokens(for issuer: TokenIssuer) -> Bool {
+        tokens.count == 1 && tokens[0].issuer.issuesTokens(for: issuer)
+    }
+
+    override func describe(_ id: UInt64) -> String? {
+        let parts = tokens.compactMap { $0.issuer.describe($0.id) }
+        return parts.isEmpty ? nil : parts.joined(separator: ", ")
+    }
+}

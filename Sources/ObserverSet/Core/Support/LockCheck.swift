@@ -1,0 +1,61 @@
+#if DEBUG && !OBSERVERSET_TSAN
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Android)
+import Android
+#endif
+#endif
+
+/// The debug flag "this thread holds a lock of the library", which is asserted before every call of user code.
+///
+/// `package`, not internal: the layers assert it before their own calls of user code.
+package enum LockCheck {
+    // Builds for the thread sanitizer do not maintain the flag: reading it goes through a lazily initialised global, which
+    // would order the accesses around it, and so hide races.
+    #if DEBUG && !OBSERVERSET_TSAN && (canImport(Darwin) || canImport(Glibc) || canImport(Musl) || canImport(Android))
+    /// Whether this build maintains the flag, and checks it and the invariants.
+    static var isChecked: Bool { true }
+
+    /// The key of the flag among the values of a thread.
+    ///
+    /// Not a task-local value: to set one, the runtime takes a lock of the task's, which it also holds while it calls
+    /// cancellation handlers. These may take a lock of the library.
+    private static let key = {
+        var key = pthread_key_t()
+        unsafe pthread_key_create(&key, nil)
+        return key
+    }()
+
+    private static var isForbidden: Bool {
+        get { unsafe pthread_getspecific(key) != nil }
+        set { unsafe pthread_setspecific(key, UnsafeRawPointer(bitPattern: newValue ? 1 : 0)) }
+    }
+    #else
+    static var isChecked: Bool { false }
+
+    private static var isForbidden: Bool {
+        get { false }
+        set {}
+    }
+    #endif
+
+    @inline(__always)
+    static func whileHolding<Result>(_ body: () -> Result) -> Result {
+        // Locks are nested.
+        guard isChecked, !isForbidden else { return body() }
+        isForbidden = true
+        defer { isForbidden = false }
+        return body()
+    }
+
+    /// Stops a debug build in which user code is about to run while this thread holds a lock.
+    @inline(__always)
+    package static func assertNoLockIsHeld() {
+        guard isChecked else { return }
+        precondition(!isForbidden, "ObserverSet is about to run user code while it holds its lock")
+    }
+}
