@@ -10,7 +10,60 @@
 // look up for each observer. And a method's adapter that is formed in the client is folded into a direct call; formed
 // here, it would allocate in each call.
 
+/// What observers of a local set are added to: the set, or its `once`.
+///
+/// Underscored, since it is no type for clients: it is public only so that the `add` family is written once.
+public protocol _LocalSource<Parameters> {
+    /// The type of the value that an observer receives.
+    associatedtype Parameters
+    /// The set itself.
+    var _set: LocalObserverSet<Parameters> { get }
+    /// Whether observers are called at most once.
+    var _isOnce: Bool { get }
+}
+
+extension LocalObserverSet: _LocalSource {
+    /// The set itself.
+    public var _set: LocalObserverSet { self }
+    /// Observers are called any number of times.
+    public var _isOnce: Bool { false }
+}
+
 extension LocalObserverSet {
+    /// Adds observers that are called at most once, and then removed.
+    ///
+    /// ```swift
+    /// connection.opened.once.add { print("connected") }
+    /// ```
+    ///
+    /// Every form of `add` may follow. An observer is removed as it is called: inside the call it is no longer counted, and its
+    /// token is inactive.
+    ///
+    /// - Complexity: O(1).
+    public var once: Once { Once(_set: self) }
+
+    /// A local set, for observers that are called at most once.
+    public struct Once: _LocalSource {
+        /// The set itself.
+        public let _set: LocalObserverSet
+        /// Observers are called at most once.
+        public var _isOnce: Bool { true }
+    }
+}
+
+extension _LocalSource {
+    /// Registers what is made for these gates: one if the observer is called once, otherwise none.
+    private func append(site: Site, _ callee: ([OnceGate]) -> Callee) -> LocalObserverSet<Parameters>.Token {
+        let gates = _isOnce ? [OnceGate()] : []
+        let token = _set.append(callee(gates), site: site)
+        return LocalObserverSet.Token(token: gates.first?.begin(token) ?? token)
+    }
+
+    @usableFromInline
+    func append(_ entry: Entry<Parameters>, site: Site) -> LocalObserverSet<Parameters>.Token {
+        append(site: site) { gates in Callee(retaining: entry.forRegistration(gates)) }
+    }
+
     /// Adds an observer without an owner.
     ///
     /// The observer lives as long as the set does, or until its token is removed. Capture weakly what should not live
@@ -33,8 +86,10 @@ extension LocalObserverSet {
     public func add(
         _ observer: @escaping (Parameters) -> Void,
         isolation: isolated (any Actor)? = #isolation, fileID: StaticString = #fileID, line: UInt = #line
-    ) -> Token {
-        append(Callee(retaining: observer), site: Site(fileID: fileID, line: line))
+    ) -> LocalObserverSet<Parameters>.Token {
+        append(site: Site(fileID: fileID, line: line)) { gates in
+            gates.isEmpty ? Callee(retaining: observer) : Callee(retaining: OnceEntry(gates, observer))
+        }
     }
 
     /// Adds an observer that lives as long as its owner, which it is passed.
@@ -59,7 +114,7 @@ extension LocalObserverSet {
     public func add<Owner: AnyObject>(
         _ owner: Owner, _ observer: @escaping (Owner, Parameters) -> Void,
         isolation: isolated (any Actor)? = #isolation, fileID: StaticString = #fileID, line: UInt = #line
-    ) -> Token {
+    ) -> LocalObserverSet<Parameters>.Token {
         append(OwnedEntry(owner, observer), site: Site(fileID: fileID, line: line))
     }
 
@@ -85,7 +140,7 @@ extension LocalObserverSet {
     public func add<Owner: AnyObject>(
         method: @escaping (Owner) -> (Parameters) -> Void, of owner: Owner,
         isolation: isolated (any Actor)? = #isolation, fileID: StaticString = #fileID, line: UInt = #line
-    ) -> Token {
+    ) -> LocalObserverSet<Parameters>.Token {
         add(owner, { owner, parameters in method(owner)(parameters) }, fileID: fileID, line: line)
     }
 
@@ -112,12 +167,12 @@ extension LocalObserverSet {
     public func add<Owner: AnyObject, each P>(
         method: @escaping (Owner) -> (repeat each P) -> Void, of owner: Owner,
         isolation: isolated (any Actor)? = #isolation, fileID: StaticString = #fileID, line: UInt = #line
-    ) -> Token where Parameters == (repeat each P) {
+    ) -> LocalObserverSet<Parameters>.Token where Parameters == (repeat each P) {
         add(owner, { owner, parameters in method(owner)(repeat each parameters) }, fileID: fileID, line: line)
     }
 }
 
-extension LocalObserverSet where Parameters == Void {
+extension _LocalSource where Parameters == Void {
     /// Adds an observer of `Void` that lives as long as its owner, which is all it is passed.
     ///
     /// See the same form for sets with parameters.
@@ -134,7 +189,7 @@ extension LocalObserverSet where Parameters == Void {
     public func add<Owner: AnyObject>(
         _ owner: Owner, _ observer: @escaping (Owner) -> Void,
         isolation: isolated (any Actor)? = #isolation, fileID: StaticString = #fileID, line: UInt = #line
-    ) -> Token {
+    ) -> LocalObserverSet<Parameters>.Token {
         add(owner, { owner, _ in observer(owner) }, fileID: fileID, line: line)
     }
 }
