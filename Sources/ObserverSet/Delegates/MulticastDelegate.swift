@@ -219,19 +219,13 @@ extension MulticastDelegate: CustomStringConvertible, CustomDebugStringConvertib
     ///
     /// Equal lines are printed once, with their number, and at most fifty.
     public var debugDescription: String {
-        let listing = listing
-        return listing.text(under: describe(count: listing.count))
-    }
-
-    /// For example `ProgressBar, registered at Player/Download.swift:12`.
-    private var listing: Listing {
         var listing = Listing()
         var traversal = traversal()
         while let (object, _) = unsafe traversal.nextObject() {
             listing.append("\(type(of: object)), registered at \(traversal.site)")
         }
         end(traversal)
-        return listing
+        return listing.text(under: describe(count: listing.count))
     }
 
     private func describe(count: Int) -> String {
