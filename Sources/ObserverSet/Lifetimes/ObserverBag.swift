@@ -47,6 +47,7 @@ public final class ObserverBag: Sendable {
     ///
     /// - Parameter token: The registration's token.
     /// - Complexity: Amortised that of ``ObserverToken/isActive``.
+    @inline(never)
     public func insert(_ token: ObserverToken) {
         let full = tokens.withLock { tokens in
             // This makes room, so that no other thread looks at the same time.
