@@ -6,9 +6,9 @@
 // and call them there: an unapplied method (`View.show`), a generic function, a parameter of type `@MainActor () ->
 // Void`.
 //
-// The forms with an owner and a value are `@inlinable`. The client knows the types, which the runtime would otherwise
-// look up for each observer. And a method's adapter that is formed in the client is folded into a direct call; formed
-// here, it would allocate in each call.
+// The forms are `@inlinable`. The client knows the types, which the runtime would otherwise look up for each observer.
+// And a method's adapter that is formed in the client is folded into a direct call; formed here, it would allocate in
+// each call.
 
 /// What observers of a local set are added to: the set, or its `once`.
 ///
@@ -24,9 +24,9 @@ public protocol _LocalSource<Parameters> {
 
 extension LocalObserverSet: _LocalSource {
     /// The set itself.
-    public var _set: LocalObserverSet { self }
+    @inlinable public var _set: LocalObserverSet { self }
     /// Observers are called any number of times.
-    public var _isOnce: Bool { false }
+    @inlinable public var _isOnce: Bool { false }
 }
 
 extension LocalObserverSet {
@@ -47,23 +47,11 @@ extension LocalObserverSet {
         /// The set itself.
         public let _set: LocalObserverSet
         /// Observers are called at most once.
-        public var _isOnce: Bool { true }
+        @inlinable public var _isOnce: Bool { true }
     }
 }
 
 extension _LocalSource {
-    /// Registers what is made for these gates: one if the observer is called once, otherwise none.
-    private func append(site: Site, _ callee: ([OnceGate]) -> Callee) -> LocalObserverSet<Parameters>.Token {
-        let gates = _isOnce ? [OnceGate()] : []
-        let token = _set.append(callee(gates), site: site)
-        return LocalObserverSet.Token(token: gates.first?.begin(token) ?? token)
-    }
-
-    @usableFromInline
-    func append(_ entry: Entry<Parameters>, site: Site) -> LocalObserverSet<Parameters>.Token {
-        append(site: site) { gates in Callee(retaining: entry.forRegistration(gates)) }
-    }
-
     /// Adds an observer without an owner.
     ///
     /// The observer lives as long as the set does, or until its token is removed. Capture weakly what should not live
@@ -82,13 +70,12 @@ extension _LocalSource {
     ///   - line: The line of the registration, for descriptions.
     /// - Returns: A token that ends the registration. Dropping it ends nothing.
     /// - Complexity: Amortised O(1).
+    @inlinable
     public func add(
         _ observer: @escaping (Parameters) -> Void,
         isolation: isolated (any Actor)? = #isolation, fileID: StaticString = #fileID, line: UInt = #line
     ) -> LocalObserverSet<Parameters>.Token {
-        append(site: Site(fileID: fileID, line: line)) { gates in
-            gates.isEmpty ? Callee(retaining: observer) : Callee(retaining: OnceEntry(gates, observer))
-        }
+        _set.append(observer, isOnce: _isOnce, site: Site(fileID: fileID, line: line))
     }
 
     /// Adds an observer that lives as long as its owner, which it is passed.
@@ -114,7 +101,7 @@ extension _LocalSource {
         _ owner: Owner, _ observer: @escaping (Owner, Parameters) -> Void,
         isolation: isolated (any Actor)? = #isolation, fileID: StaticString = #fileID, line: UInt = #line
     ) -> LocalObserverSet<Parameters>.Token {
-        append(OwnedEntry(owner, observer), site: Site(fileID: fileID, line: line))
+        _set.append(OwnedEntry(owner, observer), isOnce: _isOnce, site: Site(fileID: fileID, line: line))
     }
 
     /// Adds a method of an owner as an observer, which lives as long as the owner.
@@ -149,8 +136,6 @@ extension _LocalSource {
     /// playlist.cleared.add(method: PlaylistView.clear, of: self)          // func clear()
     /// table.moved.add(method: TableView.moveRow, of: self)                // func moveRow(_ from: Int, _ to: Int)
     /// ```
-    ///
-    /// Otherwise the same as the form for one parameter.
     ///
     /// - Parameters:
     ///   - method: The method, unapplied.

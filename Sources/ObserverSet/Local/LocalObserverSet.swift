@@ -55,10 +55,24 @@ import Synchronization
         if !isKnownUniquelyReferenced(&registry) { registry?.removeAll(dropping: true) }
     }
 
-    func append(_ callee: Callee, site: Site) -> ObserverToken {
+    @usableFromInline
+    func append(_ observer: @escaping (Parameters) -> Void, isOnce: Bool, site: Site) -> Token {
+        guard isOnce else { return append(Callee(retaining: observer), nil, site) }
+        let gate = OnceGate()
+        return append(Callee(retaining: OnceEntry([gate], observer)), gate, site)
+    }
+
+    @usableFromInline
+    func append(_ entry: Entry<Parameters>, isOnce: Bool, site: Site) -> Token {
+        let gate = isOnce ? OnceGate() : nil
+        return append(Callee(retaining: gate.map { entry.forRegistration([$0]) } ?? entry), gate, site)
+    }
+
+    private func append(_ callee: Callee, _ gate: OnceGate?, _ site: Site) -> Token {
         let registry = registry ?? Registry()
         self.registry = registry
-        return ObserverToken(issuer: registry, id: registry.append(callee, site: site))
+        let token = ObserverToken(issuer: registry, id: registry.append(callee, site: site))
+        return Token(token: gate?.begin(token) ?? token)
     }
 }
 
