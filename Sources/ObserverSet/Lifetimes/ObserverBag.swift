@@ -15,7 +15,7 @@
 /// }
 /// ```
 ///
-/// It may be used and released on any thread, inside an observer, too. What is promised of `remove()` is true of every
+/// It may be used and released on any thread, inside an observer, too. What is guaranteed of `remove()` is true of every
 /// registration that it ends (guarantees 4 and 9). It keeps no set, owner or observer alive. Tokens of registrations that
 /// have ended in another way do not pile up in it.
 ///

@@ -64,8 +64,9 @@ import Synchronization
 
     @usableFromInline
     func append(_ entry: Entry<Parameters>, isOnce: Bool, site: Site) -> Token {
-        let gate = isOnce ? OnceGate() : nil
-        return append(Callee(retaining: gate.map { entry.forRegistration([$0]) } ?? entry), gate, site)
+        guard isOnce else { return append(Callee(retaining: entry), nil, site) }
+        let gate = OnceGate()
+        return append(Callee(retaining: entry.forRegistration([gate])), gate, site)
     }
 
     private func append(_ callee: Callee, _ gate: OnceGate?, _ site: Site) -> Token {
