@@ -179,13 +179,13 @@ extension EventPublisher {
     /// Of the static type: a value of `Shape.Type` may be a subclass.
     private func set<Observed: Event>() -> ObserverSet<Observed> {
         if let set = unsafe table.set(of: Observed.self) { return unsafe set.takeUnretainedValue() }
-        let fresh = ObserverSet<Observed>()
-        // If two threads make a set, one of the sets is entered; the other is released outside the lock.
         return channels.withLock { channels in
+            // Another thread may have made it meanwhile.
             if let set = unsafe table.set(of: Observed.self) { return unsafe set.takeUnretainedValue() }
-            channels.append(fresh)
-            table.enter(fresh)
-            return fresh
+            let set = ObserverSet<Observed>()
+            channels.append(set)
+            table.enter(set)
+            return set
         }
     }
 }
@@ -194,9 +194,7 @@ extension EventPublisher {
 
 extension EventPublisher: CustomStringConvertible, CustomDebugStringConvertible {
     /// The number of observers, and of the types of events that they observe.
-    public var description: String {
-        describe(observed)
-    }
+    public var description: String { describe(observed) }
 
     /// The description, and for each type of events that is observed its name and a line for each observer.
     ///

@@ -36,9 +36,7 @@ public struct ObserverGroup: NotificationSource {
     /// Makes a group of the sources in an array.
     ///
     /// - Parameter members: The sources, in the order in which observers are to be registered with them.
-    public init(_ members: [any NotificationSource]) {
-        self.members = members
-    }
+    public init(_ members: [any NotificationSource]) { self.members = members }
 
     /// Registers an observer with each member.
     ///
@@ -46,9 +44,7 @@ public struct ObserverGroup: NotificationSource {
     ///
     /// - Complexity: The sum of what it costs with each member.
     @discardableResult
-    public func register(_ observer: Observer<Void>) -> ObserverToken {
-        merged.register(observer)
-    }
+    public func register(_ observer: Observer<Void>) -> ObserverToken { merged.register(observer) }
 
     /// Waits until every value that any member had enqueued before the call has been delivered or dropped.
     ///

@@ -83,10 +83,10 @@ import Synchronization
     borrowing func callAsFunction(_ parameters: Parameters) { unsafe call(parameters) }
 }
 
-/// A callee that is an entry, borrowed from its slot in the same way.
-@unsafe struct BorrowedEntry<Parameters>: ~Copyable {
+/// A callee that is an entry of that class, borrowed from its slot in the same way.
+@unsafe struct BorrowedEntry<Entry: AnyEntry>: ~Copyable {
     private let code: UInt
-    private let entry: Entry<Parameters>
+    let entry: Entry
 
     @inline(__always)
     static func at(_ slot: UnsafeMutablePointer<Slot>) -> UnsafeMutablePointer<BorrowedEntry> {
@@ -95,7 +95,8 @@ import Synchronization
 
     /// Calls the observer, or enqueues the call; false if its owner is dead.
     @inline(__always)
-    borrowing func deliver(_ parameters: Parameters, by context: inout NotifyContext) -> Bool {
+    borrowing func deliver<Parameters>(_ parameters: Parameters, by context: inout NotifyContext) -> Bool
+    where Entry == ObserverSet::Entry<Parameters> {
         unsafe entry.deliver(parameters, by: &context)
     }
 
@@ -104,8 +105,8 @@ import Synchronization
     ///
     /// It spares such observers a dispatch through the entry's method table.
     @inline(__always)
-    borrowing func callClosure(_ parameters: Parameters, by context: inout NotifyContext) -> Bool
-    where Parameters: Sendable {
+    borrowing func callClosure<Parameters: Sendable>(_ parameters: Parameters, by context: inout NotifyContext) -> Bool
+    where Entry == ObserverSet::Entry<Parameters> {
         guard unsafe code == Callee.closureTag else { return false }
         let closure = unsafe unsafeDowncast(entry, to: IsolatedClosure<Parameters>.self)
         return closure.callInPlace(parameters, by: &context)
