@@ -57,7 +57,7 @@ import Synchronization
     ///   is.
     public convenience init(whenObserved: @escaping @Sendable (Bool) -> Void) {
         self.init()
-        _ = madeRegistry(Demand(whenObserved))
+        _ = madeRegistry(whenObserved)
     }
 
     deinit {
@@ -78,9 +78,9 @@ import Synchronization
 
     var registry: Registry? { unsafe unmanagedRegistry?.takeUnretainedValue() }
 
-    func madeRegistry(_ demand: Demand? = nil) -> Registry {
+    func madeRegistry(_ whenObserved: (@Sendable (Bool) -> Void)? = nil) -> Registry {
         if let registry { return registry }
-        let fresh = unsafe Unmanaged.passRetained(Registry(telling: demand))
+        let fresh = unsafe Unmanaged.passRetained(Registry(isShared: true, whenObserved: whenObserved))
         // Releasing, for threads that will load the pointer; acquiring, in case another thread has made a registry.
         let (isOurs, theirs) = unsafe lazyRegistry.compareExchange(
             expected: nil, desired: fresh, ordering: .acquiringAndReleasing)

@@ -17,8 +17,8 @@ class AnyEntry: Recipient, @unchecked Sendable {
     var mailbox: Mailbox? { base?.mailbox }
     /// How many values were dropped because there was no room for them.
     var droppedCount: Int { base?.droppedCount ?? 0 }
-    /// Whether it is an `IsolatedClosure`.
-    var isIsolatedClosure: Bool { false }
+    /// What a slot has in the place of a function's code.
+    var tag: UInt { Callee.entryTag }
     /// The address of its object, which may be dead, if it is a `WeakEntry`.
     var address: ObjectIdentifier? { nil }
     /// For a value that a filter holds back: false if the owner is known to be dead.

@@ -98,7 +98,7 @@
         return true
     }
 
-    override var isIsolatedClosure: Bool { true }
+    override var tag: UInt { Callee.closureTag }
 }
 
 /// An isolated observer with a weakly held owner.

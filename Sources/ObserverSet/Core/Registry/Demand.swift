@@ -16,6 +16,11 @@ final class Demand: Sendable {
         self.whenObserved = whenObserved
     }
 
+    deinit {
+        record(false)
+        report()
+    }
+
     /// Records whether the set is observed; `report()` must follow after the registry's lock has been released.
     ///
     /// Called under that lock, so that the last call has the current state.

@@ -30,22 +30,11 @@ extension Registry {
     /// Values that are still enqueued are dropped if `dropping` is true, and delivered otherwise.
     package func removeAll(dropping: Bool) {
         write { contents, cleanup in
-            var removed = Retired()
-            for index in 0..<Int(contents.counts.taken) {
-                let slot = unsafe slots[index]
-                guard unsafe slot.pointee.isLiving else { continue }
-                unsafe slot.pointee.markRemoved()
-                let callee = unsafe slot.pointee.callee
-                removed.append(callee)
-                if dropping, let entry = callee.entry { cleanup.end(entry) }
+            for index in 0..<Int(contents.counts.taken) where unsafe slots[index].pointee.isLiving {
+                _ = unsafe remove(slots[index], dropping: dropping, &contents, &cleanup)
             }
-            contents.rare?.markAllRemoved()
             contents.counts = SlotCounts(taken: min(1, contents.counts.taken))
-            // Relaxed: a notification that does not see it finds nobody in the slots.
-            lastID.store(0, ordering: .relaxed)
             unsafe replaceBlock(by: nil, &contents, &cleanup)
-            contents.rare?.idsByAddress = [:]
-            if !removed.isEmpty { reclamation.retire(removed, &contents, &cleanup.releasable) }
         }
     }
 
@@ -61,8 +50,7 @@ extension Registry {
             for id in dead { _ = remove(id, &contents, &cleanup) }
             contents.counts.addedSinceSweep = 0
             // Here, since `reportDemand()` would wait for the lock.
-            demand = contents.rare?.demand
-            demand?.record(contents.counts.living > 0)
+            demand = contents.recordDemand()
         }
         demand?.report()
     }
@@ -97,16 +85,23 @@ extension Registry {
 
     /// Ends a registration, and returns its entry: `.some(nil)` for a plain function, nil if it had ended before.
     func remove(_ id: UInt64, _ contents: inout Contents, _ cleanup: inout Cleanup) -> AnyEntry?? {
-        guard let slot = unsafe slots.living(id, among: contents.counts.taken) else { return nil }
+        unsafe slots.living(id, among: contents.counts.taken).map { slot in
+            unsafe remove(slot, dropping: true, &contents, &cleanup)
+        }
+    }
+
+    /// Ends the registration in a living slot, and returns its entry, if it has one.
+    @inline(__always)
+    private func remove(
+        _ slot: UnsafeMutablePointer<Slot>, dropping: Bool, _ contents: inout Contents, _ cleanup: inout Cleanup
+    ) -> AnyEntry? {
         let callee = unsafe slot.pointee.callee
         let entry = callee.entry
         // The current slot first: it is the one that the next notification of any thread reads.
         unsafe slot.pointee.markRemoved()
-        if contents.isAnythingWaiting { contents.rare?.markRemoved(id) }
-        if let entry {
-            contents.forget(entry)
-            cleanup.end(entry)
-        }
+        if contents.isAnythingWaiting { contents.rare?.markRemoved(unsafe slot.pointee.id) }
+        if let address = entry?.address { _ = contents.rare?.idsByAddress.removeAndTrim(address) }
+        if dropping, let entry { cleanup.end(entry) }
         contents.counts.living -= 1
         // Relaxed: a notification that does not see it finds nobody in the slots.
         if contents.counts.living == 0 { lastID.store(0, ordering: .relaxed) }
@@ -114,7 +109,7 @@ extension Registry {
         // Sequentially consistent, since this store is the unlinking (U) in "Why nothing is released too early".
         unsafe slots.head.store(slots.head.load(ordering: .relaxed), ordering: .sequentiallyConsistent)
         reclamation.retire(Retired(callee), &contents, &cleanup.releasable)
-        return .some(entry)
+        return entry
     }
 
     private func moveToFreshBlock(_ contents: inout Contents, _ cleanup: inout Cleanup) {
@@ -154,15 +149,24 @@ extension Registry {
     /// Makes a change, collects what has become free meanwhile, and releases it after unlocking.
     @inline(__always)
     func write<Result: Sendable>(_ change: Change<Result>) -> Result {
-        write(change, afterUnlocking: { $0 })
+        var cleanup = Cleanup()
+        let result = write(&cleanup, change)
+        cleanUp(cleanup)
+        return result
     }
 
-    /// The same; `answer` turns the change's result into the answer after unlocking, before anything is released.
+    /// What follows a change; runs user code.
     @inline(__always)
-    func write<Result: Sendable, Answer>(
-        _ change: Change<Result>, afterUnlocking answer: (Result) -> Answer
-    ) -> Answer {
-        var cleanup = Cleanup()
+    func cleanUp(_ cleanup: consuming Cleanup) {
+        cleanup.run()
+        if hasDemand { reportDemand() }
+    }
+
+    /// Makes a change, and collects what has become free meanwhile.
+    ///
+    /// For a caller who does something after unlocking and before the cleanup.
+    @inline(__always)
+    func write<Result: Sendable>(_ cleanup: inout Cleanup, _ change: Change<Result>) -> Result {
         var isWaiting = false
         let result = lock.withLock { contents in
             let result = change(&contents, &cleanup)
@@ -172,13 +176,10 @@ extension Registry {
         }
         // fault: no-look-after-unlocking
         if isWaiting { collectAfterUnlocking(&cleanup) }
-        let answer = answer(result)
-        cleanup.run()
-        if hasDemand { reportDemand() }
-        return answer
+        return result
     }
 
-    /// The same, unless another thread holds the lock.
+    /// Makes a change unless another thread holds the lock, collects what has become free, and releases it after unlocking.
     func writeIfAvailable(_ change: Change<Void>) {
         var cleanup = Cleanup()
         let isWaiting = lock.withLockIfAvailable { contents in
@@ -197,13 +198,7 @@ extension Registry {
     @inline(never)
     private func reportDemand() {
         var cleanup = Cleanup()
-        var demand: Demand?
-        let isWaiting = lock.withLock { contents in
-            demand = contents.rare?.demand
-            demand?.record(contents.counts.living > 0)
-            return contents.isAnythingWaiting
-        }
-        if isWaiting { collectAfterUnlocking(&cleanup) }
+        let demand = write(&cleanup) { contents, _ in contents.recordDemand() }
         cleanup.run()
         demand?.report()
     }

@@ -50,16 +50,11 @@
         unsafe blocks.reversed().allSatisfy { unsafe $0.markRemoved(id) }
     }
 
-    /// The same for all observers, back to the first block for which that was done before.
-    func markAllRemoved() -> Bool {
-        unsafe blocks.reversed().allSatisfy { unsafe $0.markAllRemoved() }
-    }
-
     /// Releases everything; the `deinit` of closures' captures runs here.
     @inline(__always)
     consuming func release() {
         LockCheck.assertNoLockIsHeld()
         forEachCallee { $0.release() }
-        unsafe blocks.forEach { unsafe $0.deallocate() }
+        unsafe blocks.forEach { unsafe $0.memory.deallocate() }
     }
 }
