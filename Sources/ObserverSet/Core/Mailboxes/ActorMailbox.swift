@@ -19,7 +19,8 @@ import Synchronization
         private let words: (Words, Words, Words, Words) = ((0, 0, 0, 0), (0, 0, 0, 0), (0, 0, 0, 0), (0, 0, 0, 0))
     }
 
-    /// How many observers use it; guarded by the table's lock.
+    private let executor: ActorExecutor
+    /// How many observers use it; guarded by the lock of its part of the table.
     private var uses = 1
     private let gapBeforeBatch = Gap()
     private let batch = Lock(Batch())
@@ -27,6 +28,13 @@ import Synchronization
     private let inbox = Lock(Inbox())
     /// Whether something was posted that has not been delivered; stored under the lock of the inbox.
     private let isBusy = Atomic<Bool>(false)
+
+    private init(of actor: any Actor, on executor: ActorExecutor) {
+        self.executor = executor
+        super.init(of: actor)
+    }
+
+    override var isCurrent: Bool { executor.isCurrent }
 
     // Acquiring, paired with the stores of false: who sees it idle, and does not wait, knows of all that its calls have done.
     override var isIdle: Bool { !isBusy.load(ordering: .acquiring) }
@@ -161,10 +169,7 @@ import Synchronization
     /// Not inside a call of that observer: values do not overtake the one of the call. Nor if more waits than fits in a turn:
     /// the caller, an event handler perhaps, must not be held up. The clock is not looked at, so that it does not depend on the
     /// machine whether a call is made in place.
-    override func catchUp(_ observer: Recipient, _ pending: borrowing Pending, by context: inout NotifyContext) -> Bool
-    {
-        // Code without isolation may happen to run on the main actor.
-        guard context.isOn(self) || isMain && context.isOnMainQueue else { return false }
+    override func catchUp(_ observer: Recipient, _ pending: borrowing Pending) -> Bool {
         if pending.isEmpty { return true }
         // If the actor is gone, and another has its address, another thread may be delivering.
         guard actor != nil, !pending.isInCall, pending.waiting <= Turn.limit else { return false }
@@ -179,7 +184,7 @@ import Synchronization
 
     override func endUse() {
         if isMain { return }
-        let last = Self.table.withLock { table -> ActorMailbox? in
+        let last = Shard.of(identity).table.withLock { table -> ActorMailbox? in
             uses -= 1
             guard uses == 0, table[identity] === self else { return nil }
             return table.removeAndTrim(identity)
@@ -192,16 +197,25 @@ import Synchronization
 // MARK: - The mailbox of an actor
 
 extension ActorMailbox {
-    private static let main = ActorMailbox(of: MainActor.shared)
+    private static let main = ActorMailbox(of: MainActor.shared, on: ActorExecutor(of: MainActor.shared))
 
-    /// The mailboxes of other actors, by the actors' addresses, as long as an observer uses them.
-    private static let table = Lock([UInt: ActorMailbox]())
+    /// A part of the table of mailboxes: those who add observers on different actors seldom wait for each other.
+    private final class Shard: Sendable {
+        /// The mailboxes of actors other than the main one, by the actors' addresses, as long as an observer uses them.
+        let table = Lock([UInt: ActorMailbox]())
+        private let gap = Gap()
+
+        private static let all = (0..<32).map { _ in Shard() }
+
+        /// By the bits of the address in which neighbouring objects differ.
+        static func of(_ identity: UInt) -> Shard { all[Int((identity >> 5 ^ identity >> 10) % 32)] }
+    }
 
     /// The mailbox of an actor, for one more observer; `endUse` is called when that is deallocated.
     static func of(_ actor: any Actor) -> ActorMailbox {
         if actor === MainActor.shared { return main }
-        return table.withLock { table in
-            let identity = Isolation.identity(of: actor)
+        let (identity, executor) = (Isolation.identity(of: actor), ActorExecutor(of: actor))
+        return Shard.of(identity).table.withLock { table in
             // A dead actor may have had this address. Loading the weak reference, under the lock for once, cannot drop the
             // last one: if it is not nil, it is the caller's own actor.
             // fault: mailbox-for-each-observer
@@ -209,7 +223,7 @@ extension ActorMailbox {
                 mailbox.uses += 1
                 return mailbox
             }
-            let fresh = ActorMailbox(of: actor)
+            let fresh = ActorMailbox(of: actor, on: executor)
             table[identity] = fresh
             return fresh
         }
@@ -239,7 +253,10 @@ extension Dictionary {
         let removed = removeValue(forKey: key)
         // A filter that leaves nothing out would keep the memory.
         if capacity > 64, count < capacity / 8 {
-            self = Dictionary(uniqueKeysWithValues: lazy.map { ($0.key, $0.value) })
+            // `Dictionary(uniqueKeysWithValues:)` would bring two kilobytes with it.
+            var smaller = Dictionary(minimumCapacity: count)
+            for (key, value) in self { smaller[key] = value }
+            self = smaller
         }
         return removed
     }

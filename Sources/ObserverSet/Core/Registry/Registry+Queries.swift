@@ -51,16 +51,6 @@ extension Registry {
         }
     }
 
-    /// What `answer` makes of the entry and the site of a registration; nil if it has ended, or its owner is dead.
-    ///
-    /// The entry must not escape from `answer`: after a removal that is waited for, nothing holds it.
-    func registration<Answer>(_ id: UInt64, _ answer: (AnyEntry?, Site) -> Answer) -> Answer? {
-        let traversal = unsafe Traversal(.passUnretained(self))
-        defer { extendLifetime(traversal) }
-        guard let slot = unsafe slots.living(id), unsafe slot.pointee.isAlive else { return nil }
-        return unsafe answer(slot.pointee.callee.entry, slot.pointee.site)
-    }
-
     /// Where a call of an ended registration may still be running; asked when no traversal can reach its observer.
     ///
     /// The registry does not know any longer which mailbox the observer had, so all busy ones are returned.

@@ -53,32 +53,37 @@ import Synchronization
     ///
     /// The owner is checked before the observer is released: the release may deallocate it.
     override func remove(_ id: UInt64, _ removal: Removal?) -> Bool {
-        let marker = removal?.endOfTraversals()
         var cleanup = Cleanup()
         let removed = write(&cleanup) { contents, cleanup in
             let removed = remove(id, &contents, &cleanup)
             // Behind the observer: see `Removal`.
-            if let marker { reclamation.retire(Retired(Callee(retaining: marker)), &contents, &cleanup.releasable) }
+            if let marker = removal?.marker {
+                reclamation.retire(Retired(Callee(retaining: marker)), &contents, &cleanup.releasable)
+            }
             return removed
         }
         if let removal {
-            let mailbox = removed.map { entry in entry?.mailbox }
-            removal.follow { mailbox.map { [$0].compactMap(\.self) } ?? self.busyMailboxes }
+            if removed == nil { removal.registries.append(self) }
+            if let mailbox = removed??.mailbox { removal.mailboxes.append(mailbox) }
         }
         let isMine = removed.map { entry in entry?.isAlive ?? true } ?? false
         cleanUp(cleanup)
         return isMine
     }
 
-    override func close(_ id: UInt64) { _ = registration(id) { entry, _ in entry?.end() } }
-    override func isActive(_ id: UInt64) -> Bool { registration(id) { _, _ in true } ?? false }
-    override func describe(_ id: UInt64) -> String? { registration(id, describe) ?? nil }
-    override func droppedCount(_ id: UInt64) -> Int { registration(id) { entry, _ in entry?.droppedCount ?? 0 } ?? 0 }
+    override func visit(_ id: UInt64, _ body: (AnyEntry?, Place?) -> Void) {
+        let traversal = unsafe Traversal(.passUnretained(self))
+        defer { extendLifetime(traversal) }
+        guard let slot = unsafe slots.living(id), unsafe slot.pointee.isAlive else { return }
+        unsafe body(slot.pointee.callee.entry, (self, slot.pointee.site))
+    }
 }
 
 /// The state that the registry's lock guards.
 struct Contents: ~Copyable, @unchecked Sendable {
     var counts = SlotCounts()
+    /// The id that was issued last. Never reset, as `lastID` is: a token of a removed observer must not name a later one.
+    var lastIssued: UInt64 = 0
     /// Whether something waits for its release, as `Reclamation.isWaiting` tells traversals.
     var isAnythingWaiting = false
     /// Allocated when there is first something to put into it.
