@@ -82,33 +82,3 @@ public struct Observer<Parameters: Sendable>: Sendable {
     /// What is called for one more registration of the observer.
     func calleeForRegistration() -> Callee { callee.forRegistration(gates) }
 }
-
-// MARK: - Making observers
-
-// Inlinable, so that the entry's type is known where the client knows the types of the owner and the parameters.
-// Otherwise the runtime would look it up for each observer.
-extension Observer {
-    /// An observer from a function without its isolation, which runs where that mailbox is drained; if it is nil, on the
-    /// notifying thread.
-    @inlinable
-    init(_ call: @escaping @Sendable (Parameters) -> Void, in mailbox: Mailbox?, site: Site) {
-        if let mailbox {
-            self.init(entry: IsolatedClosure(call, in: mailbox), site: site)
-        } else {
-            self.init(call: call, site: site)
-        }
-    }
-
-    /// The same for a function with an owner.
-    @inlinable
-    init<Owner: AnyObject & Sendable>(
-        _ owner: Owner, _ call: @escaping @Sendable (Owner, Parameters) -> Void, in mailbox: Mailbox?,
-        site: Site
-    ) {
-        if let mailbox {
-            self.init(entry: IsolatedOwnedEntry(owner, call, in: mailbox), site: site)
-        } else {
-            self.init(entry: OwnedEntry(owner, call), site: site)
-        }
-    }
-}
