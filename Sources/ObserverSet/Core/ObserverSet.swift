@@ -71,10 +71,10 @@ import Synchronization
     }
 
     /// Not retained: the caller holds the set, and the set holds the registry.
-    private var unmanagedRegistry: Unmanaged<Registry>? {
-        // Acquiring: the registry must be seen initialised.
-        @inline(__always) get { unsafe lazyRegistry.load(ordering: .acquiring) }
-    }
+    ///
+    /// Acquiring: the registry must be seen initialised.
+    @inline(__always)
+    private var unmanagedRegistry: Unmanaged<Registry>? { unsafe lazyRegistry.load(ordering: .acquiring) }
 
     var registry: Registry? { unsafe unmanagedRegistry?.takeUnretainedValue() }
 
@@ -142,10 +142,10 @@ extension ObserverSet {
             LockCheck.assertNoLockIsHeld()
             if _fastPath(isPlain) {
                 unsafe BorrowedFunction.at(slot).pointee(parameters)
-            } else if unsafe !BorrowedEntry.at(slot).pointee.callClosure(parameters, by: &context) {
-                if unsafe !BorrowedEntry.at(slot).pointee.deliver(parameters, by: &context) {
-                    traversal.metDead = true
-                }
+            } else if unsafe !BorrowedEntry.at(slot).pointee.callClosure(parameters, by: &context),
+                unsafe !BorrowedEntry.at(slot).pointee.deliver(parameters, by: &context)
+            {
+                traversal.metDead = true
             }
         }
     }
@@ -218,9 +218,7 @@ extension ObserverSet: NotificationSource {
     /// - Returns: True for exactly one caller; false for a token of another set, or of a registration that has ended.
     /// - Complexity: Amortised O(1), plus at most O(log *n*) to find the entry.
     @discardableResult
-    public func remove(_ token: ObserverToken) -> Bool {
-        registry?.remove(token) ?? false
-    }
+    public func remove(_ token: ObserverToken) -> Bool { registry?.remove(token) ?? false }
 
     /// Ends all registrations of an owner.
     ///
@@ -230,9 +228,7 @@ extension ObserverSet: NotificationSource {
     /// - Returns: How many there were.
     /// - Complexity: O(*n*).
     @discardableResult
-    public func removeAll(ownedBy owner: AnyObject) -> Int {
-        registry?.removeAll(ownedBy: owner) ?? 0
-    }
+    public func removeAll(ownedBy owner: AnyObject) -> Int { registry?.removeAll(ownedBy: owner) ?? 0 }
 
     /// Ends all registrations.
     ///
@@ -261,18 +257,14 @@ extension ObserverSet: NotificationSource {
     /// Observers whose owner has been deallocated don't count.
     ///
     /// - Complexity: O(*n*), where *n* is the number of dead owners before the first living observer.
-    public var isEmpty: Bool {
-        registry?.isEmpty ?? true
-    }
+    public var isEmpty: Bool { registry?.isEmpty ?? true }
 }
 
 // MARK: - Descriptions
 
 extension ObserverSet: CustomStringConvertible, CustomDebugStringConvertible {
     /// The parameters' type and the number of observers.
-    public var description: String {
-        describe(count: count)
-    }
+    public var description: String { describe(count: count) }
 
     /// The description and a line for each observer: its owner's type, where it runs, what waits for it, and the line that
     /// registered it.

@@ -50,16 +50,12 @@ public struct ObserverToken: Sendable {
     /// - Complexity: amortised O(1), plus at most O(log *n*) to find the entry; if the observer awaits, also O(*m*), where *m*
     ///   is the number of values that wait for it, those for its other registrations included.
     @discardableResult
-    public func remove() -> Bool {
-        issuer.remove(id, nil)
-    }
+    public func remove() -> Bool { issuer.remove(id, nil) }
 
     /// Whether the registration has not ended: it is not removed, and neither its set nor its owner is gone.
     ///
     /// - Complexity: O(log *n*).
-    public var isActive: Bool {
-        issuer.isActive(id)
-    }
+    public var isActive: Bool { issuer.isActive(id) }
 
     /// How many values an observer that awaits has lost because its ``Buffering`` had no room for them.
     ///
@@ -116,9 +112,7 @@ extension ObserverToken: Hashable {
 
 extension ObserverToken: CustomStringConvertible {
     /// The token's number, and where its observer was registered or that it is no longer active.
-    public var description: String {
-        "ObserverToken(#\(id), \(issuer.describe(id) ?? "inactive"))"
-    }
+    public var description: String { "ObserverToken(#\(id), \(issuer.describe(id) ?? "inactive"))" }
 }
 
 /// Carries out a token's functions: a registry, a combination of tokens, or a registration that may end before it is made.

@@ -34,7 +34,7 @@ extension Registry {
                 _ = unsafe remove(slots[index], dropping: dropping, &contents, &cleanup)
             }
             contents.counts = SlotCounts(taken: min(1, contents.counts.taken))
-            unsafe replaceBlock(by: nil, &contents, &cleanup)
+            if unsafe slots.block != nil { moveToFreshBlock(&contents, &cleanup) }
         }
     }
 
@@ -55,13 +55,7 @@ extension Registry {
         demand?.report()
     }
 
-    func deadIDs() -> [UInt64] {
-        var dead: [UInt64] = []
-        forEachLiving { slot in
-            if slot.isDead { dead.append(slot.id) }
-        }
-        return dead
-    }
+    func deadIDs() -> [UInt64] { ids { slot in slot.isDead } }
 
     // MARK: Under the lock
 
@@ -116,19 +110,20 @@ extension Registry {
 
     @inline(never)
     private func moveToFreshBlock(_ contents: inout Contents, _ cleanup: inout Cleanup) {
-        unsafe replaceBlock(by: slots.freshBlock(&contents.counts), &contents, &cleanup)
-    }
-
-    private func replaceBlock(by fresh: Block?, _ contents: inout Contents, _ cleanup: inout Cleanup) {
-        let old = unsafe slots.block
+        let (old, fresh) = unsafe (slots.block, slots.freshBlock(&contents.counts))
         // Sequentially consistent: the store unlinks the old block (U), and publishes the slots of the fresh one.
         unsafe slots.head.store(fresh?.memory, ordering: .sequentiallyConsistent)
         if let old = unsafe old { unsafe reclamation.retire(Retired(old), &contents, &cleanup.releasable) }
     }
 
-    /// Brings the slots up to date; called under the lock, last of all.
-    @inline(__always)
-    private func finish(_ contents: inout Contents, _ cleanup: inout Cleanup) {
+    /// Brings the slots up to date, moves what no traversal can reach any more to `cleanup.releasable`, and says whether
+    /// something still waits.
+    ///
+    /// Called when a change has been made. A function of its own, here and below: in each change it would be another half a
+    /// kilobyte.
+    @inline(never)
+    private func collect(_ contents: inout Contents, _ cleanup: inout Cleanup) -> Bool {
+        reclamation.collect(&contents, &cleanup.releasable)
         // See "Why nothing is released too early".
         // fault: slot-vacant-too-early
         if !contents.isAnythingWaiting { slots.trim(&contents.counts) }
@@ -141,6 +136,7 @@ extension Registry {
             contents.madeRare().keep(mailbox)
         }
         checkInvariants(contents)
+        return contents.isAnythingWaiting
     }
 }
 
@@ -209,17 +205,6 @@ extension Registry {
     /// Releases the producer's function, which the tokens of a dead set would keep.
     func dropDemand() {
         if hasDemand { _ = write { contents, _ in contents.rare?.demand.take() } }
-    }
-
-    /// Moves what no traversal can reach any more to `cleanup.releasable`, and says whether something still waits.
-    ///
-    /// Called under the lock, when a change has been made. A function of its own, here and below: in each change it would be
-    /// another half a kilobyte.
-    @inline(never)
-    private func collect(_ contents: inout Contents, _ cleanup: inout Cleanup) -> Bool {
-        reclamation.collect(&contents, &cleanup.releasable)
-        finish(&contents, &cleanup)
-        return contents.isAnythingWaiting
     }
 
     /// Called after unlocking while something waits: see "Why nothing is forgotten".

@@ -8,9 +8,7 @@
     /// Blocks that were replaced, in the order in which they were current; their slots own nothing any more.
     var blocks = unsafe [Block]()
 
-    init() {}
-
-    init(_ callee: Callee) { first = callee }
+    init(_ callee: Callee? = nil) { first = callee }
 
     init(_ block: Block) { unsafe blocks = unsafe [block] }
 
