@@ -92,7 +92,7 @@ struct ActorMailboxTests {
         _ = batch.endTurn(&inbox)
         #expect(batch.jobsToCatchUp(upTo: 5, inbox, atMost: 3) == [5, 4, 3])
 
-        // What a drain has taken over is found, too, by descriptions, calls ahead of others, and `cancelCalls()`.
+        // What a drain has taken over is found, too, by descriptions, calls ahead of others, and removals.
         #expect(batch.progress(upTo: 5, inbox).waiting == 3)
         #expect(batch.beginInPlace(3, from: &inbox)?.observer === observer)
         #expect(batch.drop(upTo: 5, for: observer, leaving: AnyEntry(), &inbox).count == 2)

@@ -49,13 +49,13 @@ struct QueueTests {
         #expect(log.entries == [-1, -2, 0])
     }
 
-    @Test("What waits for an observer is released when one of its calls cancels the calls of the set")
-    func cancelledInACall() async {
+    @Test("What waits for an observer is released when one of its calls empties the set")
+    func emptiedInACall() async {
         let set = ObserverSet<Tracked>()
         let lifetimes = Lifetimes()
         let remaining = Log<Int>()
         set.addNonisolated(on: queue) { [unowned set] _ in
-            set.cancelCalls()
+            set.removeAll()
             remaining.append(lifetimes.count)
         }
 
