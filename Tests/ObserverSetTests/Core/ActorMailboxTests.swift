@@ -29,17 +29,6 @@ struct ActorMailboxTests {
         #expect(ofSet == ofOther)
     }
 
-    @Test("A mailbox has a number for reports, which stays, and which no other has")
-    func reportedNumbers() {
-        let (left, right) = (BusyActor(), BusyActor())
-        let mailboxes = [ActorMailbox.of(left), ActorMailbox.of(right)]
-        defer { for mailbox in mailboxes { mailbox.endUse() } }
-
-        let numbers = mailboxes.map(\.reportedNumber)
-        #expect(numbers[0] != numbers[1] && !numbers.contains(0))
-        #expect(mailboxes.map(\.reportedNumber) == numbers)
-    }
-
     @Test("An actor's mailbox is released with its last observer")
     func mailboxEnds() async throws {
         let keeper = Keeper()

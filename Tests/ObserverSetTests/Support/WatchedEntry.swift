@@ -9,17 +9,12 @@ import Synchronization
 final class WatchedEntry: Entry<Int>, @unchecked Sendable {
     private let looks: Counter
     private let hasOwner: Bool
-    private let countsEveryCheck: Bool
     private let isOver = Atomic<Bool>(false)
 
     /// An entry with a living owner or, without `hasOwner`, one that cannot die, like that of a closure.
-    ///
-    /// If it `countsEveryCheck`, it also counts those of a report, which another test may make at the same time, while it is
-    /// added.
-    init(_ looks: Counter, hasOwner: Bool = true, countsEveryCheck: Bool = false) {
+    init(_ looks: Counter, hasOwner: Bool = true) {
         self.looks = looks
         self.hasOwner = hasOwner
-        self.countsEveryCheck = countsEveryCheck
     }
 
     /// From now on, its owner counts as dead.
@@ -29,14 +24,8 @@ final class WatchedEntry: Entry<Int>, @unchecked Sendable {
 
     // Every check of an entry begins with this.
     override var ownerType: Any.Type? {
-        if countsEveryCheck { looks.increment() }
+        looks.increment()
         return hasOwner ? WatchedEntry.self : nil
-    }
-
-    // Asked by searches alone.
-    override var isDead: Bool {
-        if !countsEveryCheck { looks.increment() }
-        return super.isDead
     }
 
     override var owner: AnyObject? { hasOwner && !isOver.load(ordering: .relaxed) ? self : nil }
