@@ -101,7 +101,7 @@ struct SwiftAndBlocksTests {
         #expect(log.entries == ["first"])
     }
 
-    @Test("Notifications are followed as a sequence, which ends with the center")
+    @Test("Notifications are followed as a stream, which ends with the center")
     func sequence() async {
         var center: NotificationCenter? = NotificationCenter()
         let names = center!.observers(named: .didClose) { $0.userInfo?["name"] as? String }.values()

@@ -282,28 +282,6 @@ struct MergeTests {
         }
         #expect(all.count == 2)
     }
-
-    // MARK: Made again
-
-    @Test("A merged source that is held weakly keeps no set alive, and is made again of the members that live")
-    func heldWeakly() {
-        var sets = [ObserverSet<Int>(), ObserverSet<Int>()]
-        weak let first = sets[0]
-        let remake = sets[0].merge(with: sets[1].map { $0 + 1 }).heldWeakly()
-        let alone = sets[0].merge(with: []).heldWeakly()
-
-        remake()?.addNonisolated { [log] in log.append("\($0)") }
-        #expect(sets.map(\.count) == [1, 1])
-        sets.removeFirst()
-        #expect(first == nil)
-        remake()?.addNonisolated { [log] in log.append("again \($0)") }
-        sets[0].notify(1)
-        sets = []
-
-        #expect(log.entries == ["2", "again 2"])
-        #expect(remake() == nil)
-        #expect(alone() == nil)
-    }
 }
 
 private final class Hearer: Sendable {
