@@ -448,7 +448,7 @@ struct MemoryArticleTests {
     }
 
     @Test("A stream keeps no set alive: neither one of a set, nor one of a mapped source, a merged source or a group")
-    @MainActor func sequences() async {
+    @MainActor func streams() async {
         var sets: [ObserverSet<String>] = [ObserverSet(), ObserverSet(), ObserverSet(), ObserverSet()]
         weak let mapped = sets[0]
         weak let grouped = sets[1]

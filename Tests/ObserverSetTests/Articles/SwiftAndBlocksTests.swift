@@ -102,7 +102,7 @@ struct SwiftAndBlocksTests {
     }
 
     @Test("Notifications are followed as a stream, which ends with the center")
-    func sequence() async {
+    func stream() async {
         var center: NotificationCenter? = NotificationCenter()
         let names = center!.observers(named: .didClose) { $0.userInfo?["name"] as? String }.values()
 
