@@ -11,8 +11,6 @@ protocol AwaitedObserver: AnyObject, Sendable {
     /// Runs on the observer's actor, so that the owner is loaded there, and its `deinit` cannot run elsewhere.
     func call(_ job: AwaitingJob, on actor: isolated (any Actor)?) async
     func noteDropped()
-    /// The number of the line that registered it, see `AnyEntry`.
-    var siteNumber: UInt32 { get }
 }
 
 /// An observer that awaits: each of its calls begins when the one before has returned.
@@ -56,10 +54,10 @@ final class AwaitingEntry<Parameters: Sendable>: Entry<Parameters>, AwaitedObser
 
     func call(_ job: AwaitingJob, on actor: isolated (any Actor)?) async {
         // The observer may have been removed on that actor meanwhile.
-        guard isActive else { return home.noteNotDelivered(job) }
+        guard isActive else { return }
         let owner = weakOwner
         guard owner != nil || staticOwnerType == nil else { return noteDeadOwner() }
-        await function(owner, Buffering.noting(job.droppedBefore, before: unboxed(job.value)))
+        await function(owner, unboxed(job.value))
     }
 
     override func deliver(_ parameters: Parameters, by notifier: inout Notifier) -> Bool {
@@ -98,9 +96,6 @@ final class AwaitingEntry<Parameters: Sendable>: Entry<Parameters>, AwaitedObser
     }
 
     override func end() { status.end() }
-    override var siteNumber: UInt32 { status.siteNumber }
-    override func note(siteNumber: UInt32) { status.note(siteNumber: siteNumber) }
     override var isAwaited: Bool { true }
     override func cancel() { home.end(self) }
-    override func cancelCalls() { home.cancelCalls(of: self) }
 }

@@ -9,8 +9,6 @@ final class AwaitingJob: @unchecked Sendable {
     let urgency: Urgency
     /// Ascending in each mailbox; set once, under the mailbox's lock.
     fileprivate(set) var number: UInt64 = 0
-    /// How many values were dropped just before it; guarded by that lock until it is taken out.
-    fileprivate(set) var droppedBefore = 0
 
     init(_ value: any Sendable, to observer: any AwaitedObserver, _ urgency: Urgency) {
         self.value = value
@@ -50,9 +48,6 @@ struct AwaitingJobs: Sendable {
     private static let leastSweep = 32
     private var last: UInt64 = 0
     private var urgencies = Urgency.Counts()
-    /// How many values were dropped in front of the first value, and behind the last one, since these were put there.
-    private var droppedFirst = 0
-    private var droppedLast = 0
 
     /// The number of values.
     var values: Int { jobs.count }
@@ -63,8 +58,6 @@ struct AwaitingJobs: Sendable {
     mutating func append(_ job: AwaitingJob) {
         last += 1
         job.number = last
-        job.droppedBefore = droppedLast
-        droppedLast = 0
         urgencies.add(1, of: job.urgency)
         jobs.append(job)
     }
@@ -82,36 +75,12 @@ struct AwaitingJobs: Sendable {
     mutating func removeFirst() -> AwaitingJob {
         let job = jobs.removeFirst()
         urgencies.add(-1, of: job.urgency)
-        job.droppedBefore += droppedFirst
-        droppedFirst = 0
         return job
     }
-
-    /// Removes and returns the first value, which is dropped since there is no room.
-    mutating func dropFirst() -> AwaitingJob {
-        let job = removeFirst()
-        droppedFirst += job.droppedBefore + 1
-        return job
-    }
-
-    /// Notes that a value was dropped which was to be appended.
-    mutating func noteDroppedLast() { droppedLast += 1 }
-
-    /// Notes that what was dropped before a value that was taken out was dropped in front of all that wait.
-    mutating func noteDropped(before job: AwaitingJob) { droppedFirst += job.droppedBefore }
 
     /// Removes and returns all values for that observer.
-    ///
-    /// What was dropped before them was dropped before the next one for another registration of the observer.
     mutating func remove(for observer: any AwaitedObserver) -> [AwaitingJob] {
-        var dropped = droppedFirst
-        droppedFirst = 0
-        let removed = jobs.remove { job in
-            job.droppedBefore += dropped
-            dropped = job.observer === observer ? job.droppedBefore : 0
-            return job.observer === observer
-        }
-        droppedLast += dropped
+        let removed = jobs.remove { $0.observer === observer }
         for job in removed { urgencies.add(-1, of: job.urgency) }
         return removed
     }

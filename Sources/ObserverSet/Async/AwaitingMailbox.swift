@@ -46,9 +46,7 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
             guard let urgency = jobs.urgency, urgency == worker.urgency, !worker.isCancelled else { return nil }
             let job = jobs.removeFirst()
             called = Called(job)
-            if job.observer.isActive { return .call(job) }
-            jobs.noteDropped(before: job)
-            return .drop(job)
+            return job.observer.isActive ? .call(job) : .drop(job)
         }
 
         /// Ends the task; another one delivers what is left, if anything is.
@@ -136,13 +134,11 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
         posted.settled.leave()
         // Released here, and not under the lock.
         withExtendedLifetime((job, posted.dropped)) {}
-        if posted.isToExamine { examine(job.observer) }
     }
 
     /// The steps that are left when a value has been posted, and the mailbox is unlocked.
     private struct Posted: Sendable {
         var isToSend = false
-        var isToExamine = false
         var dropped: AwaitingJob?
         var cancelled: Task<Void, Never>?
         var settled: [SettledWait] = []
@@ -160,10 +156,9 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
             if let room = buffering.room, state.jobs.values >= room {
                 if case .oldest = buffering {
                     job.observer.noteDropped()
-                    state.jobs.noteDroppedLast()
                     return posted
                 }
-                posted.dropped = state.jobs.dropFirst()
+                posted.dropped = state.jobs.removeFirst()
                 posted.dropped?.observer.noteDropped()
                 posted.settled = state.takeFreeWaiters()
             }
@@ -172,33 +167,20 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
             }
             state.jobs.append(job)
             posted.isToSend = state.claimTask(job.urgency)
-            posted.isToExamine = Watch.looks(at: state.jobs.values)
             return posted
         }
     }
 
-    /// Tells a report how many values wait.
-    @inline(never)
-    private func examine(_ observer: any AwaitedObserver) {
-        var waiting = WaitingValues()
-        let (count, call) = state.withLock { state in (state.jobs.values, state.called?.number) }
-        waiting.add(count, of: observer.siteNumber, call: call)
-        waiting.report(in: reportedNumber)
-    }
-
     /// Drops what waits for a removed observer, and cancels its call, for whose end no `settled()` waits; but not if
     /// it is the call itself that removes the observer.
-    func end(_ observer: any AwaitedObserver) { cancelCalls(of: observer, isRemoved: true) }
-
-    /// The same for an observer that stays: the end of its call is waited for.
-    func cancelCalls(of observer: any AwaitedObserver, isRemoved: Bool = false) {
+    func end(_ observer: any AwaitedObserver) {
         var settled: [SettledWait] = []
         var dropped: [AwaitingJob] = []
         let task = state.withLock { state -> Task<Void, Never>? in
             dropped = state.jobs.remove(for: observer)
             let isToCancel =
                 state.called?.isOf(observer) == true && !observer.isCalledOnce && !state.isCaller(in: self)
-            if isToCancel && isRemoved { state.isAbandoned = true }
+            if isToCancel { state.isAbandoned = true }
             // Not only if this observer is being called: the call in progress may be a cancelled one of another
             // registration, and the dropped values may have been all that was left in front of a waiter.
             settled = state.takeFreeWaiters()
@@ -208,11 +190,6 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
         settled.leave()
         // Released here, and not under the lock.
         dropped.removeAll()
-    }
-
-    /// Notes that a value which had been taken out was not delivered, since its observer was removed at that moment.
-    func noteNotDelivered(_ job: AwaitingJob) {
-        state.withLock { $0.jobs.noteDropped(before: job) }
     }
 
     override func enqueueMarker(for settledWait: SettledWait, isForRemoval: Bool) -> Bool {

@@ -5,8 +5,7 @@
 /// ```
 ///
 /// The value with which an observer is being called does not wait, and is not counted. Dropped values are counted in
-/// ``NotificationSequence/droppedCount`` and ``ObserverToken/droppedCount``. A consumer that must know where values are
-/// missing uses ``NotificationSource/countingDrops``.
+/// ``NotificationSequence/droppedCount`` and ``ObserverToken/droppedCount``.
 ///
 /// If there is room for less than one value, the program stops where the sequence is made or the observer is added ("…
 /// needs room for at least one element; use .newest(1) instead of .newest(0)").

@@ -10,8 +10,7 @@ import Synchronization
 //     Iterator ──▶ Outlet                                  Subscription ──▶ ObserverToken ──▶ the source's registry
 //     SequenceRegistration ──▶ Registrations ◀──▶ Subscription
 //
-// `stream(buffering:)` has no outlet: the client holds the AsyncStream itself. Where elements count what was dropped before
-// them, they wait in a `CountingBuffer`, and the AsyncStream takes them from there.
+// `stream(buffering:)` has no outlet: the client holds the AsyncStream itself.
 //
 // The two ends, inlet and outlet, hold the buffer, and never each other. The end that is released first ends the other:
 //
@@ -100,13 +99,6 @@ extension NotificationSource {
         // The streams call this once, outside their locks: when the inlet finishes the stream, when a task that waits is
         // cancelled, and when nothing is left that could wait for elements.
         let end: @Sendable (Any) -> Void = { _ in subscription.end() }
-        if let room = buffering.room, Parameters.self is any DropCounting.Type {
-            let (signals, signal) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-            signal.onTermination = end
-            let buffer = CountingBuffer<Parameters>(buffering, room: room, signal)
-            subscription.begin(Inlet(buffer, subscription).register(with: self, fileID: fileID, line: line))
-            return AsyncStream { await buffer.next(signals) }
-        }
         let (stream, continuation) = AsyncStream.makeStream(
             of: Parameters.self, bufferingPolicy: buffering.policy(of: Parameters.self))
         continuation.onTermination = end
@@ -131,8 +123,6 @@ extension AsyncStream.Continuation: ElementBuffer {
         if case .enqueued = yield(element) { true } else { false }
     }
 }
-
-extension CountingBuffer: ElementBuffer {}
 
 /// The end of a registration into which elements are put; held by the observer alone, and so deallocated with it.
 private final class Inlet<Element: Sendable, Buffer: ElementBuffer<Element>>: Sendable {

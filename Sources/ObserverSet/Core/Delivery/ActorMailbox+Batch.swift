@@ -14,26 +14,7 @@ extension ActorMailbox {
         /// The number behind the last one.
         var end: UInt64 { first + UInt64(jobs.count) }
 
-        /// Counts the jobs; `isCall` says whether the job of that number has been taken out, and calls its observer.
-        fileprivate func count(into waiting: inout WaitingValues, isCall: (UInt64) -> Bool) {
-            for case let job? in jobs {
-                guard job.isValue, let observer = job.observer else { continue }
-                let isInCall = job.previous != 0 && isCall(job.previous)
-                waiting.add(of: observer.siteNumber, call: isInCall ? job.previous : nil)
-            }
-        }
-
         fileprivate subscript(number: UInt64) -> Job? { index(of: number).flatMap { jobs[$0] } }
-
-        /// Replaces a job's observer by an entry that calls nothing: the value is released, and the numbers stay.
-        fileprivate mutating func drop(_ number: UInt64, leaving rest: AnyEntry) {
-            guard let index = index(of: number), let job = jobs[index] else { return }
-            jobs[index] = Job((), to: rest, after: job.previous)
-        }
-
-        fileprivate mutating func link(_ number: UInt64, after previous: UInt64) {
-            if let index = index(of: number) { jobs[index]?.previous = previous }
-        }
 
         fileprivate mutating func take(_ number: UInt64) -> Job? {
             index(of: number).flatMap { jobs[$0].take() }
@@ -205,47 +186,6 @@ extension ActorMailbox {
         func progress(upTo last: UInt64, _ inbox: Inbox) -> (isInCall: Bool, waiting: Int) {
             let (isInCall, _, values) = waiting(upTo: last, inbox, atMost: .max)
             return (isInCall, values)
-        }
-
-        /// How many values wait for the observers of each line.
-        func waitingValues(_ inbox: Inbox) -> WaitingValues {
-            var waiting = WaitingValues()
-            for jobs in [taken, inbox.posted] {
-                jobs.count(into: &waiting) { $0 == drained || inPlace.contains($0) }
-            }
-            return waiting
-        }
-
-        /// Replaces the values for an observer by an entry that calls nothing; returns the jobs, to be released.
-        ///
-        /// Whoever goes back through what waits for the observer meets only the last of them: they do not hold up a call in
-        /// place, however many they are.
-        mutating func drop(
-            upTo last: UInt64, for observer: AnyEntry, leaving rest: AnyEntry, _ inbox: inout Inbox
-        ) -> [Job] {
-            crowdEnds = [:]
-            var dropped: [Job] = []
-            var number = last
-            // The last one so far that is met.
-            var met = last
-            while let job = job(number, inbox) {
-                if job.observer === observer {
-                    inbox.posted.drop(number, leaving: rest)
-                    taken.drop(number, leaving: rest)
-                    dropped.append(job)
-                } else if number != last, job.isValue {
-                    link(met, after: number, &inbox)
-                    met = number
-                }
-                number = job.previous
-            }
-            link(met, after: number, &inbox)
-            return dropped
-        }
-
-        private mutating func link(_ number: UInt64, after previous: UInt64, _ inbox: inout Inbox) {
-            inbox.posted.link(number, after: previous)
-            taken.link(number, after: previous)
         }
     }
 }

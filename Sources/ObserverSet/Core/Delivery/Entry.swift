@@ -11,9 +11,6 @@ class AnyEntry: @unchecked Sendable {
     var owner: AnyObject? { base?.owner }
     /// The static type of the owner; nil if the registration has none.
     var ownerType: Any.Type? { base?.ownerType }
-    /// The number of the line that registered it, zero if there was no report then; asked only if something waits for it.
-    var siteNumber: UInt32 { fatalError("nothing is enqueued for it") }
-    func note(siteNumber: UInt32) { base?.note(siteNumber: siteNumber) }
     /// Where the observer runs, and what waits for it there, for descriptions.
     var placeDescription: String { base?.placeDescription ?? "nonisolated" }
     /// The mailbox for values that cannot be delivered at once; nil if it needs none.
@@ -40,12 +37,6 @@ class AnyEntry: @unchecked Sendable {
     var isAwaited: Bool { base?.isAwaited ?? false }
     /// Drops what is enqueued, and cancels the call that is under way, if it is awaited.
     func cancel() { base?.cancel() }
-    /// Drops what is enqueued, and cancels the call that is under way, if it is awaited; the registration goes on.
-    ///
-    /// Runs user code: it releases values, and cancellation handlers are called.
-    func cancelCalls() { base?.cancelCalls() }
-    /// Whether it has taken the place of an observer whose value was dropped while it waited.
-    var isPlaceholder: Bool { false }
     /// The entry for one more registration of the observer: this one the first time, then others for which the observer
     /// has one order, too.
     func forRegistration() -> AnyEntry { self }

@@ -49,18 +49,10 @@ class IsolatedEntry<Parameters: Sendable>: Entry<Parameters>, @unchecked Sendabl
         delivery.mayCall(from: notifier.identity) ? isAlive : !status.isOwnerKnownDead
     }
 
-    override final func cancelCalls() { cancelCalls(of: self) }
-
-    fileprivate final func cancelCalls(of registration: AnyEntry) {
-        delivery.mailbox.drop(for: registration, delivery.pending, leaving: DroppedCall(self))
-    }
-
     override final func forRegistration() -> AnyEntry { delivery.status.claim() ? self : RepeatedEntry(self) }
     override final var mailbox: Mailbox? { delivery.mailbox }
     override final var placeDescription: String { delivery.description }
     override final func end() { delivery.status.end() }
-    override final var siteNumber: UInt32 { delivery.status.siteNumber }
-    override final func note(siteNumber: UInt32) { delivery.status.note(siteNumber: siteNumber) }
 }
 
 /// An isolated observer without an owner.
@@ -149,26 +141,7 @@ private final class RepeatedEntry<Parameters: Sendable>: Entry<Parameters>, @unc
         first.deliverEnqueued(value, number, status)
     }
 
-    override func cancelCalls() { first.cancelCalls(of: self) }
     override func isKnownAlive(by notifier: Notifier) -> Bool { first.isKnownAlive(status, by: notifier) }
     override var base: AnyEntry? { first }
     override func end() { status.end() }
-    override var siteNumber: UInt32 { status.siteNumber }
-    override func note(siteNumber: UInt32) { status.note(siteNumber: siteNumber) }
-}
-
-/// Takes the place of a value that was dropped while it waited.
-///
-/// So the values before and behind it keep their order, and it is known when none is left.
-private final class DroppedCall<Parameters: Sendable>: AnyEntry, @unchecked Sendable {
-    private let observer: IsolatedEntry<Parameters>
-
-    init(_ observer: IsolatedEntry<Parameters>) {
-        self.observer = observer
-    }
-
-    override func deliverEnqueued(_ value: any Sendable, _ number: UInt64) {
-        observer.delivery.pending.delivered(number)
-    }
-    override var isPlaceholder: Bool { true }
 }

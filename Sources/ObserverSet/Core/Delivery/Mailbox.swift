@@ -12,19 +12,6 @@ class Mailbox: @unchecked Sendable {
     /// queue.
     final let identity: UInt
 
-    /// Identifies the mailbox among all that there ever were; zero until it is asked for.
-    private let number = Atomic<UInt64>(0)
-    private static let numbers = Atomic<UInt64>(0)
-
-    /// For reports: an address may be that of another mailbox later.
-    final var reportedNumber: UInt64 {
-        let known = number.load(ordering: .relaxed)
-        if known != 0 { return known }
-        let fresh = Self.numbers.wrappingAdd(1, ordering: .relaxed).newValue
-        let installation = number.compareExchange(expected: 0, desired: fresh, ordering: .relaxed)
-        return installation.exchanged ? fresh : installation.original
-    }
-
     init(at object: AnyObject?) {
         identity = object.map { UInt(bitPattern: ObjectIdentifier($0)) } ?? 0
     }
@@ -45,9 +32,6 @@ class Mailbox: @unchecked Sendable {
     ) {
         fatalError("abstract")
     }
-
-    /// Drops the values that wait for an observer; in the place of each it leaves another entry, which is called instead.
-    func drop(for observer: AnyEntry, _ pending: borrowing Pending, leaving rest: AnyEntry) { fatalError("abstract") }
 
     /// Enqueues a marker, so that a caller waits for what has been posted so far; false if the mailbox is idle.
     ///
@@ -126,8 +110,8 @@ struct Job: Sendable {
         previous = 0
     }
 
-    /// Whether it is a value that has not been dropped.
-    var isValue: Bool { observer?.isPlaceholder == false }
+    /// Whether it is a value, and not a caller of `settled()`.
+    var isValue: Bool { observer != nil }
 
     /// Called where the observer runs, under no lock.
     func deliver(_ number: UInt64) {

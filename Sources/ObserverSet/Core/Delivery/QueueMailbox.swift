@@ -13,7 +13,7 @@ final class QueueMailbox: Mailbox, @unchecked Sendable {
         /// How many blocks have found another one delivering, and left their value to that.
         var owed = 0
 
-        /// The number of values that wait: without those that were dropped, and callers of `settled()`.
+        /// The number of values that wait: without callers of `settled()`.
         var waiting: Int { jobs.count(where: \.isValue) }
 
         /// The job that a block is to deliver first, if any.
@@ -52,40 +52,20 @@ final class QueueMailbox: Mailbox, @unchecked Sendable {
     override func post(
         _ value: any Sendable, to observer: AnyEntry, _ pending: borrowing Pending, by notifier: inout Notifier
     ) {
-        if enqueue(Job(value, to: observer)) { examine(observer) }
-    }
-
-    override func drop(for observer: AnyEntry, _ pending: borrowing Pending, leaving rest: AnyEntry) {
-        let dropped = state.withLock { state in
-            // As many as before: each has a block.
-            state.jobs.replace(where: { $0.observer === observer }, by: Job((), to: rest))
-        }
-        // Released here, and not under the lock.
-        withExtendedLifetime(dropped) {}
+        enqueue(Job(value, to: observer))
     }
 
     override func enqueueMarker(for settledWait: SettledWait, isForRemoval: Bool) -> Bool {
         if isIdle { return false }
-        _ = enqueue(Job(settledWait))
+        enqueue(Job(settledWait))
         return true
     }
 
-    /// Tells a report how many values wait.
-    ///
-    /// The observer's calls have no numbers, so nobody knows how long one has run.
-    private func examine(_ observer: AnyEntry) {
-        var waiting = WaitingValues()
-        waiting.add(state.withLock { $0.waiting }, of: observer.siteNumber, call: nil)
-        waiting.report()
-    }
-
-    /// Returns whether a report has to be told.
-    private func enqueue(_ job: Job) -> Bool {
+    private func enqueue(_ job: Job) {
         state.withLock { state in
             state.jobs.append(job)
             // Under the lock: a thread's blocks must be in the order of its values, even if another thread is posting, too.
             queue.async { self.deliver() }
-            return Watch.looks(at: state.jobs.count)
         }
     }
 

@@ -18,14 +18,8 @@ final class Backlog: @unchecked Sendable {
     var demand: Demand?
     /// The ids of living `WeakEntry`s, by the addresses of their objects.
     ///
-    /// In a set, the ids of the registrations that the next one of the same owner replaces, by the addresses of their
-    /// owners. These may have ended, and the owners may be dead.
-    ///
     /// Stored here only to keep most registries small, which have none.
     var idsByAddress: [ObjectIdentifier: UInt64] = [:]
-
-    /// While there is a report: the registrations of an owner by a line, of which some may have ended.
-    var additions: [OwnerOfLine: [UInt64]] = [:]
 
     var isEmpty: Bool { newer.isEmpty && older.isEmpty }
 
@@ -61,10 +55,4 @@ final class Backlog: @unchecked Sendable {
         demand?.record(false)
         demand?.report()
     }
-}
-
-/// A line that registers, and the address of an owner, which may be dead.
-struct OwnerOfLine: Hashable {
-    let site: Site
-    let owner: ObjectIdentifier
 }

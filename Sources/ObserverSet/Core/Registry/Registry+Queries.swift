@@ -33,15 +33,6 @@ extension Registry {
         return remove(ids)
     }
 
-    /// The token of the observer that `append(_:site:replacingThatOf:)` would replace, if its owner is alive.
-    ///
-    /// A living owner is this one, since no other has its address.
-    func token(replaceableBy owner: AnyObject) -> ObserverToken? {
-        // A change, although it changes nothing: a traversal that ends meanwhile leaves its release to this thread.
-        let id = write { contents, _ in contents.backlog?.idsByAddress[ObjectIdentifier(owner)] }
-        return id.flatMap { isActive($0) ? ObserverToken(issuer: self, id: $0) : nil }
-    }
-
     /// The mailboxes in which values may wait: those of registered observers, and of removed ones that were still in
     /// use.
     ///

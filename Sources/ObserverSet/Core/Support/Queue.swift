@@ -38,19 +38,6 @@ package struct Queue<Element: Sendable>: Sendable {
         return element
     }
 
-    /// Replaces the elements that satisfy a condition, and returns them.
-    mutating func replace(where isIncluded: (Element) -> Bool, by other: Element) -> [Element] {
-        var replaced: [Element] = []
-        func replace(_ element: Element?) -> Element? {
-            guard let element, isIncluded(element) else { return element }
-            replaced.append(element)
-            return other
-        }
-        front = front.map(replace)
-        back = back.map(replace)
-        return replaced
-    }
-
     /// Removes and returns the elements that satisfy a condition.
     mutating func remove(where isIncluded: (Element) -> Bool) -> [Element] {
         var removed: [Element] = []
