@@ -58,10 +58,12 @@ struct RemovingMembersTests {
         #expect(log.entries == ["called"])
     }
 
-    @Test("It waits for the call that any member makes", arguments: [0, 1])
-    func merged(_ caller: Int) async {
+    @Test("It waits for the call that any member makes", arguments: [0, 1], [false, true])
+    func merged(_ caller: Int, isOnce: Bool) async {
         let isCalled = Signal()
-        let token = left.merge(with: right).add { [log, mayEnd] _ in
+        let both = left.merge(with: right)
+        let source: any NotificationSource<Int> = isOnce ? both.once : both
+        let token = source.add { [log, mayEnd] _ in
             isCalled.set()
             mayEnd.wait()
             log.append("called")
@@ -71,7 +73,7 @@ struct RemovingMembersTests {
         await eventually { isCalled.isSet }
 
         let waiting = await taskThatWaits { [log] in
-            await token.removeAndWait()
+            #expect(await token.removeAndWait() == !isOnce)
             log.append("over")
         }
         // All registrations end before any is waited for.
