@@ -100,6 +100,22 @@ struct AwaitingMembersTests {
         #expect(log.entries == ["0", "3", "30"])
     }
 
+    @Test("The only call of an observer of several sources is not cancelled by a later value of another")
+    func onlyCall() async {
+        left.merge(with: right).once.addAsync(buffering: .latest) { [log, door] value in
+            await door.pass()
+            log.append("\(value)" + (Task.isCancelled ? ", cancelled" : ""))
+        }
+        left.notify(1)
+        await eventually { door.waiting == 1 }
+        right.notify(2)
+        door.open()
+        await left.merge(with: right).settled()
+
+        #expect(log.entries == ["1"])
+        #expect(left.isEmpty && right.isEmpty)
+    }
+
     @Test("An owner that dies in its call for one member ends the registrations with all members")
     func ownerDies() async {
         var owner: PlainListener<Int>? = PlainListener { _ in }
