@@ -241,7 +241,7 @@ struct DescriptionTests {
 
     /// The lines of the observers.
     private var lines: [String] {
-        set.debugDescription.split(separator: "\n").dropFirst().map { String($0.dropFirst(2)) }
+        self.set.debugDescription.split(separator: "\n").dropFirst().map { String($0.dropFirst(2)) }
     }
 }
 
