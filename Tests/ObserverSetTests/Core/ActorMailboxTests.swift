@@ -81,36 +81,9 @@ struct ActorMailboxTests {
         _ = batch.endTurn(&inbox)
         #expect(batch.jobsToCatchUp(upTo: 5, inbox, atMost: 3) == [5, 4, 3])
 
-        // What a drain has taken over is found, too, by descriptions, calls ahead of others, and removals.
+        // What a drain has taken over is found, too, by descriptions and calls ahead of others.
         #expect(batch.progress(upTo: 5, inbox).waiting == 3)
         #expect(batch.beginInPlace(3, from: &inbox)?.observer === observer)
-        #expect(batch.drop(upTo: 5, for: observer, leaving: AnyEntry(), &inbox).count == 2)
-    }
-
-    @Test("Of what was dropped for an observer, whoever looks for what waits meets at most one value")
-    func dropped() {
-        var (inbox, batch) = (ActorMailbox.Inbox(), ActorMailbox.Batch())
-        let (first, second, rest) = (AnyEntry(), AnyEntry(), Placeholder())
-        func post(_ numbers: ClosedRange<UInt64>, to observer: AnyEntry) {
-            for number in numbers { _ = inbox.append(Job(number, to: observer, after: number - 1), .highest) }
-        }
-
-        post(1...5, to: first)
-        #expect(batch.drop(upTo: 5, for: first, leaving: rest, &inbox).count == 5)
-        #expect(batch.jobsToCatchUp(upTo: 5, inbox, atMost: 0) == [5])
-        _ = batch.refill(from: &inbox)
-
-        // Two registrations of one observer have one order.
-        post(6...7, to: second)
-        post(8...9, to: first)
-        post(10...10, to: second)
-        #expect(batch.jobsToCatchUp(upTo: 10, inbox, atMost: 5) == [10, 9, 8, 7, 6, 5])
-        #expect(batch.jobsToCatchUp(upTo: 10, inbox, atMost: 4) == nil)
-        #expect(batch.drop(upTo: 10, for: first, leaving: rest, &inbox).count == 2)
-        #expect(batch.jobsToCatchUp(upTo: 10, inbox, atMost: 4) == [10, 7, 6])
-        #expect(batch.drop(upTo: 10, for: second, leaving: rest, &inbox).count == 3)
-        #expect(batch.jobsToCatchUp(upTo: 10, inbox, atMost: 0) == [10])
-        #expect(batch.progress(upTo: 10, inbox).waiting == 0)
     }
 
     // (The address sanitizer uses no address again.)
@@ -383,10 +356,6 @@ struct ActorMailboxTests {
         #expect(calls.value == 10_000)
         #expect(actor.jobs.count >= 10)
     }
-}
-
-private final class Placeholder: AnyEntry, @unchecked Sendable {
-    override var isPlaceholder: Bool { true }
 }
 
 /// An actor that knows what it is to receive.
