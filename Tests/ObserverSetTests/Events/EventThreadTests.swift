@@ -29,7 +29,7 @@ struct EventThreadTests {
             publisher.publish(Numbered(thread: 0, number: 0))
 
             #expect(calls.value == threads)
-            #expect(publisher.channels.withLock { $0.inOrder.count } == 1)
+            #expect(publisher.channels.withLock { $0.count } == 1)
         }
     }
 
