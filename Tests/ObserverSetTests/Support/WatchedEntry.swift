@@ -9,12 +9,16 @@ import Synchronization
 final class WatchedEntry: Entry<Int>, @unchecked Sendable {
     private let looks: Counter
     private let hasOwner: Bool
+    private let countsEveryCheck: Bool
     private let isOver = Atomic<Bool>(false)
 
     /// An entry with a living owner or, without `hasOwner`, one that cannot die, like that of a closure.
-    init(_ looks: Counter, hasOwner: Bool = true) {
+    ///
+    /// If it `countsEveryCheck`, it counts those of removals, too.
+    init(_ looks: Counter, hasOwner: Bool = true, countsEveryCheck: Bool = false) {
         self.looks = looks
         self.hasOwner = hasOwner
+        self.countsEveryCheck = countsEveryCheck
     }
 
     /// From now on, its owner counts as dead.
@@ -24,8 +28,14 @@ final class WatchedEntry: Entry<Int>, @unchecked Sendable {
 
     // Every check of an entry begins with this.
     override var ownerType: Any.Type? {
-        looks.increment()
+        if countsEveryCheck { looks.increment() }
         return hasOwner ? WatchedEntry.self : nil
+    }
+
+    // Asked by searches alone.
+    override var isDead: Bool {
+        if !countsEveryCheck { looks.increment() }
+        return super.isDead
     }
 
     override var owner: AnyObject? { hasOwner && !isOver.load(ordering: .relaxed) ? self : nil }
