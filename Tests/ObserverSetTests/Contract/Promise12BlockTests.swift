@@ -161,7 +161,7 @@ struct Promise12BlockTests {
 
         for id in ids { #expect(registry.remove(id)) }
 
-        #expect(registry.lock.withLock { $0.backlog == nil })
+        #expect(registry.lock.withLock { $0.rare == nil })
     }
 
     // MARK: In a traversal that does not end
@@ -199,7 +199,7 @@ struct Promise12BlockTests {
         var marks = 0
         for id in ids {
             marks += registry.lock.withLock { contents in
-                let blocks = unsafe contents.backlog.map { unsafe $0.older.blocks + $0.newer.blocks } ?? []
+                let blocks = unsafe contents.rare.map { unsafe $0.older.blocks + $0.newer.blocks } ?? []
                 return unsafe blocks.count { unsafe $0.slot(of: id, among: .max)?.pointee.isLiving(id) ?? false }
             }
             _ = registry.remove(id)
@@ -402,7 +402,7 @@ struct Promise12BlockTests {
     private func add(_ object: AnyObject) { _ = unsafe registry.add(object, site: Site()) { nil } }
 
     /// For how many addresses the table has room.
-    private var addressRoom: Int { registry.lock.withLock { $0.backlog?.idsByAddress.capacity ?? 0 } }
+    private var addressRoom: Int { registry.lock.withLock { $0.rare?.idsByAddress.capacity ?? 0 } }
 
     /// The number of digits in base two.
     private func logarithm(_ number: Int) -> Int { Int.bitWidth - number.leadingZeroBitCount }

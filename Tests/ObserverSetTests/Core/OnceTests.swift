@@ -43,17 +43,6 @@ struct OnceTests {
         registration.end()
     }
 
-    @Test("What a one-time observer captures is released when its call ends, although the notification goes on")
-    func released() {
-        let lifetimes = Lifetimes.current
-        set.once.add { [log, capture = Tracked()] _ in log.append("\(capture.isIntact), \(lifetimes.count)") }
-        set.add { [log] _ in log.append("\(lifetimes.count)") }
-
-        set.notify(1)
-
-        #expect(log.entries == ["true, 1", "0"])
-    }
-
     @Test("A one-time observer's token describes the registration, and after the call says that it is inactive")
     func descriptions() {
         let line = #line + 1

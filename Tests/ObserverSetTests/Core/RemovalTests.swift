@@ -471,7 +471,7 @@ struct RemovalTests {
             await token.exchange(nil)?.removeAndWait()
         }
 
-        let kept = set.registry?.lock.withLock { $0.backlog?.awaiting.count }
+        let kept = set.registry?.lock.withLock { $0.rare?.busy.count }
         #expect(kept ?? 0 < 10)
     }
 

@@ -493,7 +493,7 @@ private final class WatchedIssuer: TokenIssuer, @unchecked Sendable {
         return ended.withLock { !$0.contains(id) }
     }
 
-    override func remove(_ id: UInt64) -> Bool {
+    override func remove(_ id: UInt64, _ removal: ObserverSet::Removal?) -> Bool {
         removals.increment()
         return ended.withLock { $0.insert(id).inserted }
     }
