@@ -21,7 +21,7 @@ struct ActorMailboxOrderTests {
     }
 
     private static var programs: [[Post]] {
-        let longest = Effort.current == .quick ? 2 : Effort.current == .ci ? 3 : 4
+        let longest = Effort.current == .quick ? 3 : 4
         return (1...longest).flatMap(sequences).flatMap { [$0, $0 + [.settled]] }
     }
 

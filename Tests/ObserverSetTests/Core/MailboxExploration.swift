@@ -19,7 +19,7 @@ struct MailboxExploration {
     private(set) var failure: String?
     private(set) var stateCount = 0
 
-    init(_ posts: [Post], catchUps: Int = 2, _ fault: Fault? = nil) {
+    init(_ posts: [Post], catchUps: Int = 3, _ fault: Fault? = nil) {
         var seen: Set<[Int]> = []
         var open = [MailboxState(posts, catchUps, fault)]
         while let state = open.popLast() {
