@@ -244,10 +244,9 @@ struct Promise12BlockTests {
         #expect(!areSpread(registry))
         #expect(!areSpread(registry), "one thread does not spread the counts, however often it notifies")
         // As two threads do whose traversals overlap.
-        let first = registry.reclamation.enter()
-        let second = registry.reclamation.enter()
-        _ = registry.reclamation.mayRelease(first.leave())
-        _ = registry.reclamation.mayRelease(second.leave())
+        let first = unsafe registry.reclamation.enter()
+        let second = unsafe registry.reclamation.enter()
+        for ticket in unsafe [first, second] { _ = unsafe registry.reclamation.mayRelease(Reclamation.leave(ticket)) }
         #expect(areSpread(registry))
         let before = place(registry)
 
@@ -286,16 +285,16 @@ struct Promise12BlockTests {
     }
 
     private func areSpread(_ registry: Registry) -> Bool {
-        let count = registry.reclamation.enter().leave()
+        let count = unsafe Reclamation.leave(registry.reclamation.enter())
         _ = registry.reclamation.mayRelease(count)
         return count.before == nil
     }
 
     /// The address of the count at which this thread counts itself in and out.
     private func place(_ registry: Registry) -> UInt {
-        let ticket = registry.reclamation.enter()
+        let ticket = unsafe registry.reclamation.enter()
         let place = unsafe UInt(bitPattern: ticket.count)
-        _ = registry.reclamation.mayRelease(ticket.leave())
+        _ = unsafe registry.reclamation.mayRelease(Reclamation.leave(ticket))
         return place
     }
 

@@ -88,7 +88,7 @@ struct Promise12SweepTests {
             case 5: for _ in 0..<burst { closures.append(registry.append(closure)) }
             case 6: for owner in owners.suffix(burst) { owner.entry.die() }
             case 7: for owner in owners.prefix(burst) { owner.entry.die() }
-            case 8: _ = registry.remove(closures.prefix(burst))
+            case 8: _ = registry.remove(Array(closures.prefix(burst)))
             case 9:
                 _ = registry.remove(owners.suffix(burst).map(\.id))
                 owners.removeLast(min(burst, owners.count))

@@ -546,7 +546,7 @@ struct MulticastDelegateTests {
         let token = multicast.add(recorder)
         let line = #line - 1
 
-        #expect(token.description.hasSuffix(", delegate, nonisolated, registered at \(file):\(line))"))
+        #expect(token.description.hasSuffix(", delegate, registered at \(file):\(line))"))
         multicast.remove(recorder)
         #expect(token.description.hasSuffix("inactive)"))
     }

@@ -499,5 +499,5 @@ private final class WatchedIssuer: TokenIssuer, @unchecked Sendable {
     }
 
     override func describe(_ id: UInt64) -> String? { nil }
-    override func droppedCount(_ id: UInt64) -> Int { 0 }
+    override func counts(_ id: UInt64) -> (waiting: Int, dropped: Int) { (0, 0) }
 }
