@@ -154,7 +154,7 @@ struct Promise12ComplexityTests {
                 set.removeAll()
             }
             let isToBeMarked = set.registry?.lock.withLock { contents in
-                let blocks = unsafe contents.backlog.map { unsafe $0.older.blocks + $0.newer.blocks } ?? []
+                let blocks = unsafe contents.rare.map { unsafe $0.older.blocks + $0.newer.blocks } ?? []
                 return unsafe blocks.map { unsafe $0.markAllRemoved() }
             }
             // Only the last block has yet to be marked, since it was replaced after the others had been marked.

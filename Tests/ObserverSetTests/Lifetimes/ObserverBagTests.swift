@@ -493,11 +493,11 @@ private final class WatchedIssuer: TokenIssuer, @unchecked Sendable {
         return ended.withLock { !$0.contains(id) }
     }
 
-    override func remove(_ id: UInt64) -> Bool {
+    override func remove(_ id: UInt64, _ removal: ObserverSet::Removal?) -> Bool {
         removals.increment()
         return ended.withLock { $0.insert(id).inserted }
     }
 
     override func describe(_ id: UInt64) -> String? { nil }
-    override func droppedCount(_ id: UInt64) -> Int { 0 }
+    override func counts(_ id: UInt64) -> (waiting: Int, dropped: Int) { (0, 0) }
 }
