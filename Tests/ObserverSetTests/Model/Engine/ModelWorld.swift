@@ -19,7 +19,6 @@ final class ModelWorld: World {
         case settlesTooEarly, settlesTooLate, waitsForItsOwnCall
         case releasesDuringTheCall
         case deliversByObserver, overtakesInPlace, callsInsideItsOwnCall
-        case keepsReplaced, replacesOthersOfTheOwner
         #if NotificationCenter
         case tellsOtherShapes
         #endif
@@ -356,19 +355,7 @@ final class ModelWorld: World {
     // MARK: Changes
 
     override func add(_ operation: Operation) {
-        let registration = newRegistration(operation)
-        append(registration, to: places[operation.place])
-        if operation.isReplacing { replace(by: registration.entries[0]) }
-    }
-
-    /// Ends what the owner of a new entry has added behind `replacing` before.
-    private func replace(by new: Entry) {
-        guard let owner = new.owner, fault != .keepsReplaced else { return }
-        let replaced = new.set.entries.filter { entry in
-            entry !== new && entry.owner === owner && !entry.isRemoved
-                && (entry.registration.operation.isReplacing || fault == .replacesOthersOfTheOwner)
-        }
-        remove(replaced, from: new.set)
+        append(newRegistration(operation), to: places[operation.place])
     }
 
     override func addToGroup(_ operation: Operation) {

@@ -106,8 +106,6 @@ struct Operation: CustomStringConvertible, Equatable {
     var place = 0
     /// Which of the world's owners.
     var owner = 0
-    /// Whether the observer is added to a set behind `replacing`.
-    var isReplacing = false
     /// How far back from the newest registration, modulo their number.
     var back = 0
     /// The programs that the new observer or owner runs when it is called, and when it or its capture is deallocated.
@@ -154,10 +152,9 @@ struct Operation: CustomStringConvertible, Equatable {
 
     private var observer: String {
         let awaiting = kind.isAwaiting ? ", form \(form), suspended \(suspensions) times, sequel \(sequel)" : ""
-        let replacing = isReplacing ? "replacing " : ""
         return
             (kind.hasOwner
-            ? "\(replacing)\(kind) of owner \(owner), program \(program)"
+            ? "\(kind) of owner \(owner), program \(program)"
             : "\(kind), program \(program), farewell \(farewell)")
             + awaiting
     }

@@ -106,11 +106,7 @@ struct OperationGenerator {
 
     private func chooseOwner(of operation: inout Operation) {
         guard operation.kind.hasOwner else { return operation.farewell = program() }
-        // One choice for both, of which the owner is the remainder.
-        let draw = choices.below(4 * Self.ownerCount)
-        operation.owner = draw % Self.ownerCount
-        let isGroup = operation.verb == .addToGroup || operation.verb == .addAwaitingToGroup
-        operation.isReplacing = !isGroup && Place.sets.contains(operation.place) && draw >= 3 * Self.ownerCount
+        operation.owner = choices.below(Self.ownerCount)
     }
 
     /// The program of an observer, an owner or a capture; most of them run none.

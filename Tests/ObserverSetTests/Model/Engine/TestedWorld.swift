@@ -65,12 +65,7 @@ final class TestedWorld: World, @unchecked Sendable {
             add(operation, to: loadedCenter.observers(of: BridgedNumber.self), WorldOwner.receiveBridged) { $0.number }
             #endif
         default:
-            let set = sets[operation.place]
-            if operation.isReplacing {
-                add(operation, to: set.replacing, WorldOwner.receive) { $0 }
-            } else {
-                add(operation, to: set, WorldOwner.receive) { $0 }
-            }
+            add(operation, to: sets[operation.place], WorldOwner.receive) { $0 }
         }
     }
 
