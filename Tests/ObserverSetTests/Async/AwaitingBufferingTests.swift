@@ -13,6 +13,7 @@ struct AwaitingBufferingTests {
         (.unbounded, called: [0, 1, 2, 3, 4, 5]),
         (.newest(1), called: [0, 5]), (.newest(2), called: [0, 4, 5]), (.newest(9), called: [0, 1, 2, 3, 4, 5]),
         (.oldest(1), called: [0, 1]), (.oldest(2), called: [0, 1, 2]), (.oldest(9), called: [0, 1, 2, 3, 4, 5]),
+        (.restarting, called: [0, 5]),
     ]
 
     @Test(

@@ -175,44 +175,6 @@ struct AwaitingEndTests {
         #expect(observer.calls.value == 1)
     }
 
-    @Test("What was dropped before a value that is not delivered is counted before the next value")
-    func droppedBeforeAValueThatIsNotDelivered() async {
-        let (removed, kept) = (WatchedObserver(door), WatchedObserver(door))
-        let mailbox = AwaitingMailbox(on: nil, .newest(1))
-        mailbox.post(1, to: removed, .current)
-        await eventually { door.waiting == 1 }
-        for value in 2...3 { mailbox.post(value, to: removed, .current) }
-
-        removed.isRemoved.set()
-        door.open()
-        await mailbox.settled()
-        mailbox.post(4, to: kept, .current)
-        await mailbox.settled()
-
-        #expect(removed.droppedBefore.entries == [0])
-        #expect(kept.droppedBefore.entries == [1])
-    }
-
-    @Test("So is what was dropped before a value that was taken out when its observer was removed")
-    func droppedBeforeAValueThatWasTakenOut() async throws {
-        let calls = Counter()
-        let entry = AwaitingEntry<Int>(owner: nil, nil, on: nil, .newest(1)) { _, _ in calls.increment() }
-        let job = AwaitingJob(1, to: entry, .current)
-        var jobs = AwaitingJobs()
-        jobs.noteDroppedLast()
-        jobs.append(job)
-        entry.end()
-        await entry.call(job, on: nil)
-        #expect(calls.value == 0)
-
-        let next = WatchedObserver(door)
-        door.open()
-        let mailbox = try #require(entry.mailbox as? AwaitingMailbox)
-        mailbox.post(2, to: next, .current)
-        await mailbox.settled()
-        #expect(next.droppedBefore.entries == [1])
-    }
-
     // MARK: Owners
 
     @Test("Values that wait keep no owner alive", arguments: [AwaitingForm.owner, .ownerOnMainActor])
@@ -441,7 +403,6 @@ func addInBoth<Parameters>(
 private final class WatchedObserver: AwaitedObserver {
     let isCalledOnce = false
     let calls = Counter()
-    let droppedBefore = Log<Int>()
     let isRemoved = Signal()
     private let door: Door
 
@@ -454,7 +415,6 @@ private final class WatchedObserver: AwaitedObserver {
 
     func call(_ job: AwaitingJob, on actor: isolated (any Actor)?) async {
         calls.increment()
-        droppedBefore.append(job.droppedBefore)
         await door.pass()
     }
 

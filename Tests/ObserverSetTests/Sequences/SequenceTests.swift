@@ -332,10 +332,10 @@ struct SequenceTests {
         while !waits("") { _ = await iterator.next() }
     }
 
-    @Test("A description shows how many elements wait in a sequence that counts what it drops, or that is adapted")
+    @Test("A description shows how many elements wait in a bounded sequence, or in one that is adapted")
     func describedWaitingInOtherSequences() {
         let set = ObserverSet<Int>()
-        let counting = set.countingDrops.values(buffering: .newest(2))
+        let counting = set.values(buffering: .newest(2))
         let adapted = set.map { $0 }.values()
         let only = set.once.values()
 
