@@ -11,8 +11,6 @@ protocol AwaitedObserver: AnyObject, Sendable {
     /// Runs on the observer's actor, so that the owner is loaded there, and its `deinit` cannot run elsewhere.
     func call(_ job: AwaitingJob, on actor: isolated (any Actor)?) async
     func noteDropped()
-    /// The number of the line that registered it, see `AnyEntry`.
-    var siteNumber: UInt32 { get }
 }
 
 /// An observer that awaits: each of its calls begins when the one before has returned.
@@ -98,8 +96,6 @@ final class AwaitingEntry<Parameters: Sendable>: Entry<Parameters>, AwaitedObser
     }
 
     override func end() { status.end() }
-    override var siteNumber: UInt32 { status.siteNumber }
-    override func note(siteNumber: UInt32) { status.note(siteNumber: siteNumber) }
     override var isAwaited: Bool { true }
     override func cancel() { home.end(self) }
 }

@@ -134,13 +134,11 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
         posted.settled.leave()
         // Released here, and not under the lock.
         withExtendedLifetime((job, posted.dropped)) {}
-        if posted.isToExamine { examine(job.observer) }
     }
 
     /// The steps that are left when a value has been posted, and the mailbox is unlocked.
     private struct Posted: Sendable {
         var isToSend = false
-        var isToExamine = false
         var dropped: AwaitingJob?
         var cancelled: Task<Void, Never>?
         var settled: [SettledWait] = []
@@ -169,18 +167,8 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
             }
             state.jobs.append(job)
             posted.isToSend = state.claimTask(job.urgency)
-            posted.isToExamine = Watch.looks(at: state.jobs.values)
             return posted
         }
-    }
-
-    /// Tells a report how many values wait.
-    @inline(never)
-    private func examine(_ observer: any AwaitedObserver) {
-        var waiting = WaitingValues()
-        let (count, call) = state.withLock { state in (state.jobs.values, state.called?.number) }
-        waiting.add(count, of: observer.siteNumber, call: call)
-        waiting.report(in: reportedNumber)
     }
 
     /// Drops what waits for a removed observer, and cancels its call, for whose end no `settled()` waits; but not if

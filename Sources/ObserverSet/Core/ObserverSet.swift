@@ -267,7 +267,7 @@ extension ObserverSet: NotificationSource {
 
 // MARK: - Descriptions
 
-extension ObserverSet: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension ObserverSet: CustomStringConvertible, CustomDebugStringConvertible {
     /// The parameters' type and the number of observers.
     public var description: String {
         describe(count: count)
@@ -281,11 +281,6 @@ extension ObserverSet: CustomStringConvertible, CustomDebugStringConvertible, Cu
     public var debugDescription: String {
         let listing = listing
         return listing.text(under: describe(count: listing.count))
-    }
-
-    /// A mirror whose children are the lines of the debug description.
-    public var customMirror: Mirror {
-        Mirror(self, unlabeledChildren: listing.lines, displayStyle: .collection)
     }
 
     package var listing: Listing { registry?.listing ?? Listing() }

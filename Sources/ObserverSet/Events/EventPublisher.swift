@@ -204,7 +204,7 @@ extension EventPublisher {
 
 // MARK: - Descriptions
 
-extension EventPublisher: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension EventPublisher: CustomStringConvertible, CustomDebugStringConvertible {
     /// The number of observers, and of the types of events that they observe.
     public var description: String {
         describe(observed)
@@ -219,11 +219,6 @@ extension EventPublisher: CustomStringConvertible, CustomDebugStringConvertible,
             listing.text(under: "  \(name): \(Listing.count(listing.count, "observer"))", indentation: "    ")
         }
         return ([describe(observed)] + types).joined(separator: "\n")
-    }
-
-    /// A mirror with a child for each type of events that is observed: its name, and the number of its observers.
-    public var customMirror: Mirror {
-        Mirror(self, children: observed.map { ($0.name, $0.listing.count) }, displayStyle: .dictionary)
     }
 
     private var observed: [(name: String, listing: Listing)] {

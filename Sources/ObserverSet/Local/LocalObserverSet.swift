@@ -215,7 +215,7 @@ extension LocalObserverSet.Token: CustomStringConvertible {
 
 // MARK: - Descriptions
 
-extension LocalObserverSet: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension LocalObserverSet: CustomStringConvertible, CustomDebugStringConvertible {
     /// The parameters' type and the number of observers.
     public var description: String {
         describe(count: count)
@@ -227,11 +227,6 @@ extension LocalObserverSet: CustomStringConvertible, CustomDebugStringConvertibl
     public var debugDescription: String {
         let listing = listing
         return listing.text(under: describe(count: listing.count))
-    }
-
-    /// A mirror whose children are the lines of the debug description.
-    public var customMirror: Mirror {
-        Mirror(self, unlabeledChildren: listing.lines, displayStyle: .collection)
     }
 
     private var listing: Listing { registry?.listing ?? Listing() }

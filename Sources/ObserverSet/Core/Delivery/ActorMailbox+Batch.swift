@@ -14,15 +14,6 @@ extension ActorMailbox {
         /// The number behind the last one.
         var end: UInt64 { first + UInt64(jobs.count) }
 
-        /// Counts the jobs; `isCall` says whether the job of that number has been taken out, and calls its observer.
-        fileprivate func count(into waiting: inout WaitingValues, isCall: (UInt64) -> Bool) {
-            for case let job? in jobs {
-                guard job.isValue, let observer = job.observer else { continue }
-                let isInCall = job.previous != 0 && isCall(job.previous)
-                waiting.add(of: observer.siteNumber, call: isInCall ? job.previous : nil)
-            }
-        }
-
         fileprivate subscript(number: UInt64) -> Job? { index(of: number).flatMap { jobs[$0] } }
 
         fileprivate mutating func take(_ number: UInt64) -> Job? {
@@ -195,15 +186,6 @@ extension ActorMailbox {
         func progress(upTo last: UInt64, _ inbox: Inbox) -> (isInCall: Bool, waiting: Int) {
             let (isInCall, _, values) = waiting(upTo: last, inbox, atMost: .max)
             return (isInCall, values)
-        }
-
-        /// How many values wait for the observers of each line.
-        func waitingValues(_ inbox: Inbox) -> WaitingValues {
-            var waiting = WaitingValues()
-            for jobs in [taken, inbox.posted] {
-                jobs.count(into: &waiting) { $0 == drained || inPlace.contains($0) }
-            }
-            return waiting
         }
     }
 }

@@ -47,8 +47,8 @@ import Synchronization
         _ value: any Sendable, to observer: AnyEntry, _ pending: borrowing Pending, by notifier: inout Notifier
     ) {
         let urgency = notifier.urgency
-        if let posted = append(value, to: observer, pending, urgency, isHeld: home.isMain) {
-            follow(posted, urgency, nil)
+        if let isToSend = append(value, to: observer, pending, urgency, isHeld: home.isMain) {
+            if isToSend { send(urgency, to: nil) }
         } else {
             postHoldingTheActor(value, to: observer, pending, urgency)
         }
@@ -60,37 +60,22 @@ import Synchronization
         _ value: any Sendable, to observer: AnyEntry, _ pending: borrowing Pending, _ urgency: Urgency
     ) {
         let actor = home.actor
-        if let posted = append(value, to: observer, pending, urgency, isHeld: true) { follow(posted, urgency, actor) }
+        if append(value, to: observer, pending, urgency, isHeld: true) == true { send(urgency, to: actor) }
     }
 
-    /// Takes the steps that are left when a value has been appended, and the inbox is unlocked.
-    @inline(__always)
-    private func follow(_ posted: (isToSend: Bool, isToExamine: Bool), _ urgency: Urgency, _ actor: (any Actor)?) {
-        if posted.isToSend { send(urgency, to: actor) }
-        if posted.isToExamine { examine() }
-    }
-
-    /// Appends a value; nil if a drain has to be sent, and the caller does not hold the actor.
+    /// Appends a value, and returns whether a drain has to be sent; nil if a drain has to be sent, and the caller does not hold the actor.
     ///
     /// From then on others rely on that drain, and may let the actor go.
     @inline(__always)
     private func append(
         _ value: any Sendable, to observer: AnyEntry, _ pending: borrowing Pending, _ urgency: Urgency, isHeld: Bool
-    ) -> (isToSend: Bool, isToExamine: Bool)? {
+    ) -> Bool? {
         inbox.withLock { inbox in
             if !isHeld, inbox.needsDrain(urgency) { return nil }
             let previous = pending.posting(inbox.posted.end)
             isBusy.store(true, ordering: .relaxed)
-            let isToSend = inbox.append(Job(value, to: observer, after: previous), urgency)
-            return (isToSend, Watch.looks(at: inbox.posted.count))
+            return inbox.append(Job(value, to: observer, after: previous), urgency)
         }
-    }
-
-    /// Tells a report how many values wait for the observers of each line.
-    @inline(never)
-    private func examine() {
-        let waiting = withAll { batch, inbox in batch.waitingValues(inbox) }
-        waiting.report(in: reportedNumber)
     }
 
     override func enqueueMarker(for settledWait: SettledWait, isForRemoval: Bool) -> Bool {

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// An observer that puts values where they wait for somebody else: a sequence's.
 ///
 /// It is called on the notifying thread, and has no owner.
@@ -7,8 +5,6 @@ final class BufferingEntry<Parameters: Sendable>: Entry<Parameters>, @unchecked 
     private let call: @Sendable (Parameters) -> Void
     /// How many values wait; nil if nobody knows.
     private let waiting: @Sendable () -> Int?
-    /// See `RegistrationStatus`.
-    private let number = Atomic<UInt32>(0)
 
     init(_ call: @escaping @Sendable (Parameters) -> Void, waiting: @escaping @Sendable () -> Int?) {
         self.call = call
@@ -17,21 +13,8 @@ final class BufferingEntry<Parameters: Sendable>: Entry<Parameters>, @unchecked 
 
     override func deliver(_ parameters: Parameters, by notifier: inout Notifier) -> Bool {
         call(parameters)
-        if Watch.isOn { examine() }
         return true
     }
-
-    /// Tells a report how many values wait, if their number has doubled.
-    @inline(never)
-    private func examine() {
-        guard let count = waiting(), Watch.looks(at: count) else { return }
-        var waiting = WaitingValues()
-        waiting.add(count, of: siteNumber, call: nil)
-        waiting.report()
-    }
-
-    override var siteNumber: UInt32 { number.load(ordering: .relaxed) }
-    override func note(siteNumber: UInt32) { number.store(siteNumber, ordering: .relaxed) }
 
     override func isKnownAlive(by notifier: Notifier) -> Bool { true }
 

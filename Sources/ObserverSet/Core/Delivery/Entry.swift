@@ -11,9 +11,6 @@ class AnyEntry: @unchecked Sendable {
     var owner: AnyObject? { base?.owner }
     /// The static type of the owner; nil if the registration has none.
     var ownerType: Any.Type? { base?.ownerType }
-    /// The number of the line that registered it, zero if there was no report then; asked only if something waits for it.
-    var siteNumber: UInt32 { fatalError("nothing is enqueued for it") }
-    func note(siteNumber: UInt32) { base?.note(siteNumber: siteNumber) }
     /// Where the observer runs, and what waits for it there, for descriptions.
     var placeDescription: String { base?.placeDescription ?? "nonisolated" }
     /// The mailbox for values that cannot be delivered at once; nil if it needs none.

@@ -53,8 +53,6 @@ class IsolatedEntry<Parameters: Sendable>: Entry<Parameters>, @unchecked Sendabl
     override final var mailbox: Mailbox? { delivery.mailbox }
     override final var placeDescription: String { delivery.description }
     override final func end() { delivery.status.end() }
-    override final var siteNumber: UInt32 { delivery.status.siteNumber }
-    override final func note(siteNumber: UInt32) { delivery.status.note(siteNumber: siteNumber) }
 }
 
 /// An isolated observer without an owner.
@@ -146,6 +144,4 @@ private final class RepeatedEntry<Parameters: Sendable>: Entry<Parameters>, @unc
     override func isKnownAlive(by notifier: Notifier) -> Bool { first.isKnownAlive(status, by: notifier) }
     override var base: AnyEntry? { first }
     override func end() { status.end() }
-    override var siteNumber: UInt32 { status.siteNumber }
-    override func note(siteNumber: UInt32) { status.note(siteNumber: siteNumber) }
 }

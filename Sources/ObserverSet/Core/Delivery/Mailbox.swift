@@ -12,19 +12,6 @@ class Mailbox: @unchecked Sendable {
     /// queue.
     final let identity: UInt
 
-    /// Identifies the mailbox among all that there ever were; zero until it is asked for.
-    private let number = Atomic<UInt64>(0)
-    private static let numbers = Atomic<UInt64>(0)
-
-    /// For reports: an address may be that of another mailbox later.
-    final var reportedNumber: UInt64 {
-        let known = number.load(ordering: .relaxed)
-        if known != 0 { return known }
-        let fresh = Self.numbers.wrappingAdd(1, ordering: .relaxed).newValue
-        let installation = number.compareExchange(expected: 0, desired: fresh, ordering: .relaxed)
-        return installation.exchanged ? fresh : installation.original
-    }
-
     init(at object: AnyObject?) {
         identity = object.map { UInt(bitPattern: ObjectIdentifier($0)) } ?? 0
     }

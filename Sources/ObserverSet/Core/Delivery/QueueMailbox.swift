@@ -52,31 +52,20 @@ final class QueueMailbox: Mailbox, @unchecked Sendable {
     override func post(
         _ value: any Sendable, to observer: AnyEntry, _ pending: borrowing Pending, by notifier: inout Notifier
     ) {
-        if enqueue(Job(value, to: observer)) { examine(observer) }
+        enqueue(Job(value, to: observer))
     }
 
     override func enqueueMarker(for settledWait: SettledWait, isForRemoval: Bool) -> Bool {
         if isIdle { return false }
-        _ = enqueue(Job(settledWait))
+        enqueue(Job(settledWait))
         return true
     }
 
-    /// Tells a report how many values wait.
-    ///
-    /// The observer's calls have no numbers, so nobody knows how long one has run.
-    private func examine(_ observer: AnyEntry) {
-        var waiting = WaitingValues()
-        waiting.add(state.withLock { $0.waiting }, of: observer.siteNumber, call: nil)
-        waiting.report()
-    }
-
-    /// Returns whether a report has to be told.
-    private func enqueue(_ job: Job) -> Bool {
+    private func enqueue(_ job: Job) {
         state.withLock { state in
             state.jobs.append(job)
             // Under the lock: a thread's blocks must be in the order of its values, even if another thread is posting, too.
             queue.async { self.deliver() }
-            return Watch.looks(at: state.jobs.count)
         }
     }
 

@@ -14,8 +14,6 @@ struct RegistrationStatus: ~Copyable, Sendable {
     }
 
     private let state: Atomic<State>
-    /// The number of the line that registered the observer, if there was a report then; see `Watch`.
-    private let number = Atomic<UInt32>(0)
 
     init(isClaimed: Bool = false) {
         state = Atomic(isClaimed ? .registered : .unregistered)
@@ -35,8 +33,4 @@ struct RegistrationStatus: ~Copyable, Sendable {
     func noteDeadOwner() { state.store(.ownerIsDead, ordering: .relaxed) }
 
     func end() { state.store(.removed, ordering: .relaxed) }
-
-    var siteNumber: UInt32 { number.load(ordering: .relaxed) }
-
-    func note(siteNumber: UInt32) { number.store(siteNumber, ordering: .relaxed) }
 }

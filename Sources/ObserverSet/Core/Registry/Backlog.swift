@@ -21,9 +21,6 @@ final class Backlog: @unchecked Sendable {
     /// Stored here only to keep most registries small, which have none.
     var idsByAddress: [ObjectIdentifier: UInt64] = [:]
 
-    /// While there is a report: the registrations of an owner by a line, of which some may have ended.
-    var additions: [OwnerOfLine: [UInt64]] = [:]
-
     var isEmpty: Bool { newer.isEmpty && older.isEmpty }
 
     /// Marks an observer as removed in the replaced blocks, which earlier traversals may still be walking.
@@ -58,10 +55,4 @@ final class Backlog: @unchecked Sendable {
         demand?.record(false)
         demand?.report()
     }
-}
-
-/// A line that registers, and the address of an owner, which may be dead.
-struct OwnerOfLine: Hashable {
-    let site: Site
-    let owner: ObjectIdentifier
 }

@@ -6,7 +6,6 @@ import Synchronization
 extension Registry {
     /// Registers an observer, and returns the id of the registration, in amortised O(1).
     func append(_ callee: Callee, site: Site) -> UInt64 {
-        if Watch.isOn { return appendWatched(callee, site: site) }
         let (id, shouldSweep) = write { contents, cleanup in insert(callee, site: site, &contents, &cleanup) }
         if shouldSweep { _ = remove(deadIDs()) }
         return id
@@ -128,18 +127,6 @@ extension Registry {
         unsafe replaceBlock(by: slots.freshBlock(&contents.counts), &contents, &cleanup)
     }
 
-    /// Removes ended registrations from the tables of owners, if they are more than half of them.
-    ///
-    /// Not when they end: nobody knows an owner's address any more when it is dead.
-    func forgetEndedOwners(_ contents: inout Contents) {
-        guard let backlog = contents.backlog else { return }
-        let (living, taken) = (Int(contents.counts.living), contents.counts.taken)
-        func isLiving(_ id: UInt64) -> Bool { unsafe slots.living(id, among: taken) != nil }
-        if backlog.additions.count > 2 * living + 16 {
-            backlog.additions = backlog.additions.filter { $0.value.contains(where: isLiving) }
-        }
-    }
-
     private func replaceBlock(by fresh: Block?, _ contents: inout Contents, _ cleanup: inout Cleanup) {
         let old = unsafe slots.block
         // Sequentially consistent: the store unlinks the old block (U), and publishes the slots of the fresh one.
@@ -155,7 +142,6 @@ extension Registry {
         if !contents.isAnythingWaiting { slots.trim(&contents.counts) }
         if slots.areWasteful(contents.counts) {
             moveToFreshBlock(&contents, &cleanup)
-            forgetEndedOwners(&contents)
         }
         cleanup.releasable.forEachCallee { callee in
             // No traversal can post more for this removed observer. A call of it may be under way.

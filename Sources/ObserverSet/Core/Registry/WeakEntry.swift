@@ -75,7 +75,6 @@ extension Registry {
             return added
         }
         if shouldSweep { _ = remove(deadIDs()) }
-        if shouldSweep, Watch.isOn { examine(areDeadRemoved: true) }
         return ObserverToken(issuer: self, id: id)
     }
 
