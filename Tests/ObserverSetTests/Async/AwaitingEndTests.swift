@@ -411,7 +411,6 @@ private final class WatchedObserver: AwaitedObserver {
     }
 
     var isActive: Bool { !isRemoved.isSet }
-    var siteNumber: UInt32 { 0 }
 
     func call(_ job: AwaitingJob, on actor: isolated (any Actor)?) async {
         calls.increment()
