@@ -11,7 +11,7 @@ final class ModelWorld: World {
         case countsEndedInBags, emptiesNoBag, endsOneMemberOnly
         case callsAddedDuringTheEvent, tellsSuperclassFirst, tellsNotAllEvents
         case seatsTwice, throwsTheLastError, throwsAtOnce
-        case keepsTheOtherEnd, countsNoDrops, losesTheFirst
+        case keepsTheOtherEnd, losesTheFirst, endsWithItsIterator, endsWithoutWhatIsBuffered
         case keepsLocalRemoved, goesOnBehindNestedLocally
         case makesTwoCallsAtATime, deliversRemoved, dropsWhatADeadSetLeft, callsLaterForDeadOwners, letsOwnersDieInCalls
         case dropsAtTheOtherEnd, countsNoLosses, countsTheCallAsWaiting
@@ -261,35 +261,12 @@ final class ModelWorld: World {
         var holds = 1
     }
 
-    /// The values that wait in one registration of a sequence.
+    /// The values that wait in a sequence.
     fileprivate final class Buffer {
-        let sequence: Values
         var elements: [Int] = []
-        var dropped = 0
         var isFinished = false
-
-        init(of sequence: Values) {
-            self.sequence = sequence
-        }
-
-        func drop(_ count: Int) {
-            dropped += count
-            sequence.dropped += count
-        }
-    }
-
-    fileprivate final class Values {
-        let set: Model
-        let form: Int
-        var live: Registration?
-        var dropped = 0
-        /// Whether the set has ended one of its registrations; then it has no further iterators.
-        var isOver = false
-
-        init(of set: Model, form: Int) {
-            self.set = set
-            self.form = form
-        }
+        /// The sequence itself, and each of its iterators.
+        var holds = 1
     }
 
     private let fault: Fault?
@@ -300,9 +277,8 @@ final class ModelWorld: World {
     private var ownersAlive = 0
     private var registrations: [Registration] = []
     private var bags = [Bag(), Bag()]
-    private var values: [Values?] = [nil, nil]
-    /// The inner optional is nil for an iterator of a sequence whose set was dead, or had ended it.
-    private var iterators: [Registration??] = [nil, nil]
+    private var values: [Registration?] = [nil, nil]
+    private var iterators: [Registration?] = [nil, nil]
     /// Kept here because entries refer to them without retaining them.
     private var registrationsOfValues: [Registration] = []
     /// How many entries have ever been made.
@@ -444,10 +420,7 @@ final class ModelWorld: World {
 
     private func removeAll(from set: Model, dropping: Bool) {
         let all = set.entries.filter { !$0.isRemoved }
-        for entry in all {
-            entry.isRemoved = true
-            entry.registration.buffer?.sequence.isOver = true
-        }
+        for entry in all { entry.isRemoved = true }
         if dropping || fault == .dropsWhatADeadSetLeft { cancel(all) }
         if fault == .cancelsWithTheSet { for entry in all { entry.registration.mailbox?.call?.isCancelled = true } }
         retire(all, from: set)
@@ -585,6 +558,7 @@ final class ModelWorld: World {
         for entry in entries where entry.owner == nil {
             let registration = entry.registration
             if let buffer = registration.buffer {
+                if fault == .endsWithoutWhatIsBuffered { buffer.elements = [] }
                 buffer.isFinished = true
             } else {
                 // Captures of observers with an owner do not report their deallocation.
@@ -714,7 +688,7 @@ final class ModelWorld: World {
 
     private func call(_ entry: Entry, _ value: Int) {
         let registration = entry.registration
-        if let buffer = registration.buffer { return send(value, to: buffer) }
+        if let buffer = registration.buffer { return send(value, to: buffer, of: registration.operation) }
         let thrownBefore = thrown
         let value = registration.isGroup ? 0 : value
         let kind = registration.kind
@@ -1062,101 +1036,71 @@ final class ModelWorld: World {
     // MARK: Sequences
 
     override func makeValues(_ operation: Operation) {
-        let sequence = Values(of: places[operation.place], form: operation.form)
-        sequence.live = register(sequence)
-        let old = values[operation.slot]
-        values[operation.slot] = sequence
-        drop(old)
-    }
-
-    private func register(_ sequence: Values) -> Registration {
-        let registration = Registration(id: -1, operation: Operation(verb: .makeValues), owner: nil)
-        registration.buffer = Buffer(of: sequence)
+        let registration = Registration(id: -1, operation: operation, owner: nil)
+        registration.buffer = Buffer()
         registrationsOfValues.append(registration)
-        append(registration, to: sequence.set)
-        return registration
+        append(registration, to: places[operation.place])
+        let old = values[operation.slot]
+        values[operation.slot] = registration
+        if let old { drop(old) }
     }
 
     override func dropValues(_ slot: Int) {
         let old = values[slot]
         values[slot] = nil
-        drop(old)
+        if let old { drop(old) }
     }
 
     override func makeIterator(_ slot: Int) {
         guard let sequence = values[slot] else { return }
-        let live = sequence.live
-        sequence.live = nil
-        let fresh: Registration? = live ?? (sequence.set.holds > 0 && !sequence.isOver ? register(sequence) : nil)
+        sequence.buffer!.holds += 1
         let old = iterators[slot]
-        iterators[slot] = .some(fresh)
-        if let old, let old { endValues(old) }
+        iterators[slot] = sequence
+        if let old { drop(old) }
     }
 
     override func dropIterator(_ slot: Int) {
         let old = iterators[slot]
-        iterators[slot] = .none
-        if let old, let old { endValues(old) }
+        iterators[slot] = nil
+        guard let old else { return }
+        if fault == .endsWithItsIterator { old.buffer!.holds = 1 }
+        drop(old)
     }
 
-    private func drop(_ sequence: Values?) {
-        guard let live = sequence?.live else { return }
-        // The sequence and its registration refer to each other.
-        sequence?.live = nil
-        endValues(live)
-    }
-
-    /// Ends the registration; the values that wait are dropped.
-    private func endValues(_ registration: Registration) {
-        guard let buffer = registration.buffer else { return }
+    /// Drops a sequence, or one of its iterators; with the last of these the registration ends.
+    private func drop(_ registration: Registration) {
+        registration.buffer!.holds -= 1
+        guard registration.buffer!.holds == 0 else { return }
         for entry in registration.entries where !entry.isRemoved {
             entry.isRemoved = true
             retire([entry], from: entry.set)
         }
-        buffer.drop(buffer.elements.count)
-        buffer.elements = []
-        buffer.isFinished = true
     }
 
-    private func send(_ value: Int, to buffer: Buffer) {
-        let form =
-            fault == .keepsTheOtherEnd && buffer.sequence.form > 0 ? 5 - buffer.sequence.form : buffer.sequence.form
-        let room = form == 0 ? Int.max : form % 2 == 1 ? 1 : 3
-        if buffer.elements.count < room {
-            buffer.elements.append(value)
-        } else {
-            if form <= 2 {
-                buffer.elements.removeFirst()
-                buffer.elements.append(value)
-            }
-            if fault != .countsNoDrops { buffer.drop(1) }
+    private func send(_ value: Int, to buffer: Buffer, of operation: Operation) {
+        if buffer.elements.count >= operation.room {
+            guard operation.keepsNewest != (fault == .keepsTheOtherEnd) else { return }
+            buffer.elements.removeFirst()
         }
+        buffer.elements.append(value)
     }
 
     /// The values that wait in an iterator; nil if there is no iterator, or if this system cannot take them without
     /// waiting.
     func waiting(slot: Int) -> WaitingValues? {
         guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else { return nil }
-        guard let iterator = iterators[slot] else { return nil }
-        guard let buffer = iterator?.buffer else { return WaitingValues(count: 0, isFinished: true) }
+        guard let buffer = iterators[slot]?.buffer else { return nil }
         return WaitingValues(count: buffer.elements.count, isFinished: buffer.isFinished)
     }
 
     override func take(slot: Int, count: Int, isEnd: Bool) {
-        guard let iterator = iterators[slot] else { return }
+        guard let buffer = iterators[slot]?.buffer else { return }
         for _ in 0..<count {
-            guard let buffer = iterator?.buffer, !buffer.elements.isEmpty else { return }
+            if buffer.elements.isEmpty { return }
             if fault == .losesTheFirst, buffer.elements.count > 1 { buffer.elements.removeFirst() }
             expect(Occurrence(.taken, slot, buffer.elements.removeFirst()))
         }
         if isEnd { expect(Occurrence(.ended, slot, 0)) }
-    }
-
-    override func countDropped(_ slot: Int) {
-        if let sequence = values[slot] { expect(Occurrence(.dropped, slot, sequence.dropped)) }
-        if let iterator = iterators[slot] {
-            expect(Occurrence(.droppedByIterator, slot, iterator?.buffer?.dropped ?? 0))
-        }
     }
 
     // MARK: Questions

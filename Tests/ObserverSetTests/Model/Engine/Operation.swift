@@ -57,7 +57,7 @@ struct Operation: CustomStringConvertible, Equatable {
         case replaceOwner, dropOwner, replaceSet, notify, count, isEmpty, isActive
         case addToGroup, store, emptyBag, replaceBag, countBag
         case addDelegate, listDelegates
-        case makeValues, dropValues, makeIterator, dropIterator, takeValues, countDropped
+        case makeValues, dropValues, makeIterator, dropIterator, takeValues
         /// For observers that await: add one, resume a suspended call, wait until a source is settled, read how many
         /// values one has lost.
         case addAwaiting, addAwaitingToGroup, letOn, settle, countLost
@@ -133,7 +133,7 @@ struct Operation: CustomStringConvertible, Equatable {
         case .add, .addAwaiting: "add \(observer) to \(place)"
         case .addToGroup, .addAwaitingToGroup: "add \(observer) to a group (\(members)) of \(place) first"
         case .store: "store the registration \(back) back in bag \(slot)"
-        case .emptyBag, .replaceBag, .countBag, .dropValues, .makeIterator, .dropIterator, .countDropped:
+        case .emptyBag, .replaceBag, .countBag, .dropValues, .makeIterator, .dropIterator:
             "\(verb) \(slot)"
         case .takeValues: "\(verb) \(slot), at most \(back % 4 + 1)"
         case .makeValues: "\(verb) \(slot), form \(form), of \(place)"

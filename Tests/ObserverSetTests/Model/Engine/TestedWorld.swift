@@ -30,7 +30,7 @@ final class TestedWorld: World, @unchecked Sendable {
     private var ownersMade = 0
     private var tokens: [Token] = []
     private var bags = [ObserverBag(), ObserverBag()]
-    private var values: [NotificationSequence<Int>?] = [nil, nil]
+    private var values: [AsyncStream<Int>?] = [nil, nil]
     private var iterators: [IteratorBox?] = [nil, nil]
     /// The actor on which an observer is being called, if it is an observer of an actor.
     fileprivate var here: WorldOwner?
@@ -518,11 +518,6 @@ final class TestedWorld: World, @unchecked Sendable {
         }
     }
 
-    override func countDropped(_ slot: Int) {
-        if let sequence = values[slot] { tell(Occurrence(.dropped, slot, sequence.droppedCount)) }
-        if let box = iterators[slot] { tell(Occurrence(.droppedByIterator, slot, box.iterator.droppedCount)) }
-    }
-
     // MARK: Observers that await
 
     override func deliver() {
@@ -611,10 +606,10 @@ private final class TokenBox: @unchecked Sendable {
 
 /// An iterator whose waiting values can be taken without waiting.
 private final class IteratorBox: @unchecked Sendable {
-    var iterator: NotificationSequence<Int>.Iterator
+    private var iterator: AsyncStream<Int>.Iterator
     private var taken: Int??
 
-    init(_ iterator: NotificationSequence<Int>.Iterator) {
+    init(_ iterator: AsyncStream<Int>.Iterator) {
         self.iterator = iterator
     }
 
