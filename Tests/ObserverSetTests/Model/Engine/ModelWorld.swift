@@ -9,7 +9,7 @@ final class ModelWorld: World {
         case callsAddedDuringThePass, callsRemoved, callsDeadOwners, callsOnceTwice, callsInReverse
         case removesTwice, removesForeign, releasesDuringThePass, countsDead, finishesNoPassOfADeadSet
         case countsEndedInBags, emptiesNoBag, endsOneMemberOnly
-        case callsAddedDuringTheEvent, tellsSuperclassFirst, tellsNotAllEvents
+        case callsAddedDuringTheEvent, tellsTheSuperclass, tellsTheDynamicType, tellsNotAllEvents
         case seatsTwice, throwsTheLastError, throwsAtOnce
         case keepsTheOtherEnd, losesTheFirst, endsWithItsIterator, endsWithoutWhatIsBuffered
         case keepsLocalRemoved, goesOnBehindNestedLocally
@@ -587,7 +587,7 @@ final class ModelWorld: World {
     // MARK: Traversals
 
     override func notify(place: Int, form: Int, _ value: Int) {
-        if Place.isPublished(place) { return publish(place: place, value) }
+        if Place.isPublished(place) { return publish(place: place, form: form, value) }
         if place == Place.bridge, form == 0 {
             #if NotificationCenter
             if fault != .tellsOtherShapes { return }
@@ -604,19 +604,15 @@ final class ModelWorld: World {
         if let thrownHere { expect(Occurrence(.threw, thrownHere, value)) }
     }
 
-    private func publish(place: Int, _ value: Int) {
+    private func publish(place: Int, form: Int, _ value: Int) {
         let publisher = publisher
         publisher.holds += 1
         let time = fault == .callsAddedDuringTheEvent ? Int.max : time
-        var channels: [Int] =
-            switch place {
-            case Place.value: [Place.value, Place.all]
-            case Place.base: [Place.base, Place.all]
-            case Place.derived: [Place.derived, Place.base, Place.all]
-            default: [Place.all]
-            }
-        if fault == .tellsSuperclassFirst { channels.sort() }
-        if fault == .tellsNotAllEvents, channels.count > 1 { channels.removeLast() }
+        // Form 1 publishes an object as one of the superclass.
+        let isOfSuperclass = place == Place.derived && form == 1 && fault != .tellsTheDynamicType
+        var channels = [isOfSuperclass ? Place.base : place]
+        if fault == .tellsTheSuperclass, channels == [Place.derived] { channels.append(Place.base) }
+        if place != Place.all, fault != .tellsNotAllEvents { channels.append(Place.all) }
         for channel in channels {
             pass(over: publisher.channels[channel - Place.value], place: channel, value, time: time, throwing: false)
         }
