@@ -117,8 +117,8 @@ struct Operation: CustomStringConvertible, Equatable {
     /// Which of the world's bags, or of its sequences.
     var slot = 0
     var members = Members.both
-    /// Selects one of several ways to do the same: the type as which an event is published, whether delegates throw, how values are
-    /// buffered (there are `bufferings` ways).
+    /// Selects one of several ways to do the same: the type as which an event is published, whether delegates throw, how
+    /// values are buffered (there are `bufferings` ways).
     var form = 0
 
     static let bufferings = 5
