@@ -37,9 +37,9 @@ struct LocalLifetimeTests {
         let shown = LocalObserverSet<Int>()
         let moved = LocalObserverSet<(Int, Int)>()
         let window = Window()
-        cleared.add(method: Window.clear, of: window, once: true)
-        shown.add(method: Window.show, of: window, once: true)
-        moved.add(method: Window.move, of: window, once: true)
+        cleared.once.add(method: Window.clear, of: window)
+        shown.once.add(method: Window.show, of: window)
+        moved.once.add(method: Window.move, of: window)
 
         for _ in 0..<2 {
             cleared.notify()
@@ -248,7 +248,7 @@ struct LocalLifetimeTests {
         case .removeAll: set.removeAll()
         case .removeOwned: #expect(set.removeAll(ownedBy: owner!) == 41)
         case .removeInside:
-            set.add(once: true) { _ in
+            set.once.add { _ in
                 #expect(token?.remove() == true)
                 #expect(ended == 0)
             }

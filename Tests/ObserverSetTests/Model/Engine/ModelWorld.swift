@@ -12,7 +12,7 @@ final class ModelWorld: World {
         case callsAddedDuringTheEvent, tellsTheSuperclass, tellsTheDynamicType, tellsNotAllEvents
         case seatsTwice, throwsTheLastError, throwsAtOnce
         case keepsTheOtherEnd, losesTheFirst, endsWithItsIterator, endsWithoutWhatIsBuffered
-        case keepsLocalRemoved, goesOnBehindNestedLocally
+        case keepsLocalRemoved, deliversNestedAtOnce, callsAddedWhileQueued, losesWhatADeadLocalSetHasQueued
         case makesTwoCallsAtATime, deliversRemoved, dropsWhatADeadSetLeft, callsLaterForDeadOwners, letsOwnersDieInCalls
         case dropsAtTheOtherEnd, countsNoLosses, countsTheCallAsWaiting
         case cancelsNothing, cancelsItself, cancelsTheNextCall, cancelsWithTheSet
@@ -221,8 +221,9 @@ final class ModelWorld: World {
     fileprivate final class Model {
         var entries: [Entry] = []
         var passes = 0
-        /// For a local set: the passes that have entries left, the earliest first.
-        var unfinished: [Pass] = []
+        /// For a local set: what was notified inside a notification, and has not been delivered yet.
+        var queue: [(value: Int, time: Int)] = []
+        var isNotifying = false
         /// The world's own reference, and one for each call of the set that is under way.
         var holds = 1
         /// Entries that were removed while a traversal was under way.
@@ -232,26 +233,6 @@ final class ModelWorld: World {
         var departing: [Mailbox] = []
 
         var mailboxes: [Mailbox] { entries.filter { !$0.isRemoved }.compactMap(\.registration.mailbox) + departing }
-    }
-
-    /// One notification on its way through the entries of a set.
-    fileprivate final class Pass {
-        let place: Int
-        let value: Int
-        /// It reaches the entries that were there at that time.
-        let time: Int
-        let throwing: Bool
-        /// Entries that are added meanwhile come after this index.
-        let end: Int
-        var index = 0
-
-        init(over set: Model, place: Int, _ value: Int, time: Int, throwing: Bool) {
-            self.place = place
-            self.value = value
-            self.time = time
-            self.throwing = throwing
-            end = set.entries.count
-        }
     }
 
     /// The model of an `EventPublisher`, which owns the places of published events.
@@ -419,6 +400,7 @@ final class ModelWorld: World {
     }
 
     private func removeAll(from set: Model, dropping: Bool) {
+        set.queue = []
         let all = set.entries.filter { !$0.isRemoved }
         for entry in all { entry.isRemoved = true }
         if dropping || fault == .dropsWhatADeadSetLeft { cancel(all) }
@@ -594,10 +576,20 @@ final class ModelWorld: World {
             #endif
         }
         let set = places[place]
+        if Place.isLocal(place), set.isNotifying, fault != .deliversNestedAtOnce {
+            return set.queue.append((value, fault == .callsAddedWhileQueued ? .max : time))
+        }
         set.holds += 1
         let thrownBefore = thrown
         thrown = nil
+        set.isNotifying = true
         pass(over: set, place: place, value, time: time, throwing: place == Place.delegates && form != 0)
+        while !set.queue.isEmpty {
+            if fault == .losesWhatADeadLocalSetHasQueued, places[place] !== set { break }
+            let (value, time) = set.queue.removeFirst()
+            pass(over: set, place: place, value, time: time, throwing: false)
+        }
+        set.isNotifying = false
         let thrownHere = thrown
         thrown = thrownBefore
         release(set)
@@ -623,17 +615,7 @@ final class ModelWorld: World {
     private func pass(over set: Model, place: Int, _ value: Int, time: Int, throwing: Bool) {
         var met: [Entry] = []
         set.passes += 1
-        let pass = Pass(over: set, place: place, value, time: time, throwing: throwing)
-        if Place.isLocal(place), fault != .goesOnBehindNestedLocally {
-            // Those that are under way come first. A nested one finishes this one, too.
-            set.unfinished.append(pass)
-            while let first = set.unfinished.first {
-                finish(first, over: set, &met)
-                set.unfinished.removeAll { $0 === first }
-            }
-        } else {
-            finish(pass, over: set, &met)
-        }
+        call(set, place: place, value, time: time, throwing: throwing, &met)
         set.passes -= 1
         if set.passes == 0 {
             if !set.retired.isEmpty {
@@ -651,27 +633,30 @@ final class ModelWorld: World {
         }
     }
 
-    /// Calls the observers that a pass has not reached yet, and notes those whose owners are dead.
-    private func finish(_ pass: Pass, over set: Model, _ met: inout [Entry]) {
-        while pass.index < (fault == .callsAddedDuringThePass ? set.entries.count : pass.end), divergence == nil {
-            let entry = set.entries[fault == .callsInReverse ? pass.end - 1 - pass.index : pass.index]
-            pass.index += 1
-            if fault == .finishesNoPassOfADeadSet, places[pass.place] !== set { break }
+    /// Calls the observers, and notes those whose owners are dead.
+    private func call(_ set: Model, place: Int, _ value: Int, time: Int, throwing: Bool, _ met: inout [Entry]) {
+        // Entries that are added meanwhile come after this index.
+        let end = set.entries.count
+        var index = 0
+        while index < (fault == .callsAddedDuringThePass ? set.entries.count : end), divergence == nil {
+            let entry = set.entries[fault == .callsInReverse ? end - 1 - index : index]
+            index += 1
+            if fault == .finishesNoPassOfADeadSet, places[place] !== set { break }
             if entry.isRemoved, fault != .callsRemoved { continue }
-            if entry.time > pass.time, fault != .callsAddedDuringThePass { continue }
+            if entry.time > time, fault != .callsAddedDuringThePass { continue }
             if entry.registration.mailbox != nil {
                 // Whether the owner is alive is checked where the observer runs.
                 if entry.isDeathNoted {
                     met.append(entry)
                 } else if entry.registration.kind == .actorOwner {
-                    deliver(pass.value, to: entry, here: Place.sets.contains(pass.place) ? here : nil)
+                    deliver(value, to: entry, here: Place.sets.contains(place) ? here : nil)
                 } else {
-                    post(pass.value, to: entry)
+                    post(value, to: entry)
                 }
             } else if entry.isAlive || fault == .callsDeadOwners {
-                call(entry, pass.value)
-                if pass.throwing { noteError(of: entry.owner!.id) }
-                if pass.throwing, fault == .throwsAtOnce, thrown != nil { break }
+                call(entry, value)
+                if throwing { noteError(of: entry.owner!.id) }
+                if throwing, fault == .throwsAtOnce, thrown != nil { break }
             } else {
                 met.append(entry)
             }

@@ -202,14 +202,14 @@ final class TestedWorld: World, @unchecked Sendable {
             token =
                 switch kind {
                 case .method: set.add(method: WorldOwner.receive, of: owner)
-                case .onceOwner: set.add(owner, once: true) { capture!.called($0, $1, program) }
+                case .onceOwner: set.once.add(owner) { capture!.called($0, $1, program) }
                 default: set.add(owner) { capture!.called($0, $1, program) }
                 }
         } else {
             let capture = WorldCapture(tokens.count, farewell: operation.farewell, in: self)
             token =
                 kind == .once
-                ? set.add(once: true) { capture.called($0, program) } : set.add { capture.called($0, program) }
+                ? set.once.add { capture.called($0, program) } : set.add { capture.called($0, program) }
         }
         tokens.append(.local(token))
         homes.append(operation.place)
