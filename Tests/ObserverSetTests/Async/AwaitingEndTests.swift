@@ -30,10 +30,8 @@ struct AwaitingEndTests {
         #expect(removal.perform(on: set, registration))
         #expect(log.entries == ["in 1"])
         set.notify(4)
-        await set.settled()
         door.open()
-        await eventually { log.count == 2 }
-        for _ in 0..<50 { await Task.yield() }
+        await set.settled()
 
         #expect(log.entries == ["in 1", "out 1, cancelled"])
         registration.end()
@@ -155,8 +153,8 @@ struct AwaitingEndTests {
         mailbox.post(Tracked(), to: entry, .current)
 
         #expect(lifetimes.count == 1)
-        await mailbox.settled()
         door.open()
+        await mailbox.settled()
     }
 
     @Test("A value that waits is dropped, and its observer not called, if the observer is being removed meanwhile")
@@ -370,7 +368,8 @@ struct AwaitingEndTests {
     }
 
     @Test(
-        "A task that waits for one registration's value, behind another's call, resumes when both are removed")
+        "A task that waits for one registration's value, behind another's call, resumes when both are removed and it is over"
+    )
     func waitersOfBoth() async {
         let other = ObserverSet<Int>()
         let (first, second) = addInBoth(set, other) { [door] _ in await door.pass() }
@@ -381,10 +380,9 @@ struct AwaitingEndTests {
 
         first.remove()
         second.remove()
-        await waiting.value
-
         #expect(door.waiting == 1)
         door.open()
+        await waiting.value
     }
 }
 

@@ -16,7 +16,7 @@ final class ModelWorld: World {
         case makesTwoCallsAtATime, deliversRemoved, dropsWhatADeadSetLeft, callsLaterForDeadOwners, letsOwnersDieInCalls
         case dropsAtTheOtherEnd, countsNoLosses, countsTheCallAsWaiting
         case cancelsNothing, cancelsItself, cancelsTheNextCall, cancelsWithTheSet
-        case settlesTooEarly, settlesTooLate, waitsForItsOwnCall
+        case settlesTooEarly, settlesTooLate, waitsForItsOwnCall, waitsForNoRemoved
         case releasesDuringTheCall
         case deliversByObserver, overtakesInPlace, callsInsideItsOwnCall
         #if NotificationCenter
@@ -132,14 +132,11 @@ final class ModelWorld: World {
             func isOfThem(_ job: Job) -> Bool {
                 job.number <= last && sets?.contains { $0 === job.entry.set } ?? true
             }
-            // Of several sets, the second is looked into when the first is settled. An observer that has removed itself
-            // in its call meanwhile is not found there.
-            func mayBeMissed(_ entry: Entry) -> Bool { entry.isEnded && sets.map { $0.count > 1 } ?? false }
             // A job for a dead owner, or for a removed observer of an actor, may be dropped at any time.
             // Their numbers ascend: those behind the last one are not looked at, of which there may be thousands.
             return jobs.lazy.prefix { $0.number <= last }
                 .contains { isOfThem($0) && $0.entry.isAlive && !$0.entry.isEnded }
-                || call.map { isOfThem($0.job) && !$0.isCancelled && !mayBeMissed($0.job.entry) } ?? false
+                || call.map { isOfThem($0.job) } ?? false
         }
     }
 
@@ -229,7 +226,7 @@ final class ModelWorld: World {
         /// Entries that were removed while a traversal was under way.
         var retired: [Entry] = []
 
-        /// Those of actors that were busy when an observer was removed.
+        /// Those that were busy when an observer was removed.
         var departing: [Mailbox] = []
 
         var mailboxes: [Mailbox] { entries.filter { !$0.isRemoved }.compactMap(\.registration.mailbox) + departing }
@@ -795,13 +792,11 @@ final class ModelWorld: World {
         for entry in entries {
             guard let mailbox = entry.registration.mailbox else { continue }
             entry.isEnded = true
-            // What waits for it in the actor's mailbox is dropped when its turn comes.
-            if entry.registration.kind == .actorOwner {
-                if mailbox.isBusy, !entry.set.departing.contains(where: { $0 === mailbox }) {
-                    entry.set.departing.append(mailbox)
-                }
-                continue
+            if mailbox.isBusy, !entry.set.departing.contains(where: { $0 === mailbox }) {
+                entry.set.departing.append(mailbox)
             }
+            // What waits for it in the actor's mailbox is dropped when its turn comes.
+            if entry.registration.kind == .actorOwner { continue }
             // A call that removes its own observer goes on.
             if let call = mailbox.call, call.job.entry === entry, inside != call.job.number || fault == .cancelsItself {
                 if fault != .cancelsNothing { call.isCancelled = true }
@@ -926,7 +921,11 @@ final class ModelWorld: World {
         busy.removeAll { !$0.mailbox!.isBusy }
         for waiter in waiters where divergence == nil {
             let isOver = waiter.isOver(by: jobsMade) { mailbox, last in
-                fault == .settlesTooEarly ? mailbox.jobs.isEmpty : !mailbox.holds(upTo: last)
+                switch fault {
+                case .settlesTooEarly: mailbox.jobs.isEmpty
+                case .waitsForNoRemoved where mailbox.call?.isCancelled == true: true
+                default: !mailbox.holds(upTo: last)
+                }
             }
             if isOver { diverge("\(Occurrence(.settled, waiter.number, 0))") }
         }
