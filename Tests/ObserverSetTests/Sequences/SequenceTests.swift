@@ -34,7 +34,7 @@ struct SequenceTests {
             (.unbounded, [1, 2, 3, 4, 5]),
             (.newest(2), [4, 5]), (.newest(1), [5]), (.newest(5), [1, 2, 3, 4, 5]), (.newest(.max), [1, 2, 3, 4, 5]),
             (.oldest(2), [1, 2]), (.oldest(1), [1]), (.oldest(5), [1, 2, 3, 4, 5]), (.oldest(.max), [1, 2, 3, 4, 5]),
-            (.restarting, [5]),
+            (.latest, [5]),
         ] as [(Buffering, [Int])])
     func fullBuffer(buffering: Buffering, expected: [Int]) async {
         let set = ObserverSet<Int>()
