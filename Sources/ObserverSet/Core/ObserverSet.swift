@@ -135,15 +135,15 @@ extension ObserverSet {
     private func notify(
         _ parameters: Parameters, _ registry: Unmanaged<Registry>, upTo limit: UInt64, from callerID: UInt
     ) {
-        var notifier = Notifier(identity: callerID)
+        var context = NotifyContext(identity: callerID)
         var traversal = unsafe Traversal(registry, upTo: limit)
         var isPlain = false
         while let slot = unsafe traversal.next(&isPlain) {
-            UserCode.assertNoLockIsHeld()
+            LockCheck.assertNoLockIsHeld()
             if _fastPath(isPlain) {
                 unsafe BorrowedFunction.at(slot).pointee(parameters)
-            } else if unsafe !BorrowedEntry.at(slot).pointee.callClosure(parameters, from: callerID) {
-                if unsafe !BorrowedEntry.at(slot).pointee.deliver(parameters, by: &notifier) {
+            } else if unsafe !BorrowedEntry.at(slot).pointee.callClosure(parameters, by: &context) {
+                if unsafe !BorrowedEntry.at(slot).pointee.deliver(parameters, by: &context) {
                     traversal.metDead = true
                 }
             }

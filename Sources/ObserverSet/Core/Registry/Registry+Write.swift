@@ -37,20 +37,14 @@ extension Registry {
                 unsafe slot.pointee.markRemoved()
                 let callee = unsafe slot.pointee.callee
                 removed.append(callee)
-                guard let entry = callee.entry else { continue }
-                let id = unsafe slot.pointee.id
-                if dropping {
-                    cleanup.end(entry, id, &contents)
-                } else if entry.isAwaited {
-                    contents.depart(entry, id)
-                }
+                if dropping, let entry = callee.entry { cleanup.end(entry) }
             }
-            contents.backlog?.markAllRemoved()
+            contents.rare?.markAllRemoved()
             contents.counts = SlotCounts(taken: min(1, contents.counts.taken))
             // Relaxed: a notification that does not see it finds nobody in the slots.
             lastID.store(0, ordering: .relaxed)
             unsafe replaceBlock(by: nil, &contents, &cleanup)
-            contents.backlog?.idsByAddress = [:]
+            contents.rare?.idsByAddress = [:]
             if !removed.isEmpty { reclamation.retire(removed, &contents, &cleanup.releasable) }
         }
     }
@@ -67,7 +61,7 @@ extension Registry {
             for id in dead { _ = remove(id, &contents, &cleanup) }
             contents.counts.addedSinceSweep = 0
             // Here, since `reportDemand()` would wait for the lock.
-            demand = contents.backlog?.demand
+            demand = contents.rare?.demand
             demand?.record(contents.counts.living > 0)
         }
         demand?.report()
@@ -108,10 +102,10 @@ extension Registry {
         let entry = callee.entry
         // The current slot first: it is the one that the next notification of any thread reads.
         unsafe slot.pointee.markRemoved()
-        if contents.isAnythingWaiting { contents.backlog?.markRemoved(id) }
+        if contents.isAnythingWaiting { contents.rare?.markRemoved(id) }
         if let entry {
             contents.forget(entry)
-            cleanup.end(entry, id, &contents)
+            cleanup.end(entry)
         }
         contents.counts.living -= 1
         // Relaxed: a notification that does not see it finds nobody in the slots.
@@ -134,7 +128,7 @@ extension Registry {
         if let old = unsafe old { unsafe reclamation.retire(Retired(old), &contents, &cleanup.releasable) }
     }
 
-    /// Brings the slots and the backlog up to date; called under the lock, last of all.
+    /// Brings the slots up to date; called under the lock, last of all.
     @inline(__always)
     private func finish(_ contents: inout Contents, _ cleanup: inout Cleanup) {
         // See "Why nothing is released too early".
@@ -145,9 +139,8 @@ extension Registry {
         }
         cleanup.releasable.forEachCallee { callee in
             // No traversal can post more for this removed observer. A call of it may be under way.
-            guard let entry = callee.entry, !entry.isAwaited, let mailbox = entry.mailbox, !mailbox.isIdle
-            else { return }
-            contents.madeBacklog().depart(mailbox)
+            guard let mailbox = callee.entry?.mailbox, !mailbox.isIdle else { return }
+            contents.madeRare().keep(mailbox)
         }
         checkInvariants(contents)
     }
@@ -206,7 +199,7 @@ extension Registry {
         var cleanup = Cleanup()
         var demand: Demand?
         let isWaiting = lock.withLock { contents in
-            demand = contents.backlog?.demand
+            demand = contents.rare?.demand
             demand?.record(contents.counts.living > 0)
             return contents.isAnythingWaiting
         }
@@ -217,7 +210,7 @@ extension Registry {
 
     /// Releases the producer's function, which the tokens of a dead set would keep.
     func dropDemand() {
-        if hasDemand { _ = write { contents, _ in contents.backlog?.demand.take() } }
+        if hasDemand { _ = write { contents, _ in contents.rare?.demand.take() } }
     }
 
     /// Moves what no traversal can reach any more to `cleanup.releasable`, and says whether something still waits.
@@ -250,7 +243,7 @@ extension Registry {
         atomicMemoryFence(ordering: .sequentiallyConsistent)
         var hasMetAnother = false
         writeIfAvailable { contents, _ in
-            hasMetAnother = contents.isAnythingWaiting && contents.backlog?.thread != Reclamation.thread()
+            hasMetAnother = contents.isAnythingWaiting && contents.rare?.thread != Reclamation.thread()
         }
         if hasMetAnother { reclamation.addStripes() }
     }

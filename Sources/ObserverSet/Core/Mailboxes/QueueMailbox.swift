@@ -13,9 +13,6 @@ final class QueueMailbox: Mailbox, @unchecked Sendable {
         /// How many blocks have found another one delivering, and left their value to that.
         var owed = 0
 
-        /// The number of values that wait: without callers of `settled()`.
-        var waiting: Int { jobs.count(where: \.isValue) }
-
         /// The job that a block is to deliver first, if any.
         mutating func begin() -> Job? {
             if isDelivering {
@@ -42,7 +39,7 @@ final class QueueMailbox: Mailbox, @unchecked Sendable {
 
     init(_ queue: DispatchQueue) {
         self.queue = queue
-        super.init(at: queue)
+        super.init(at: nil)
     }
 
     override var isIdle: Bool { state.withLock { !$0.isDelivering && $0.jobs.count == 0 } }
@@ -50,36 +47,35 @@ final class QueueMailbox: Mailbox, @unchecked Sendable {
     override var description: String { "queue \(queue.label)" }
 
     override func post(
-        _ value: any Sendable, to observer: AnyEntry, _ pending: borrowing Pending, by notifier: inout Notifier
+        _ job: Job, _ pending: borrowing Pending, _ status: borrowing RegistrationStatus,
+        by context: inout NotifyContext
     ) {
-        enqueue(Job(value, to: observer))
+        state.withLock { state in
+            pending.post()
+            status.post()
+            enqueue(job, &state)
+        }
     }
 
-    override func enqueueMarker(for settledWait: SettledWait, isForRemoval: Bool) -> Bool {
+    override func enqueueMarker(for settledWait: SettledWait) -> Bool {
         if isIdle { return false }
-        enqueue(Job(settledWait))
+        state.withLock { enqueue(Job(value: (), recipient: settledWait), &$0) }
         return true
     }
 
-    private func enqueue(_ job: Job) {
-        state.withLock { state in
-            state.jobs.append(job)
-            // Under the lock: a thread's blocks must be in the order of its values, even if another thread is posting, too.
-            queue.async { self.deliver() }
-        }
+    /// Called under the lock: a thread's blocks must be in the order of its values, even if another thread is posting, too.
+    private func enqueue(_ job: Job, _ state: inout State) {
+        state.jobs.append(job)
+        queue.async { self.deliver() }
     }
 
     private func deliver() {
         var job = state.withLock { $0.begin() }
         while job != nil {
             // Released before the next one is looked for: who waits for a removal does not wait for this block.
-            job.take()?.deliver(0)
+            job.take()?.deliver()
             job = state.withLock { $0.next() }
         }
-    }
-
-    override func progress(_ pending: borrowing Pending) -> (isInCall: Bool, waiting: Int) {
-        state.withLock { state in (state.isDelivering, state.waiting) }
     }
 }
 #endif
