@@ -129,8 +129,8 @@ struct AwaitingBufferingTests {
 
             #expect(growth < 512 << 10)
             token.remove()
-            await waiting.value
             door.open()
+            await waiting.value
         }
     }
 

@@ -41,7 +41,7 @@ struct AwaitingSettledTests {
     @Test("Each mailbox numbers its own values")
     func numbers() {
         let observer = AwaitingEntry<Int>(owner: nil, nil, on: nil, .unbounded) { _, _ in }
-        let jobs = (0..<4).map { AwaitingJob($0, to: observer, .highest) }
+        let jobs = (0..<4).map { AwaitingJob($0, to: observer, .current) }
         var (first, second) = (AwaitingJobs(), AwaitingJobs())
 
         first.append(jobs[0])
@@ -97,7 +97,7 @@ struct AwaitingSettledTests {
         for caller in callers {
             let settledWait = SettledWait()
             caller.settledWait = settledWait
-            jobs.append(settledWait, isForRemoval: false)
+            jobs.append(settledWait)
             settledWait.leave()
         }
 

@@ -12,7 +12,7 @@ final class ModelWorld: World {
         case callsAddedDuringTheEvent, tellsTheSuperclass, tellsTheDynamicType, tellsNotAllEvents
         case seatsTwice, throwsTheLastError, throwsAtOnce
         case keepsTheOtherEnd, losesTheFirst, endsWithItsIterator, endsWithoutWhatIsBuffered
-        case keepsLocalRemoved, deliversNestedAtOnce, callsAddedWhileQueued, losesWhatADeadLocalSetHasQueued
+        case keepsLocalRemoved, deliversNestedAtOnce, callsAddedWhileQueued
         case makesTwoCallsAtATime, deliversRemoved, dropsWhatADeadSetLeft, callsLaterForDeadOwners, letsOwnersDieInCalls
         case dropsAtTheOtherEnd, countsNoLosses, countsTheCallAsWaiting
         case cancelsNothing, cancelsItself, cancelsTheNextCall, cancelsWithTheSet
@@ -582,7 +582,6 @@ final class ModelWorld: World {
         set.isNotifying = true
         pass(over: set, place: place, value, time: time, throwing: place == Place.delegates && form != 0)
         while !set.queue.isEmpty {
-            if fault == .losesWhatADeadLocalSetHasQueued, places[place] !== set { break }
             let (value, time) = set.queue.removeFirst()
             pass(over: set, place: place, value, time: time, throwing: false)
         }
