@@ -99,8 +99,9 @@ extension ObserverSet {
     /// others the value is put into their actor's mailbox. May be called on any thread, and from inside an observer
     /// (guarantees 6 and 7).
     ///
-    /// A debug build traps if the caller is not on the actor that its type says: a closure that was formed on an actor
-    /// was passed to unchecked code, which called it elsewhere. Mark the closure `@Sendable`.
+    /// An actor's observer is called in place only if Swift's runtime confirms that the caller is on its actor. Otherwise its
+    /// value is posted, also where the compiler takes the caller for the actor's code by mistake, and where an older interface
+    /// calls the actor's closure on another thread.
     ///
     /// - Parameters:
     ///   - parameters: The value that the observers receive.
@@ -114,11 +115,10 @@ extension ObserverSet {
     /// Calls the observers whose ids are at most `limit`; `actor` is the one that the caller is isolated to.
     ///
     /// For several sets that are notified as one: an observer that was added to any of them since that began is not
-    /// called, see `ObserverToken.lastID`. Transparent, since in a debug build a function that is merely inlined keeps
+    /// called, see `lastID`. Transparent, since in a debug build a function that is merely inlined keeps
     /// a stack frame, here one for each nested notification (guarantee 6).
     @_transparent
     package func notify(_ parameters: Parameters, upTo limit: UInt64, from actor: (any Actor)?) {
-        Isolation.assertIsOn(actor)
         // The registry is not retained: the set holds it, and is held until this returns.
         defer { extendLifetime(self) }
         guard let registry = unsafe unmanagedRegistry else { return }
@@ -133,9 +133,9 @@ extension ObserverSet {
     /// saved and restored.
     @inline(never)
     private func notify(
-        _ parameters: Parameters, _ registry: Unmanaged<Registry>, upTo limit: UInt64, from callerID: UInt
+        _ parameters: Parameters, _ registry: Unmanaged<Registry>, upTo limit: UInt64, from actor: UInt
     ) {
-        var context = NotifyContext(identity: callerID)
+        var context = NotifyContext(claiming: actor)
         var traversal = unsafe Traversal(registry, upTo: limit)
         var isPlain = false
         while let slot = unsafe traversal.next(&isPlain) {
@@ -244,11 +244,12 @@ extension ObserverSet: NotificationSource {
     /// The same; what is enqueued is still delivered if `dropping` is false, as after the set's release.
     package func removeAll(dropping: Bool) { registry?.removeAll(dropping: dropping) }
 
-    /// Whether no observer was ever added, or all have been removed; dead owners may still have theirs.
+    /// The id of the observer that was added last; zero if there is none.
+    ///
+    /// Relaxed: a thread sees the ids of all registrations that it knows of. For one that is made at the same time either
+    /// answer is right.
     @inline(__always)
-    package var isVacant: Bool {
-        registry.map { $0.lastID.load(ordering: .relaxed) == 0 } ?? true
-    }
+    package var lastID: UInt64 { registry?.lastID.load(ordering: .relaxed) ?? 0 }
 
     /// The number of observers whose owner, if they have one, is alive.
     ///

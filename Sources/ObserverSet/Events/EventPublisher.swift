@@ -90,14 +90,14 @@ extension EventPublisher {
     // Not isolated itself: the closures of an isolated function check at run time that they are called on its actor.
     @inline(__always)
     private func publish<Published: Event>(_ event: Published, from actor: (any Actor)?) {
-        // Before any observer is called: an observer that is added from here on has a higher id. It is not called for
-        // this event, even if its set is notified later (guarantee 3).
-        let limit = ObserverToken.lastID
+        // Before any observer is called: one that is added to this set from here on has a higher id. It is not called for
+        // this event, though the set is notified later (guarantee 3).
+        let limit = all.lastID
         if let set = unsafe table.set(of: Published.self) {
-            unsafe set._withUnsafeGuaranteedRef { $0.notify(event, upTo: limit, from: actor) }
+            unsafe set._withUnsafeGuaranteedRef { $0.notify(event, upTo: .max, from: actor) }
         }
         // An event of more than three words is boxed when it becomes an `any Event`.
-        if !all.isVacant { all.notify(event, upTo: limit, from: actor) }
+        if limit != 0 { all.notify(event, upTo: limit, from: actor) }
     }
 
     /// Waits until every event that was enqueued before the call has been delivered or dropped.
@@ -135,7 +135,7 @@ extension EventPublisher {
     /// - Returns: A source that sends each event of that type.
     /// - Complexity: O(1).
     public func observers<Observed: Event>(of type: Observed.Type) -> some NotificationSource<Observed> {
-        EventSource(set: set())
+        Self.source(of: set())
     }
 
     /// The source to which observers of events of every type are added.
@@ -145,7 +145,7 @@ extension EventPublisher {
     /// ```swift
     /// publisher.allEvents.addNonisolated { event in log.debug("\(event)") }
     /// ```
-    public var allEvents: some NotificationSource<any Event> { EventSource(set: all) }
+    public var allEvents: some NotificationSource<any Event> { Self.source(of: all) }
 
     /// Ends all registrations of an owner, for events of any type.
     ///
@@ -154,6 +154,18 @@ extension EventPublisher {
     @discardableResult
     public func removeAll(ownedBy owner: AnyObject) -> Int {
         allChannels.reduce(0) { count, channel in count + channel.removeAll(ownedBy: owner) }
+    }
+
+    /// The source to which the observers of a set are added; it hides the rest of the set.
+    ///
+    /// It holds the set weakly, so that the publisher's end releases the observers.
+    private static func source<Observed>(of set: ObserverSet<Observed>) -> DerivedSource<Observed> {
+        DerivedSource(
+            // A combination of no tokens is inactive.
+            register: { [weak set] observer in set?.register(observer) ?? ObserverToken([]) },
+            // Awaited without the set, which must be able to end with its publisher.
+            settled: { [weak set] in await set?.beginSettledWait().wait() },
+            description: { [weak set] in set?.debugDescription ?? "\(Observed.self) of a publisher that is gone" })
     }
 
     private var allChannels: [any EventChannel] {

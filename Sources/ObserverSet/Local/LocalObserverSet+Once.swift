@@ -26,17 +26,11 @@ extension LocalObserverSet {
         ///   - line: The line of the registration, for descriptions.
         /// - Returns: A token that ends the registration.
         /// - Complexity: Amortised O(1).
-        @discardableResult
         public func add(
             _ observer: @escaping (Parameters) -> Void,
             isolation: isolated (any Actor)? = #isolation, fileID: StaticString = #fileID, line: UInt = #line
         ) -> Token {
-            set.appendOnce(Site(fileID: fileID, line: line)) { gates in
-                OnceEntry(
-                    { parameters, _ in
-                        observer(parameters); return true
-                    }, nil, gates)
-            }
+            set.appendOnce(site: Site(fileID: fileID, line: line)) { gates in OnceEntry(gates, observer) }
         }
 
         /// Adds an observer that is called once, with its owner, unless the owner goes before.

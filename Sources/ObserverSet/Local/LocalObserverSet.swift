@@ -67,10 +67,10 @@ import Synchronization
 
     @usableFromInline
     func appendOnce(_ entry: Entry<Parameters>, site: Site) -> Token {
-        appendOnce(site) { gates in entry.forRegistration(gates) }
+        appendOnce(site: site) { gates in entry.forRegistration(gates) }
     }
 
-    func appendOnce(_ site: Site, _ entry: ([OnceGate]) -> Entry<Parameters>) -> Token {
+    func appendOnce(site: Site, _ entry: ([OnceGate]) -> Entry<Parameters>) -> Token {
         let gate = OnceGate()
         return append(Callee(retaining: entry([gate])), site: site, gate)
     }
@@ -124,7 +124,7 @@ extension LocalObserverSet {
     @inline(never)
     private func deliver(_ parameters: Parameters, _ registry: Unmanaged<Registry>, upTo limit: UInt64) {
         // Nobody asks who notifies: all observers are called here.
-        var context = NotifyContext(identity: 0)
+        var context = NotifyContext(claiming: 0)
         var traversal = unsafe Traversal(registry, upTo: limit)
         var isPlain = false
         while let slot = unsafe traversal.next(&isPlain) {

@@ -15,8 +15,8 @@ class AnyEntry: Recipient, @unchecked Sendable {
     var placeDescription: String { base?.placeDescription ?? "nonisolated" }
     /// The mailbox for values that cannot be delivered at once; nil if it needs none.
     var mailbox: Mailbox? { base?.mailbox }
-    /// How many values were dropped because there was no room for them.
-    var droppedCount: Int { base?.droppedCount ?? 0 }
+    /// How many values wait for this registration in a mailbox, and how many were dropped because there was no room for them.
+    var counts: (waiting: Int, dropped: Int) { base?.counts ?? (0, 0) }
     /// Whether it is an `IsolatedClosure`.
     var isIsolatedClosure: Bool { false }
     /// The address of its object, which may be dead, if it is a `WeakEntry`.
@@ -74,7 +74,7 @@ class Entry<Parameters>: AnyEntry, @unchecked Sendable {
     ///
     /// This one the first time, then others for which the observer has one order, too.
     func forRegistration(_ gates: [OnceGate]) -> Entry {
-        gates.isEmpty ? self : OnceEntry({ self.deliver($0, by: &$1) }, self, gates)
+        gates.isEmpty ? self : OnceEntry(gates, self)
     }
 
     /// A value that `deliver` has posted, with its own type again.

@@ -4,7 +4,7 @@ import Synchronization
 ///
 /// Dropping a token removes nothing. It keeps neither the set nor the owner nor the observer alive; when they are gone,
 /// `remove()` returns `false`. It may be copied, compared, hashed and used on any thread; two tokens are equal if they
-/// name the same registration. Ids are unique in the process and never reused.
+/// name the same registration. A token never comes to name another one.
 ///
 /// ```swift
 /// let token = playlist.itemAdded.add { item in print(item.name) }
@@ -14,8 +14,6 @@ import Synchronization
 public struct ObserverToken: Sendable {
     let issuer: TokenIssuer
     let id: UInt64
-
-    private static let issued = Atomic<UInt64>(0)
 
     init(issuer: TokenIssuer, id: UInt64) {
         self.issuer = issuer
@@ -31,7 +29,13 @@ public struct ObserverToken: Sendable {
     ///
     /// - Complexity: `remove()` and `isActive` cost the sum of the parts'.
     public init(_ tokens: [ObserverToken]) {
-        self.init(issuer: CombinedIssuer(tokens), id: Self.nextID())
+        self.init(issuer: CombinedIssuer(tokens), id: 0)
+    }
+
+    /// The token of an observer that first receives a value which no set has sent: `entry` is the registration for which that
+    /// may wait.
+    init(_ token: ObserverToken, first entry: AnyEntry) {
+        self.init(issuer: CombinedIssuer([token], first: entry), id: 0)
     }
 
     /// Ends the registration.
@@ -68,25 +72,24 @@ public struct ObserverToken: Sendable {
     /// is their sum. Values that a removal drops are not counted. The descriptions of the set show the count, too.
     ///
     /// - Complexity: O(log *n*).
-    public var droppedCount: Int {
-        issuer.droppedCount(id)
-    }
+    public var droppedCount: Int { issuer.counts(id).dropped }
 
-    /// An id that no token in this process had before.
+    /// How many values wait for the observer: posted to its actor or queue, or to an observer that awaits, and not yet
+    /// delivered. The one with which it is being called does not count.
     ///
-    /// Rises from call to call.
-    static func nextID() -> UInt64 {
-        // Relaxed: only the number matters. The ids of one set ascend because they are issued under the set's lock.
-        issued.wrappingAdd(1, ordering: .relaxed).newValue
-    }
-
-    /// The last id that was issued in this process.
+    /// To see who does not keep up, and act on it:
     ///
-    /// Relaxed: every registration that this thread knows of has an id at most this high. For one that is made at the
-    /// same time either answer is right.
-    package static var lastID: UInt64 {
-        @inline(__always) get { issued.load(ordering: .relaxed) }
-    }
+    /// ```swift
+    /// let token = document.wordAdded.addAsync { word in await history.append(word) }
+    /// if token.waitingCount > 1_000 { token.remove() }
+    /// ```
+    ///
+    /// It is 0 for an observer that is called in place, for a stream, and when the registration has ended. For the token of
+    /// several registrations it is their sum. While values are posted and delivered on other threads, it may be out of date by
+    /// some.
+    ///
+    /// - Complexity: O(log *n*) to find the registration; for several, the sum of the parts'.
+    public var waitingCount: Int { issuer.counts(id).waiting }
 }
 
 extension ObserverToken: Hashable {
@@ -95,8 +98,11 @@ extension ObserverToken: Hashable {
     /// A combination has an identity of its own, and so has the token of an observer that is called once.
     public static func == (left: Self, right: Self) -> Bool { left.id == right.id && left.issuer === right.issuer }
 
-    /// Hashes the id alone.
-    public func hash(into hasher: inout Hasher) { hasher.combine(id) }
+    /// Hashes what issued it and its number there: each set numbers its registrations.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(ObjectIdentifier(issuer))
+        hasher.combine(id)
+    }
 }
 
 extension ObserverToken: CustomStringConvertible {
@@ -122,7 +128,7 @@ package class TokenIssuer: @unchecked Sendable {
     func isActive(_ id: UInt64) -> Bool { fatalError("abstract") }
     /// The registration as the set's description shows it; nil if it is no longer active.
     func describe(_ id: UInt64) -> String? { fatalError("abstract") }
-    func droppedCount(_ id: UInt64) -> Int { fatalError("abstract") }
+    func counts(_ id: UInt64) -> (waiting: Int, dropped: Int) { fatalError("abstract") }
     /// Whether tokens of this issuer name registrations of that one.
     func issuesTokens(for issuer: TokenIssuer) -> Bool { self === issuer }
 }
@@ -130,22 +136,27 @@ package class TokenIssuer: @unchecked Sendable {
 /// The issuer of a token that combines several tokens.
 private final class CombinedIssuer: TokenIssuer, @unchecked Sendable {
     private let tokens: [ObserverToken]
+    /// A registration that is in no set; its mailbox holds it as long as its value waits.
+    private weak let first: AnyEntry?
     private let hasBeenRemoved = Atomic<Bool>(false)
 
-    init(_ tokens: [ObserverToken]) {
+    init(_ tokens: [ObserverToken], first: AnyEntry? = nil) {
         self.tokens = tokens
+        self.first = first
     }
 
     override func remove(_ id: UInt64, _ removal: Removal?) -> Bool {
         close(id)
         // All are removed before any caller returns. If two callers have each removed some, only one gets true.
         let count = tokens.count { $0.issuer.remove($0.id, removal) }
+        first?.cancel()
         return count > 0 && !hasBeenRemoved.exchange(true, ordering: .relaxed)
     }
 
     /// Comes first, since they may be registrations of one observer: its call for one is cancelled when that is removed, and
     /// what waits for another must not be delivered next.
     override func close(_ id: UInt64) {
+        first?.end()
         for token in tokens { token.issuer.close(token.id) }
     }
 
@@ -153,8 +164,15 @@ private final class CombinedIssuer: TokenIssuer, @unchecked Sendable {
         tokens.contains(where: \.isActive)
     }
 
-    override func droppedCount(_ id: UInt64) -> Int {
-        tokens.reduce(0) { $0 + $1.droppedCount }
+    override func counts(_ id: UInt64) -> (waiting: Int, dropped: Int) {
+        tokens.reduce(first?.counts ?? (0, 0)) { sum, token in
+            let counts = token.issuer.counts(token.id)
+            return (sum.waiting + counts.waiting, sum.dropped + counts.dropped)
+        }
+    }
+
+    override func issuesTokens(for issuer: TokenIssuer) -> Bool {
+        tokens.count == 1 && tokens[0].issuer.issuesTokens(for: issuer)
     }
 
     override func describe(_ id: UInt64) -> String? {

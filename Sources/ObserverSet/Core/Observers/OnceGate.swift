@@ -52,7 +52,9 @@ final class OnceGate: TokenIssuer, @unchecked Sendable {
     override func close(_ id: UInt64) { token.map { $0.issuer.close($0.id) } }
     override func isActive(_ id: UInt64) -> Bool { token?.isActive ?? false }
     override func describe(_ id: UInt64) -> String? { token.flatMap { $0.issuer.describe($0.id) } }
-    override func droppedCount(_ id: UInt64) -> Int { token?.droppedCount ?? 0 }
+    override func counts(_ id: UInt64) -> (waiting: Int, dropped: Int) {
+        token.map { $0.issuer.counts($0.id) } ?? (0, 0)
+    }
     override func issuesTokens(for issuer: TokenIssuer) -> Bool { token?.issuer.issuesTokens(for: issuer) ?? false }
 
     /// The registration's own, unless the gate has been passed.
@@ -66,18 +68,26 @@ extension [OnceGate] {
 
 /// An observer that is called once, on the notifying thread.
 final class OnceEntry<Parameters>: Entry<Parameters>, @unchecked Sendable {
-    private let call: (Parameters, inout NotifyContext) -> Bool
-    private let entry: AnyEntry?
     private let gates: [OnceGate]
+    private let entry: Entry<Parameters>?
+    private let function: ((Parameters) -> Void)?
 
-    init(_ call: @escaping (Parameters, inout NotifyContext) -> Bool, _ entry: AnyEntry?, _ gates: [OnceGate]) {
-        self.call = call
-        self.entry = entry
+    init(_ gates: [OnceGate], _ entry: Entry<Parameters>) {
         self.gates = gates
+        self.entry = entry
+        function = nil
+    }
+
+    init(_ gates: [OnceGate], _ function: @escaping (Parameters) -> Void) {
+        self.gates = gates
+        entry = nil
+        self.function = function
     }
 
     override func deliver(_ parameters: Parameters, by context: inout NotifyContext) -> Bool {
-        !gates.pass() || call(parameters, &context)
+        guard gates.pass() else { return true }
+        function?(parameters)
+        return entry?.deliver(parameters, by: &context) ?? true
     }
 
     override var base: AnyEntry? { entry }

@@ -79,12 +79,16 @@ import Synchronization
     override func close(_ id: UInt64) { _ = registration(id) { entry, _ in entry?.end() } }
     override func isActive(_ id: UInt64) -> Bool { registration(id) { _, _ in true } ?? false }
     override func describe(_ id: UInt64) -> String? { registration(id, describe) ?? nil }
-    override func droppedCount(_ id: UInt64) -> Int { registration(id) { entry, _ in entry?.droppedCount ?? 0 } ?? 0 }
+    override func counts(_ id: UInt64) -> (waiting: Int, dropped: Int) {
+        registration(id) { entry, _ in entry?.counts ?? (0, 0) } ?? (0, 0)
+    }
 }
 
 /// The state that the registry's lock guards.
 struct Contents: ~Copyable, @unchecked Sendable {
     var counts = SlotCounts()
+    /// The id that was issued last. Never reset, as `lastID` is: a token of a removed observer must not name a later one.
+    var lastIssued: UInt64 = 0
     /// Whether something waits for its release, as `Reclamation.isWaiting` tells traversals.
     var isAnythingWaiting = false
     /// Allocated when there is first something to put into it.
