@@ -143,8 +143,8 @@ extension NotificationSource {
         _ function: @escaping AwaitingEntry<Parameters>.Function
     ) -> ObserverToken {
         buffering.checkRoom(of: "An observer that awaits", file: fileID, line: line)
-        let actor = Mailbox.actor(for: isolation, addedOn: adder)
-        let entry = AwaitingEntry(owner: owner, ownerType, on: actor, buffering, function)
+        let mailbox = AwaitingMailbox(on: Mailbox.actor(for: isolation, addedOn: adder), buffering)
+        let entry = AwaitingEntry(owner: owner, ownerType, in: mailbox, function)
         return register(Observer(entry: entry, site: Site(fileID: fileID, line: line)))
     }
 }

@@ -1,5 +1,5 @@
 extension NotificationSource {
-    /// The same notifications, for observers that first receive a value: the current one, then each change.
+    /// A source whose observers first receive a value, and then these notifications: the current state, then each change.
     ///
     /// ```swift
     /// final class Counter {

@@ -122,14 +122,14 @@ extension ObserverSet {
         // The registry is not retained: the set holds it, and is held until this returns.
         defer { extendLifetime(self) }
         guard let registry = unsafe unmanagedRegistry else { return }
-        // Acquiring, paired with the store in `insert`: whoever calls an observer sees those removed that were removed before it
+        // Acquiring, paired with the store in `insert`: a thread that calls an observer sees those removed that were removed before it
         // was added.
         let last = unsafe registry._withUnsafeGuaranteedRef { $0.lastID.load(ordering: .acquiring) }
         guard last != 0 else { return }
         unsafe notify(parameters, registry, upTo: min(last, limit), from: Isolation.identity(of: actor))
     }
 
-    /// The same for a set that is observed: a function of its own, so that for other sets, which most are, no registers are
+    /// Calls the observers of a set that has some: a function of its own, so that for other sets, which most are, no registers are
     /// saved and restored.
     @inline(never)
     private func notify(
@@ -237,7 +237,7 @@ extension ObserverSet: NotificationSource {
     /// - Complexity: O(*n*).
     public func removeAll() { removeAll(dropping: true) }
 
-    /// The same; what is enqueued is still delivered if `dropping` is false, as after the set's release.
+    /// Ends all registrations; what is enqueued is still delivered if `dropping` is false, as after the set's release.
     package func removeAll(dropping: Bool) { registry?.removeAll(dropping: dropping) }
 
     /// The id of the observer that was added last; zero if there is none.

@@ -106,5 +106,5 @@ struct BlockCount {
 
 extension Site {
     /// For observers whose site does not matter.
-    init() { self.init((file: 0, line: 0)) }
+    init() { self.init(file: 0, line: 0) }
 }

@@ -86,6 +86,18 @@ class Entry<Parameters>: AnyEntry, @unchecked Sendable {
     }
 }
 
+/// An entry whose values may wait in a mailbox, and which therefore keeps the state of its registration.
+@usableFromInline
+class WaitingEntry<Parameters: Sendable>: Entry<Parameters>, @unchecked Sendable {
+    final let status: RegistrationStatus
+
+    init(isClaimed: Bool = false) { status = RegistrationStatus(isClaimed: isClaimed) }
+
+    override func isKnownAlive(by context: inout NotifyContext) -> Bool { !status.isOwnerKnownDead }
+    override var counts: (waiting: Int, dropped: Int) { (status.waiting, 0) }
+    override final func end() { status.end() }
+}
+
 /// An observer with a weakly held owner, which is called on the notifying thread.
 ///
 /// Its types need not be `Sendable`, since local sets have such observers, too; other sets require it where they make

@@ -50,7 +50,7 @@ public struct Observer<Parameters: Sendable>: Sendable {
         self.site = site
     }
 
-    /// The same observer, for a source of other parameters.
+    /// Makes an observer for a source of other parameters.
     ///
     /// ```swift
     /// /// Sends the length of each line that another source sends.

@@ -14,18 +14,14 @@ import Synchronization
 public struct ObserverToken: Sendable {
     let issuer: TokenIssuer
     let id: UInt64
+}
 
-    init(issuer: TokenIssuer, id: UInt64) {
-        self.issuer = issuer
-        self.id = id
-    }
-
+extension ObserverToken {
     /// Combines several tokens into one, which ends all of their registrations.
     ///
     /// For sources that register an observer in more than one place. The token is active while any of them is;
-    /// `remove()` returns true if any of them still was. As always, what a set had enqueued when it was released is
-    /// delivered all the same; but if it is released while `remove()` runs, that may be dropped although `remove()`
-    /// returns false. A combination of no tokens is inactive.
+    /// `remove()` returns true if any of them still was. If a set is released while `remove()` runs, its values that wait may be
+    /// dropped even if this returns false. A combination of no tokens is inactive.
     ///
     /// - Complexity: `remove()` and `isActive` cost the sum of the parts'.
     public init(_ tokens: [ObserverToken]) {

@@ -75,7 +75,7 @@ extension ObserverToken {
     /// An observer that does not await cannot await this either. If it starts a task and blocks its thread until that
     /// task has ended, both wait for ever.
     ///
-    /// If the task of the caller is cancelled, the registration ends all the same, but this returns without waiting. So
+    /// If the task of the caller is cancelled, the registration still ends, but this returns without waiting. So
     /// two observers that remove each other in their calls do not wait for ever: each removal cancels the other's call. But
     /// they do if these calls cannot be cancelled, since they are those of ``NotificationSource/once`` or have removed
     /// themselves, or if they await this in tasks of their own. If a call never ends, a task that is not cancelled waits for

@@ -70,7 +70,7 @@ extension Registry {
         let id = contents.lastIssued
         if slots.isFull(contents.counts) { moveToFreshBlock(&contents, &cleanup) }
         let slot = unsafe slots[Int(contents.counts.taken)]
-        // Before the slot is published: see `lastID`. Releasing, for a notification that acquires it: whoever may call this
+        // Before the slot is published: see `lastID`. Releasing, for a notification that acquires it: a thread that may call this
         // observer must see the ones that were removed before it, also if others have been added since.
         lastID.store(id, ordering: .releasing)
         unsafe slot.pointee.publish(callee, id: id, site: site)

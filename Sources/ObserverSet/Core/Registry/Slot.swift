@@ -109,7 +109,7 @@ extension Callee {
 /// when no traversal that may have seen it living is left.
 @safe struct Slot: ~Copyable, @unchecked Sendable {
     // The callee's two words are the first, so that a slot's address is its callee's. They, and those of the site, are
-    // loaded and stored relaxed: what was stored before `word` is seen by whoever acquires that.
+    // loaded and stored relaxed: what was stored before `word` is seen by a thread that acquires that.
     private let code = Atomic<UInt>(0)
     private let reference = Atomic<UInt>(0)
     /// The registration's id and the flags below; zero if the slot is vacant.
