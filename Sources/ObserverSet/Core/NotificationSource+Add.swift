@@ -42,10 +42,7 @@ extension NotificationSource {
         @_inheritActorContext _ observer: @escaping @isolated(any) @Sendable (Parameters) -> Void,
         isolation: isolated (any Actor)? = #isolation, fileID: StaticString = #fileID, line: UInt = #line
     ) -> ObserverToken {
-        register(
-            Observer(
-                Isolation.removed(from: observer), in: .of(observer.isolation, addedOn: isolation),
-                site: Site(fileID: fileID, line: line)))
+        register(Isolation.removed(from: observer), in: .of(observer.isolation, addedOn: isolation), fileID, line)
     }
 
     /// Adds an observer that lives as long as its owner, which it is passed, and runs where it was formed.
@@ -77,9 +74,7 @@ extension NotificationSource {
         isolation: isolated (any Actor)? = #isolation, fileID: StaticString = #fileID, line: UInt = #line
     ) -> ObserverToken {
         register(
-            Observer(
-                owner, Isolation.removed(from: observer), in: .of(observer.isolation, addedOn: isolation),
-                site: Site(fileID: fileID, line: line)))
+            owner, Isolation.removed(from: observer), in: .of(observer.isolation, addedOn: isolation), fileID, line)
     }
 
     /// Adds a method of the main actor, which runs there, and lives as long as the owner whose method it is.
@@ -113,8 +108,11 @@ extension NotificationSource {
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> ObserverToken {
         // A form of its own, since the compiler shares the code that converts unapplied methods to `@isolated(any)` between
-        // those methods of a class that differ in nothing but the isolation.
-        addToMain(owner, { owner, parameters in method(owner)(parameters) }, site: Site(fileID: fileID, line: line))
+        // those methods of a class that differ in nothing but the isolation. Also, that type's context would hide from the
+        // optimizer which method it is.
+        register(
+            owner, Isolation.removed(fromMain: { owner, parameters in method(owner)(parameters) }),
+            in: .of(MainActor.shared), fileID, line)
     }
 
     /// Adds a method of another global actor, which runs there, or a nonisolated one, which runs on the notifying thread.
@@ -143,13 +141,11 @@ extension NotificationSource {
     @inlinable
     public func add<Owner: AnyObject & Sendable>(
         method: @escaping @Sendable (Owner) -> @isolated(any) @Sendable (Parameters) -> Void,
-        of owner: Owner,
-        fileID: StaticString = #fileID, line: UInt = #line
+        of owner: Owner, fileID: StaticString = #fileID, line: UInt = #line
     ) -> ObserverToken {
         register(
-            Observer(
-                owner, { owner, parameters in Isolation.removed(from: method(owner))(parameters) },
-                in: .of(method(owner).isolation), site: Site(fileID: fileID, line: line)))
+            owner, { owner, parameters in Isolation.removed(from: method(owner))(parameters) },
+            in: .of(method(owner).isolation), fileID, line)
     }
 
     /// Adds a method of the main actor that has no parameter, or several, to a source of `Void` or of an unlabelled tuple.
@@ -177,9 +173,12 @@ extension NotificationSource {
         of owner: Owner, isolation actor: MainActor.Type = MainActor.self,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> ObserverToken where Parameters == (repeat each P) {
-        addToMain(
-            owner, { owner, parameters in method(owner)(repeat each parameters) },
-            site: Site(fileID: fileID, line: line))
+        register(
+            owner,
+            Isolation.removed(fromMain: { (owner: Owner, parameters: Parameters) in
+                method(owner)(repeat each parameters)
+            }),
+            in: .of(MainActor.shared), fileID, line)
     }
 
     /// Adds any other method that has no parameter, or several, to a source of `Void` or of an unlabelled tuple.
@@ -198,13 +197,11 @@ extension NotificationSource {
     @inlinable
     public func add<Owner: AnyObject & Sendable, each P>(
         method: @escaping @Sendable (Owner) -> @isolated(any) @Sendable (repeat each P) -> Void,
-        of owner: Owner,
-        fileID: StaticString = #fileID, line: UInt = #line
+        of owner: Owner, fileID: StaticString = #fileID, line: UInt = #line
     ) -> ObserverToken where Parameters == (repeat each P) {
         register(
-            Observer(
-                owner, { owner, parameters in Isolation.removed(fromMethod: method(owner))(repeat each parameters) },
-                in: .of(method(owner).isolation), site: Site(fileID: fileID, line: line)))
+            owner, { owner, parameters in Isolation.removed(fromMethod: method(owner))(repeat each parameters) },
+            in: .of(method(owner).isolation), fileID, line)
     }
 
     /// Adds an observer that is isolated to the actor that owns it.
@@ -232,14 +229,10 @@ extension NotificationSource {
     @discardableResult
     @inlinable
     public func add<Owner: Actor>(
-        _ owner: Owner,
-        _ observer: @escaping @Sendable (isolated Owner, Parameters) -> Void,
+        _ owner: Owner, _ observer: @escaping @Sendable (isolated Owner, Parameters) -> Void,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> ObserverToken {
-        register(
-            Observer(
-                owner, Isolation.removed(from: observer), in: .of(owner),
-                site: Site(fileID: fileID, line: line)))
+        register(owner, Isolation.removed(from: observer), in: .of(owner), fileID, line)
     }
 
     /// Adds an observer that runs on the notifying thread, whatever code it was formed in.
@@ -262,7 +255,7 @@ extension NotificationSource {
         _ observer: @escaping @Sendable (Parameters) -> Void,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> ObserverToken {
-        register(Observer(observer, in: nil, site: Site(fileID: fileID, line: line)))
+        register(observer, in: nil, fileID, line)
     }
 
     /// Adds an observer that lives as long as its owner, and runs on the notifying thread.
@@ -279,20 +272,36 @@ extension NotificationSource {
     @discardableResult
     @inlinable
     public func addNonisolated<Owner: AnyObject & Sendable>(
-        _ owner: Owner,
-        _ observer: @escaping @Sendable (Owner, Parameters) -> Void,
+        _ owner: Owner, _ observer: @escaping @Sendable (Owner, Parameters) -> Void,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> ObserverToken {
-        register(Observer(owner, observer, in: nil, site: Site(fileID: fileID, line: line)))
+        register(owner, observer, in: nil, fileID, line)
+    }
+}
+
+// MARK: - Making observers
+
+// Inlinable, so that the entry's type is known where the client knows the types of the owner and the parameters.
+// Otherwise the runtime would look it up for each observer.
+extension NotificationSource {
+    /// Registers a function without its isolation, which runs where that mailbox is drained; if it is nil, on the
+    /// notifying thread.
+    @inlinable
+    func register(
+        _ call: @escaping @Sendable (Parameters) -> Void, in mailbox: Mailbox?, _ fileID: StaticString, _ line: UInt
+    ) -> ObserverToken {
+        let site = Site(fileID: fileID, line: line)
+        guard let mailbox else { return register(Observer(call: call, site: site)) }
+        return register(Observer(entry: IsolatedClosure(call, in: mailbox), site: site))
     }
 
-    /// Adds a function of the main actor that applies a method.
-    ///
-    /// Not by way of `@isolated(any)`, whose context hides from the optimizer which method it is.
-    @inlinable @inline(__always)
-    func addToMain<Owner: AnyObject & Sendable>(
-        _ owner: Owner, _ call: @escaping @MainActor @Sendable (Owner, Parameters) -> Void, site: Site
+    /// Registers a function with an owner, which runs where that mailbox is drained; if it is nil, on the notifying thread.
+    @inlinable
+    func register<Owner: AnyObject & Sendable>(
+        _ owner: Owner, _ call: @escaping @Sendable (Owner, Parameters) -> Void, in mailbox: Mailbox?,
+        _ fileID: StaticString, _ line: UInt
     ) -> ObserverToken {
-        register(Observer(owner, Isolation.removed(fromMain: call), in: .of(MainActor.shared), site: site))
+        let entry = mailbox.map { IsolatedOwnedEntry(owner, call, in: $0) } ?? OwnedEntry(owner, call)
+        return register(Observer(entry: entry, site: Site(fileID: fileID, line: line)))
     }
 }

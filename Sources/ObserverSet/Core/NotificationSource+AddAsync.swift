@@ -50,9 +50,8 @@ extension NotificationSource {
         @_inheritActorContext _ observer: @escaping @isolated(any) @Sendable (Parameters) async -> Void,
         isolation: isolated (any Actor)? = #isolation, fileID: StaticString = #fileID, line: UInt = #line
     ) -> ObserverToken {
-        registerAwaiting(
-            nil, nil, on: observer.isolation, addedOn: isolation, buffering, fileID: fileID, line: line
-        ) { _, parameters in
+        registerAwaiting(nil, nil, on: observer.isolation, addedOn: isolation, buffering, fileID, line) {
+            _, parameters in
             await observer(parameters)
         }
     }
@@ -89,9 +88,8 @@ extension NotificationSource {
         @_inheritActorContext _ observer: @escaping @isolated(any) @Sendable (Owner, Parameters) async -> Void,
         isolation: isolated (any Actor)? = #isolation, fileID: StaticString = #fileID, line: UInt = #line
     ) -> ObserverToken {
-        registerAwaiting(
-            owner, Owner.self, on: observer.isolation, addedOn: isolation, buffering, fileID: fileID, line: line
-        ) { owner, parameters in
+        registerAwaiting(owner, Owner.self, on: observer.isolation, addedOn: isolation, buffering, fileID, line) {
+            owner, parameters in
             await observer(owner as! Owner, parameters)
         }
     }
@@ -134,21 +132,19 @@ extension NotificationSource {
         _ observer: @escaping @Sendable (isolated Owner, Parameters) async -> Void,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> ObserverToken {
-        registerAwaiting(
-            owner, Owner.self, on: owner, buffering, fileID: fileID, line: line
-        ) { owner, parameters in
+        registerAwaiting(owner, Owner.self, on: owner, buffering, fileID, line) { owner, parameters in
             await observer(owner as! Owner, parameters)
         }
     }
 
     private func registerAwaiting(
         _ owner: AwaitingEntry<Parameters>.Owner?, _ ownerType: Any.Type?, on isolation: (any Actor)?,
-        addedOn adder: (any Actor)? = nil, _ buffering: Buffering, fileID: StaticString, line: UInt,
+        addedOn adder: (any Actor)? = nil, _ buffering: Buffering, _ fileID: StaticString, _ line: UInt,
         _ function: @escaping AwaitingEntry<Parameters>.Function
     ) -> ObserverToken {
         buffering.checkRoom(of: "An observer that awaits", file: fileID, line: line)
-        let actor = Mailbox.actor(for: isolation, addedOn: adder)
-        let entry = AwaitingEntry(owner: owner, ownerType, on: actor, buffering, function)
+        let mailbox = AwaitingMailbox(on: Mailbox.actor(for: isolation, addedOn: adder), buffering)
+        let entry = AwaitingEntry(owner: owner, ownerType, in: mailbox, function)
         return register(Observer(entry: entry, site: Site(fileID: fileID, line: line)))
     }
 }
@@ -180,9 +176,8 @@ extension NotificationSource where Parameters == Void {
         @_inheritActorContext _ observer: @escaping @isolated(any) @Sendable (Owner) async -> Void,
         isolation: isolated (any Actor)? = #isolation, fileID: StaticString = #fileID, line: UInt = #line
     ) -> ObserverToken {
-        registerAwaiting(
-            owner, Owner.self, on: observer.isolation, addedOn: isolation, buffering, fileID: fileID, line: line
-        ) { owner, _ in
+        registerAwaiting(owner, Owner.self, on: observer.isolation, addedOn: isolation, buffering, fileID, line) {
+            owner, _ in
             await observer(owner as! Owner)
         }
     }

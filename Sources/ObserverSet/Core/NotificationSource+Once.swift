@@ -1,5 +1,5 @@
 extension NotificationSource {
-    /// The same notifications, for observers that are called at most once, and then removed.
+    /// A source of these notifications whose observers are called at most once, and then removed.
     ///
     /// ```swift
     /// connection.opened.once.add { print("connected") }

@@ -24,11 +24,10 @@ extension NotificationSource {
     /// - Returns: A token that ends the registration.
     /// - Complexity: Amortised O(1).
     public func addNonisolated(
-        on queue: DispatchQueue,
-        _ observer: @escaping @Sendable (Parameters) -> Void,
+        on queue: DispatchQueue, _ observer: @escaping @Sendable (Parameters) -> Void,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> ObserverToken {
-        register(Observer(observer, in: QueueMailbox(queue), site: Site(fileID: fileID, line: line)))
+        register(observer, in: QueueMailbox(queue), fileID, line)
     }
 
     /// Adds an observer that lives as long as its owner, and runs on a dispatch queue.
@@ -45,12 +44,10 @@ extension NotificationSource {
     /// - Complexity: Amortised O(1).
     @discardableResult
     public func addNonisolated<Owner: AnyObject & Sendable>(
-        on queue: DispatchQueue,
-        _ owner: Owner,
-        _ observer: @escaping @Sendable (Owner, Parameters) -> Void,
+        on queue: DispatchQueue, _ owner: Owner, _ observer: @escaping @Sendable (Owner, Parameters) -> Void,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> ObserverToken {
-        register(Observer(owner, observer, in: QueueMailbox(queue), site: Site(fileID: fileID, line: line)))
+        register(owner, observer, in: QueueMailbox(queue), fileID, line)
     }
 }
 
@@ -69,9 +66,7 @@ extension NotificationSource where Parameters == Void {
     /// - Complexity: Amortised O(1).
     @discardableResult
     public func addNonisolated<Owner: AnyObject & Sendable>(
-        on queue: DispatchQueue,
-        _ owner: Owner,
-        _ observer: @escaping @Sendable (Owner) -> Void,
+        on queue: DispatchQueue, _ owner: Owner, _ observer: @escaping @Sendable (Owner) -> Void,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> ObserverToken {
         addNonisolated(on: queue, owner, { owner, _ in observer(owner) }, fileID: fileID, line: line)

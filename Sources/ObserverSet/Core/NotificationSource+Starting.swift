@@ -1,5 +1,5 @@
 extension NotificationSource {
-    /// The same notifications, for observers that first receive a value: the current one, then each change.
+    /// A source whose observers first receive a value, and then these notifications: the current state, then each change.
     ///
     /// ```swift
     /// final class Counter {
@@ -27,17 +27,12 @@ extension NotificationSource {
         DerivedSource(of: self) { source, observer in
             // First, so that the observer receives what its call with the value notifies.
             let token = source.register(observer)
-            switch observer.calleeForRegistration() {
-            case .function(let call):
-                LockCheck.assertNoLockIsHeld()
-                call(value)
-                return token
-            case .entry(let entry):
-                // The runtime is asked whether the caller is on the observer's actor, whatever the compiler knows.
-                var context = NotifyContext(claiming: entry.mailbox?.identity ?? 0)
-                _ = unsafe unsafeDowncast(entry, to: Entry<Parameters>.self).deliver(value, by: &context)
-                return entry.mailbox == nil ? token : ObserverToken(token, first: entry)
-            }
+            let callee = observer.calleeForRegistration()
+            let mailbox = callee.entry?.mailbox
+            // The runtime is asked whether the caller is on the observer's actor, whatever the compiler knows.
+            var context = NotifyContext(claiming: mailbox?.identity ?? 0)
+            _ = callee.deliver(value, by: &context)
+            return mailbox == nil ? token : ObserverToken(token, first: callee.entry)
         }
     }
 }

@@ -57,7 +57,7 @@ import Synchronization
     ///   is.
     public convenience init(whenObserved: @escaping @Sendable (Bool) -> Void) {
         self.init()
-        _ = madeRegistry(Demand(whenObserved))
+        _ = madeRegistry(whenObserved)
     }
 
     deinit {
@@ -71,16 +71,16 @@ import Synchronization
     }
 
     /// Not retained: the caller holds the set, and the set holds the registry.
-    private var unmanagedRegistry: Unmanaged<Registry>? {
-        // Acquiring: the registry must be seen initialised.
-        @inline(__always) get { unsafe lazyRegistry.load(ordering: .acquiring) }
-    }
+    ///
+    /// Acquiring: the registry must be seen initialised.
+    @inline(__always)
+    private var unmanagedRegistry: Unmanaged<Registry>? { unsafe lazyRegistry.load(ordering: .acquiring) }
 
     var registry: Registry? { unsafe unmanagedRegistry?.takeUnretainedValue() }
 
-    func madeRegistry(_ demand: Demand? = nil) -> Registry {
+    func madeRegistry(_ whenObserved: (@Sendable (Bool) -> Void)? = nil) -> Registry {
         if let registry { return registry }
-        let fresh = unsafe Unmanaged.passRetained(Registry(telling: demand))
+        let fresh = unsafe Unmanaged.passRetained(Registry(isShared: true, whenObserved: whenObserved))
         // Releasing, for threads that will load the pointer; acquiring, in case another thread has made a registry.
         let (isOurs, theirs) = unsafe lazyRegistry.compareExchange(
             expected: nil, desired: fresh, ordering: .acquiringAndReleasing)
@@ -122,14 +122,14 @@ extension ObserverSet {
         // The registry is not retained: the set holds it, and is held until this returns.
         defer { extendLifetime(self) }
         guard let registry = unsafe unmanagedRegistry else { return }
-        // Acquiring, paired with the store in `insert`: whoever calls an observer sees those removed that were removed before it
+        // Acquiring, paired with the store in `insert`: a thread that calls an observer sees those removed that were removed before it
         // was added.
         let last = unsafe registry._withUnsafeGuaranteedRef { $0.lastID.load(ordering: .acquiring) }
         guard last != 0 else { return }
         unsafe notify(parameters, registry, upTo: min(last, limit), from: Isolation.identity(of: actor))
     }
 
-    /// The same for a set that is observed: a function of its own, so that for other sets, which most are, no registers are
+    /// Calls the observers of a set that has some: a function of its own, so that for other sets, which most are, no registers are
     /// saved and restored.
     @inline(never)
     private func notify(
@@ -142,10 +142,10 @@ extension ObserverSet {
             LockCheck.assertNoLockIsHeld()
             if _fastPath(isPlain) {
                 unsafe BorrowedFunction.at(slot).pointee(parameters)
-            } else if unsafe !BorrowedEntry.at(slot).pointee.callClosure(parameters, by: &context) {
-                if unsafe !BorrowedEntry.at(slot).pointee.deliver(parameters, by: &context) {
-                    traversal.metDead = true
-                }
+            } else if unsafe !BorrowedEntry.at(slot).pointee.callClosure(parameters, by: &context),
+                unsafe !BorrowedEntry.at(slot).pointee.deliver(parameters, by: &context)
+            {
+                traversal.metDead = true
             }
         }
     }
@@ -218,9 +218,7 @@ extension ObserverSet: NotificationSource {
     /// - Returns: True for exactly one caller; false for a token of another set, or of a registration that has ended.
     /// - Complexity: Amortised O(1), plus at most O(log *n*) to find the entry.
     @discardableResult
-    public func remove(_ token: ObserverToken) -> Bool {
-        registry?.remove(token) ?? false
-    }
+    public func remove(_ token: ObserverToken) -> Bool { registry?.remove(token) ?? false }
 
     /// Ends all registrations of an owner.
     ///
@@ -230,9 +228,7 @@ extension ObserverSet: NotificationSource {
     /// - Returns: How many there were.
     /// - Complexity: O(*n*).
     @discardableResult
-    public func removeAll(ownedBy owner: AnyObject) -> Int {
-        registry?.removeAll(ownedBy: owner) ?? 0
-    }
+    public func removeAll(ownedBy owner: AnyObject) -> Int { registry?.removeAll(ownedBy: owner) ?? 0 }
 
     /// Ends all registrations.
     ///
@@ -241,7 +237,7 @@ extension ObserverSet: NotificationSource {
     /// - Complexity: O(*n*).
     public func removeAll() { removeAll(dropping: true) }
 
-    /// The same; what is enqueued is still delivered if `dropping` is false, as after the set's release.
+    /// Ends all registrations; what is enqueued is still delivered if `dropping` is false, as after the set's release.
     package func removeAll(dropping: Bool) { registry?.removeAll(dropping: dropping) }
 
     /// The id of the observer that was added last; zero if there is none.
@@ -261,18 +257,14 @@ extension ObserverSet: NotificationSource {
     /// Observers whose owner has been deallocated don't count.
     ///
     /// - Complexity: O(*n*), where *n* is the number of dead owners before the first living observer.
-    public var isEmpty: Bool {
-        registry?.isEmpty ?? true
-    }
+    public var isEmpty: Bool { registry?.isEmpty ?? true }
 }
 
 // MARK: - Descriptions
 
 extension ObserverSet: CustomStringConvertible, CustomDebugStringConvertible {
     /// The parameters' type and the number of observers.
-    public var description: String {
-        describe(count: count)
-    }
+    public var description: String { describe(count: count) }
 
     /// The description and a line for each observer: its owner's type, where it runs, what waits for it, and the line that
     /// registered it.

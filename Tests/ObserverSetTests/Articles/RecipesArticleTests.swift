@@ -96,6 +96,40 @@ struct RecipesArticleTests {
         #expect(calls.entries == [true, false])
     }
 
+    @MainActor private final class TitleView {
+        private let log: Log<String>
+        private var token: ObserverToken?
+
+        init(_ log: Log<String>) { self.log = log }
+
+        func show(_ name: String, _ titleChanged: ObserverSet<Int>) {
+            token?.remove()
+            token = titleChanged.add(self) { view, title in view.log.append("\(name) \(title)") }
+        }
+    }
+
+    @Test("A view that removes the token it keeps, and then adds again, has one observer, which receives nothing older")
+    @MainActor func oneObserverAtATime() async {
+        let (first, second) = (ObserverSet<Int>(), ObserverSet<Int>())
+        let log = Log<String>()
+        let view = TitleView(log)
+        for set in [first, first, second] {
+            view.show(set === first ? "first" : "second", set)
+            join {
+                first.notify(1)
+                second.notify(1)
+            }
+        }
+        #expect(first.isEmpty && second.count == 1)
+
+        await second.settled()
+        view.show("again", second)
+        second.notify(2)
+
+        #expect(log.entries == ["second 1", "again 2"])
+        #expect(second.count == 1)
+    }
+
     @MainActor private final class Level {
         let changed = ObserverSet<Int>()
 

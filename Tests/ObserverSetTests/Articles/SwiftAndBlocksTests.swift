@@ -101,8 +101,8 @@ struct SwiftAndBlocksTests {
         #expect(log.entries == ["first"])
     }
 
-    @Test("Notifications are followed as a sequence, which ends with the center")
-    func sequence() async {
+    @Test("Notifications are followed as a stream, which ends with the center")
+    func stream() async {
         var center: NotificationCenter? = NotificationCenter()
         let names = center!.observers(named: .didClose) { $0.userInfo?["name"] as? String }.values()
 

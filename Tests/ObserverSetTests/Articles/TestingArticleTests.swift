@@ -107,7 +107,7 @@ struct TestingArticleTests {
     actor Archive {
         private(set) var names: [String] = []
 
-        func run(_ names: NotificationSequence<String>) async {
+        func run(_ names: AsyncStream<String>) async {
             for await name in names { self.names.append(name) }
         }
     }
@@ -171,7 +171,7 @@ struct TestingArticleTests {
         }
     }
 
-    // MARK: As a sequence
+    // MARK: As a stream
 
     @Test @MainActor func namesArriveInOrder() async {
         let playlist = Playlist()
@@ -179,7 +179,7 @@ struct TestingArticleTests {
 
         playlist.append("So What")
         playlist.append("Blue in Green")
-        playlist.itemAdded.removeAll()  // ends the sequence, after what was sent
+        playlist.itemAdded.removeAll()  // ends the stream, after what was sent
 
         var received: [String] = []
         for await name in names { received.append(name) }

@@ -40,8 +40,8 @@ struct AwaitingSettledTests {
     /// A counter of the process would be a cache line that all notifiers share.
     @Test("Each mailbox numbers its own values")
     func numbers() {
-        let observer = AwaitingEntry<Int>(owner: nil, nil, on: nil, .unbounded) { _, _ in }
-        let jobs = (0..<4).map { AwaitingJob($0, to: observer, .highest) }
+        let observer = AwaitingEntry<Int>(owner: nil, nil, in: AwaitingMailbox(on: nil, .unbounded)) { _, _ in }
+        let jobs = (0..<4).map { AwaitingJob($0, to: observer, .current) }
         var (first, second) = (AwaitingJobs(), AwaitingJobs())
 
         first.append(jobs[0])
@@ -70,7 +70,7 @@ struct AwaitingSettledTests {
         #expect(log.entries == ["1", "settled"])
     }
 
-    @Test("Neither `cancelCalls()` nor `remove()` cancels the only call of an observer")
+    @Test("`remove()` does not cancel the only call of an observer")
     func onlyCallGoesOn() async {
         let begun = Counter()
         let token = set.once.addAsync { [log, door] _ in
@@ -81,7 +81,6 @@ struct AwaitingSettledTests {
         set.notify(1)
         await eventually { begun.value == 1 }
 
-        set.cancelCalls()
         let isRemoved = token.remove()
         door.open()
         await set.settled()
@@ -98,7 +97,7 @@ struct AwaitingSettledTests {
         for caller in callers {
             let settledWait = SettledWait()
             caller.settledWait = settledWait
-            jobs.append(settledWait, isForRemoval: false)
+            jobs.append(settledWait, .current)
             settledWait.leave()
         }
 
@@ -262,38 +261,46 @@ struct AwaitingSettledTests {
     }
 
     @Test(
-        "`settled()` does not wait for a removed observer, whatever the observer's call does",
-        arguments: AwaitingForm.allCases)
-    func removed(_ form: AwaitingForm) async {
-        let registration = form.add(to: set) { [door] _ in await door.pass() }
-        for value in 1...3 { set.notify(value) }
+        "`settled()` waits for the call of an observer that was removed meanwhile, and not for what waited",
+        arguments: AwaitingForm.allCases, [false, true])
+    func removed(_ form: AwaitingForm, _ all: Bool) async {
+        let registration = form.add(to: set) { [log, door] value in
+            await door.pass()
+            log.append("\(value)")
+        }
+        set.notify(1)
         await eventually { door.waiting == 1 }
+        let before = await waiting(for: set)
+        set.notify(2)
 
-        registration.token.remove()
-        await set.settled()
-
-        #expect(door.waiting == 1)
+        if all { set.removeAll() } else { registration.token.remove() }
+        let after = await waiting(for: set)
+        for _ in 0..<100 { await Task.yield() }
+        #expect(log.entries == [])
         door.open()
+        await before.value
+        await after.value
+
+        #expect(log.entries == ["1", "settled", "settled"])
         registration.end()
     }
 
     @Test(
-        "A task that already awaits `settled()` stops waiting for an observer when it is removed",
-        arguments: AwaitingForm.allCases, [false, true])
-    func removedWhileAwaited(_ form: AwaitingForm, _ all: Bool) async {
+        "A cancelled task does not wait for the call of a removed observer, and no task waits for a call that is over",
+        arguments: AwaitingForm.allCases)
+    func removedAndCancelled(_ form: AwaitingForm) async {
         let registration = form.add(to: set) { [door] _ in await door.pass() }
         set.notify(1)
         await eventually { door.waiting == 1 }
-        let first = await waiting(for: set)
-        set.notify(2)
-        let second = await waiting(for: set)
+        registration.token.remove()
+        let task = await waiting(for: set)
 
-        if all { set.removeAll() } else { registration.token.remove() }
-        await first.value
-        await second.value
+        task.cancel()
+        await task.value
 
         #expect(door.waiting == 1)
         door.open()
+        for _ in 0..<2 { await set.settled() }
         registration.end()
     }
 
@@ -330,6 +337,7 @@ struct AwaitingSettledTests {
         #expect(log.entries == ["2"])
 
         token.remove()
+        task.cancel()
         await task.value
         door.open()
     }
@@ -388,34 +396,6 @@ struct AwaitingSettledTests {
 
         #expect(log.entries == ["over", "settled"])
         set.removeAll()
-    }
-
-    @Test("During a notification, `settled()` does not wait for a removed observer that another set still calls")
-    func removedDuringANotification() async {
-        let other = ObserverSet<Int>()
-        let owner = PlainListener<Int> { _ in }
-        let kept = KeptObserver<Int>()
-        kept.addAsync(owner) { [door] _, _ in await door.pass() }
-        for set in [set, other] { set.register(kept.observer.value!) }
-        let isUnderWay = Signal()
-        let mayEnd = Signal()
-        set.addNonisolated { _ in
-            isUnderWay.set()
-            mayEnd.wait()
-        }
-        other.notify(1)
-        await eventually { door.waiting == 1 }
-        async let notified: Void = onThread { [set] in set.notify(2) }
-        await eventually { isUnderWay.isSet }
-
-        set.removeAll(ownedBy: owner)
-        await set.settled()
-
-        #expect(door.waiting == 1)
-        mayEnd.set()
-        await notified
-        door.open()
-        await other.settled()
     }
 
     @Test("Many tasks may await `settled()` at once, and all of them resume")

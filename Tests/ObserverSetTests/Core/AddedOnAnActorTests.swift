@@ -227,7 +227,7 @@ struct AddedOnAnActorTests {
         await onThread { [set] in set.notify(2) }
 
         let registry = try #require(set.registry)
-        var atItsAddress = Notifier(identity: try #require(registry.mailboxes().first).identity)
+        var atItsAddress = NotifyContext(claiming: try #require(registry.mailboxes().first).identity)
         registry.forEachLiving { slot in
             _ = (slot.callee.entry as? Entry<Int>)?.deliver(3, by: &atItsAddress)
         }

@@ -44,14 +44,16 @@ struct DemandTests {
         registration.end()
     }
 
-    @Test("A one-time observer stops the producer with its call")
-    func once() {
+    @Test("A one-time observer stops the producer just before its call", arguments: ObserverKind.lasting)
+    func once(_ kind: ObserverKind) async {
         let set = makeSet()
-        set.once.add { _ in }
+        let registration = kind.add(to: set.once) { [log] (_: Int) in #expect(log.entries == [true, false]) }
 
         set.notify(1)
+        await set.settled()
 
         #expect(log.entries == [true, false])
+        registration.end()
     }
 
     @Test("The first notification after the last owner's death stops the producer")

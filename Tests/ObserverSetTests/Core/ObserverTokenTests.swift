@@ -189,8 +189,8 @@ struct ObserverTokenTests {
 
     @Test("What marks a slot's entry is no number that a function can have, on WebAssembly neither")
     func tags() {
-        for tag in [Callee.isEntry, Callee.isIsolatedClosure] { #expect(tag > UInt.max / 2) }
-        #expect(Callee.isEntry != Callee.isIsolatedClosure)
+        for tag in [Callee.entryTag, Callee.closureTag] { #expect(tag > UInt.max / 2) }
+        #expect(Callee.entryTag != Callee.closureTag)
     }
 
     @Test("Combined tokens may be nested")

@@ -49,24 +49,6 @@ struct QueueTests {
         #expect(log.entries == [-1, -2, 0])
     }
 
-    @Test("What waits for an observer is released when one of its calls cancels the calls of the set")
-    func cancelledInACall() async {
-        let set = ObserverSet<Tracked>()
-        let lifetimes = Lifetimes()
-        let remaining = Log<Int>()
-        set.addNonisolated(on: queue) { [unowned set] _ in
-            set.cancelCalls()
-            remaining.append(lifetimes.count)
-        }
-
-        queue.suspend()
-        for _ in 1...3 { set.notify(Tracked(in: lifetimes)) }
-        queue.resume()
-        await set.settled()
-
-        #expect(remaining.entries == [1])
-    }
-
     /// Scenario 36 for the main queue.
     ///
     /// Source: as before.

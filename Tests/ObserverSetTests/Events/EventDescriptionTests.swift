@@ -15,7 +15,6 @@ struct EventDescriptionTests {
 
         #expect("\(publisher)" == "EventPublisher(0 observers)")
         #expect(publisher.debugDescription == publisher.description)
-        #expect(Mirror(reflecting: publisher).children.isEmpty)
     }
 
     @Test("The description counts the observers and the types that they observe")
@@ -62,17 +61,6 @@ struct EventDescriptionTests {
                 closure, nonisolated, registered at \(file):\(line) × 3
             """
         #expect(publisher.debugDescription == expected)
-    }
-
-    @Test("The mirror has a child for each type: its name, and the number of its observers")
-    func mirror() {
-        publisher.observers(of: Opened.self).add { _ in }
-        publisher.observers(of: Opened.self).add { _ in }
-        publisher.allEvents.add { _ in }
-
-        let children = Mirror(reflecting: publisher).children.map { "\($0.label ?? ""): \($0.value)" }
-
-        #expect(children == ["ObserverSetTests.Opened: 2", "ObserverSet.Event: 1"])
     }
 
     @Test("The description of an event's source has its observers, and says when its publisher is gone")

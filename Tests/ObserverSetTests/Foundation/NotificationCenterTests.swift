@@ -369,6 +369,18 @@ struct NotificationCenterTests {
         #expect(log.entries == ["again true"])
     }
 
+    @Test("A registration with a center ends with the call of its last observer, if that is called once")
+    func endsWithTheOnlyCall() {
+        center.observers(of: ThemeChanged.self).once.add(logged("once"))
+        weak let channel = NotificationChannel.named(.themeDidChange, of: center)
+        #expect(channel != nil)
+
+        center.post(ThemeChanged(isDark: true))
+
+        #expect(channel == nil)
+        #expect(log.entries == ["once true"])
+    }
+
     @Test("Each name has its own registration, in each center")
     func ownRegistrations() {
         let centers = [NotificationCenter(), NotificationCenter()]

@@ -70,11 +70,12 @@ struct AwaitingMembersTests {
 
         #expect(token.remove())
         #expect(!token.remove())
-        await left.settled()
-        await right.settled()
         #expect(left.isEmpty && right.isEmpty)
+        let waiting = [await taskThatWaits(for: left), await taskThatWaits(for: right)]
+        for _ in 0..<50 { await Task.yield() }
+        #expect(log.count == 0)
         door.open()
-        await eventually { log.count == 1 }
+        for task in waiting { await task.value }
 
         #expect(log.entries == ["1, cancelled"])
     }
@@ -97,6 +98,22 @@ struct AwaitingMembersTests {
         await left.merge(with: right).settled()
 
         #expect(log.entries == ["0", "3", "30"])
+    }
+
+    @Test("The only call of an observer of several sources is not cancelled by a later value of another")
+    func onlyCall() async {
+        left.merge(with: right).once.addAsync(buffering: .latest) { [log, door] value in
+            await door.pass()
+            log.append("\(value)" + (Task.isCancelled ? ", cancelled" : ""))
+        }
+        left.notify(1)
+        await eventually { door.waiting == 1 }
+        right.notify(2)
+        door.open()
+        await left.merge(with: right).settled()
+
+        #expect(log.entries == ["1"])
+        #expect(left.isEmpty && right.isEmpty)
     }
 
     @Test("An owner that dies in its call for one member ends the registrations with all members")

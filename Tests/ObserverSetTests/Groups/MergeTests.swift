@@ -130,16 +130,69 @@ struct MergeTests {
         #expect(left.isEmpty && right.isEmpty && words.isEmpty)
     }
 
-    @Test("A one-time observer is called once in total")
-    func onceInAll() {
+    @Test("A one-time observer is called once in total, whichever members have values waiting for it")
+    func onceInAll() async {
+        let actor = Held()
         let token = merged.once.add { [log] in log.append("\($0)") }
+        let waiting = merged.once.add(actor) { [log] (_: isolated Held, value) in log.append("waiting \(value)") }
 
         right.notify(2)
         notifyEach()
+        #expect(!token.isActive && waiting.isActive)
+        actor.letGo()
+        await merged.settled()
 
-        #expect(log.entries == ["2"])
-        #expect(!token.isActive)
+        #expect(log.entries == ["2", "waiting 2"])
+        #expect(!waiting.isActive && !waiting.remove())
         #expect(left.isEmpty && right.isEmpty && words.isEmpty)
+    }
+
+    @Test("A one-time observer of which values of several members wait is removed, and not called")
+    func onceRemoved() async {
+        let actor = Held()
+        let token = merged.once.add(actor) { [log] (_: isolated Held, value) in log.append("\(value)") }
+        notifyEach()
+
+        #expect(token.remove())
+        #expect(!token.remove())
+        actor.letGo()
+        await merged.settled()
+
+        #expect(log.entries == [])
+    }
+
+    @Test("A member that is emptied, or dies, ends its own registration of a one-time observer, and no other")
+    func onceAndAnEmptiedMember() async {
+        var member: ObserverSet<Int>? = ObserverSet()
+        let actor = Held()
+        let source = left.merge(with: right, member!).once
+        source.add { [log] in log.append("\($0)") }
+        let token = source.add(actor) { [log] (_: isolated Held, value) in log.append("waiting \(value)") }
+        left.removeAll()
+        member = nil
+        #expect(token.isActive)
+
+        right.notify(2)
+        right.notify(3)
+        actor.letGo()
+        await right.settled()
+
+        #expect(log.entries == ["2", "waiting 2"])
+        #expect(right.isEmpty && !token.isActive)
+    }
+
+    @Test("Of a merged source's members, one alone may be observed once")
+    func onceOfOneMember() {
+        let token = left.merge(with: right.once).add { [log] in log.append("\($0)") }
+
+        for _ in 0..<2 {
+            left.notify(1)
+            right.notify(2)
+        }
+
+        #expect(log.entries == ["1", "2", "1"])
+        #expect(right.isEmpty && left.count == 1)
+        #expect(token.remove())
     }
 
     @Test("A merged source keeps its members alive; a registration needs neither the source nor all members")
@@ -281,28 +334,6 @@ struct MergeTests {
             #expect(set.isEmpty)
         }
         #expect(all.count == 2)
-    }
-
-    // MARK: Made again
-
-    @Test("A merged source that is held weakly keeps no set alive, and is made again of the members that live")
-    func heldWeakly() {
-        var sets = [ObserverSet<Int>(), ObserverSet<Int>()]
-        weak let first = sets[0]
-        let remake = sets[0].merge(with: sets[1].map { $0 + 1 }).heldWeakly()
-        let alone = sets[0].merge(with: []).heldWeakly()
-
-        remake()?.addNonisolated { [log] in log.append("\($0)") }
-        #expect(sets.map(\.count) == [1, 1])
-        sets.removeFirst()
-        #expect(first == nil)
-        remake()?.addNonisolated { [log] in log.append("again \($0)") }
-        sets[0].notify(1)
-        sets = []
-
-        #expect(log.entries == ["2", "again 2"])
-        #expect(remake() == nil)
-        #expect(alone() == nil)
     }
 }
 

@@ -400,26 +400,6 @@ struct ObserverGroupTests {
 
         #expect(log.count == 200)
     }
-
-    @Test("A group that is held weakly keeps no set alive, and is made again of the members that live")
-    func heldWeakly() {
-        let calls = Counter()
-        var sets = [ObserverSet<Int>(), ObserverSet<Int>()]
-        weak let first = sets[0]
-        let remake = ObserverGroup(sets[0], ObserverGroup(sets[1])).heldWeakly()
-
-        remake()?.addNonisolated { calls.increment() }
-        #expect(sets.map(\.count) == [1, 1])
-        sets.removeFirst()
-        #expect(first == nil)
-        remake()?.addNonisolated { calls.increment() }
-        sets[0].notify(1)
-        sets = []
-
-        #expect(calls.value == 2)
-        #expect(remake() == nil)
-        #expect(ObserverGroup([]).heldWeakly()() == nil)
-    }
 }
 
 private final class Hearer: Sendable {

@@ -481,6 +481,7 @@ private final class WatchedIssuer: TokenIssuer, @unchecked Sendable {
     let looks = Counter()
     let removals = Counter()
     private let ended = Guarded<Set<UInt64>>([])
+    private let registry = Registry()
 
     override init() {}
 
@@ -488,16 +489,13 @@ private final class WatchedIssuer: TokenIssuer, @unchecked Sendable {
 
     func end(_ index: Int) { _ = ended.withLock { $0.insert(UInt64(index)) } }
 
-    override func isActive(_ id: UInt64) -> Bool {
+    override func visit(_ id: UInt64, _ body: (AnyEntry?, Place?) -> Void) {
         looks.increment()
-        return ended.withLock { !$0.contains(id) }
+        if ended.withLock({ !$0.contains(id) }) { body(nil, (registry, Site())) }
     }
 
-    override func remove(_ id: UInt64) -> Bool {
+    override func remove(_ id: UInt64, _ removal: ObserverSet::Removal?) -> Bool {
         removals.increment()
         return ended.withLock { $0.insert(id).inserted }
     }
-
-    override func describe(_ id: UInt64) -> String? { nil }
-    override func droppedCount(_ id: UInt64) -> Int { 0 }
 }

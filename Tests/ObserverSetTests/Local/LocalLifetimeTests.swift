@@ -37,9 +37,9 @@ struct LocalLifetimeTests {
         let shown = LocalObserverSet<Int>()
         let moved = LocalObserverSet<(Int, Int)>()
         let window = Window()
-        cleared.add(method: Window.clear, of: window, once: true)
-        shown.add(method: Window.show, of: window, once: true)
-        moved.add(method: Window.move, of: window, once: true)
+        cleared.once.add(method: Window.clear, of: window)
+        shown.once.add(method: Window.show, of: window)
+        moved.once.add(method: Window.move, of: window)
 
         for _ in 0..<2 {
             cleared.notify()
@@ -174,7 +174,7 @@ struct LocalLifetimeTests {
         #expect(Lifetimes.current.count == 0)
         #expect(token?.isActive == false)
         #expect(token?.remove() == false)
-        #expect(token?.description == "LocalObserverSet<Int>.Token(#2, inactive)")
+        #expect(token?.description.hasSuffix(", inactive)") == true)
     }
 
     /// Scenario 23: stale and foreign tokens.
@@ -211,7 +211,7 @@ struct LocalLifetimeTests {
         owners.removeLast(2)
         #expect(set.count == 3)
         #expect(!set.isEmpty)
-        #expect(Mirror(reflecting: set).children.allSatisfy { "\($0.value)".hasSuffix(" × 3") })
+        #expect(set.debugDescription.hasSuffix(" × 3"))
         owners = []
         #expect(set.count == 0)
         #expect(set.isEmpty)
@@ -248,7 +248,7 @@ struct LocalLifetimeTests {
         case .removeAll: set.removeAll()
         case .removeOwned: #expect(set.removeAll(ownedBy: owner!) == 41)
         case .removeInside:
-            set.add(once: true) { _ in
+            set.once.add { _ in
                 #expect(token?.remove() == true)
                 #expect(ended == 0)
             }

@@ -115,7 +115,7 @@ struct LocalMutationTests {
         let set = LocalObserverSet<Void>()
         let notes = Notes<Int>()
         set.add { notes.entries.append(-1) }
-        set.add(once: true) { [unowned set] in
+        set.once.add { [unowned set] in
             for index in 0..<count { set.add { notes.entries.append(index) } }
         }
         set.add { notes.entries.append(-2) }

@@ -14,15 +14,17 @@ struct LocalParametersTests {
         set.add { calls += 1 }
         set.add(owner) { owner, _ in owner.hearNothing() }
         set.add(method: Plain.hearNothing, of: owner)
-        set.add(once: true) { calls += 10 }
+        set.once.add { calls += 10 }
         set.add(owner) { owner in owner.hearNothing() }
-        set.add(owner, once: true) { $0.hearNothing() }
+        set.once.add(owner) { owner in owner.hearNothing() }
+        set.once.add(owner) { owner, _ in owner.hearNothing() }
+        set.once.add(method: Plain.hearNothing, of: owner)
 
         set.notify()
         set.notify(())
 
         #expect(calls == 12)
-        #expect(owner.heard == [-1, -1, -1, -1, -1, -1, -1])
+        #expect(owner.heard == Array(repeating: -1, count: 3 * 2 + 3))
     }
 
     @Test("A single value, a pair and a labelled tuple are delivered")
@@ -97,8 +99,8 @@ struct LocalParametersTests {
         let token = set.add { _ in }
         set.add(owner) { _, _ in }
         set.add(method: Plain.hear, of: owner)
-        set.add(once: true) { _ in }
-        set.add(owner, once: true) { _, _ in }
+        set.once.add { _ in }
+        set.once.add(owner) { _, _ in }
         set.add({ _ in }, fileID: "Player/View.swift", line: 12)
         do { set.add(Plain()) { _, _ in } }
 
@@ -108,9 +110,8 @@ struct LocalParametersTests {
             + ["closure, registered at Player/View.swift:12"]
         #expect(set.description == "LocalObserverSet<Int>(6 observers)")
         #expect(set.debugDescription == ([set.description] + lines.map { "  " + $0 }).joined(separator: "\n"))
-        #expect(Mirror(reflecting: set).children.map { "\($0.value)" } == lines)
-        #expect(Mirror(reflecting: set).displayStyle == .collection)
-        #expect(token.description == "LocalObserverSet<Int>.Token(#1, \(lines[0]))")
+        #expect(token.description.hasPrefix("LocalObserverSet<Int>.Token(#"))
+        #expect(token.description.hasSuffix(", \(lines[0]))"))
         set.removeAll()
         set.add { _ in }
         #expect(set.description == "LocalObserverSet<Int>(1 observer)")
@@ -154,7 +155,7 @@ private actor Register {
 
     func run() -> [Int] {
         changed.add(method: Plain.hear, of: plain)
-        changed.add(once: true) { self.plain.hear($0) }
+        changed.once.add { self.plain.hear($0) }
         changed.notify(4)
         return plain.heard
     }

@@ -11,31 +11,28 @@
 ///
 /// Each part also orders what the observer's calls have done before what the caller does next: the first by the counts of
 /// the traversals, the second by the mailbox's lock.
-final class Removal: Sendable {
-    /// Held up by the removal itself, until all registrations have been removed.
+final class Removal {
     private let traversals = SettledWait()
-    /// Finds the mailboxes in which calls may be under way, once no traversal is left.
-    private let followed = Lock<[@Sendable () -> [Mailbox]]>([])
+    /// What is retired behind each observer. Nothing else holds it when all registrations have been removed.
+    private(set) var marker: AnyEntry?
+    /// The mailboxes of the observers.
+    var mailboxes: [Mailbox] = []
+    /// Where a registration had ended before; they know the mailboxes once no traversal is left.
+    var registries: [Registry] = []
 
-    /// An entry that is retired behind an observer.
-    func endOfTraversals() -> AnyEntry {
-        traversals.enter()
-        return EndOfTraversals(traversals)
-    }
-
-    func follow(_ mailboxes: @escaping @Sendable () -> [Mailbox]) { followed.withLock { $0.append(mailboxes) } }
+    init() { marker = EndOfTraversals(traversals) }
 
     /// Called once, when all registrations have been removed.
     nonisolated(nonsending) func wait() async {
-        traversals.leave()
+        marker = nil
         await traversals.wait()
         // Each once: several registrations may have one mailbox.
-        let mailboxes = followed.withLock { $0 }.flatMap { mailboxes in mailboxes() }
-            .reduce(into: [:]) { $0[ObjectIdentifier($1)] = $1 }
-        await SettledWait(of: Array(mailboxes.values)).wait()
+        let busy = (mailboxes + registries.flatMap(\.busyMailboxes)).reduce(into: [:]) { $0[ObjectIdentifier($1)] = $1 }
+        await SettledWait(of: Array(busy.values)).wait()
     }
 }
 
+/// Lets the caller go on when nothing holds it any longer.
 private final class EndOfTraversals: AnyEntry, @unchecked Sendable {
     private let settledWait: SettledWait
 
@@ -78,7 +75,7 @@ extension ObserverToken {
     /// An observer that does not await cannot await this either. If it starts a task and blocks its thread until that
     /// task has ended, both wait for ever.
     ///
-    /// If the task of the caller is cancelled, the registration ends all the same, but this returns without waiting. So
+    /// If the task of the caller is cancelled, the registration still ends, but this returns without waiting. So
     /// two observers that remove each other in their calls do not wait for ever: each removal cancels the other's call. But
     /// they do if these calls cannot be cancelled, since they are those of ``NotificationSource/once`` or have removed
     /// themselves, or if they await this in tasks of their own. If a call never ends, a task that is not cancelled waits for
