@@ -238,7 +238,7 @@ struct Promise12BlockTests {
     @Test("The counts of traversals are spread only once, however many threads meet in a set, and however often")
     func spreadOnce() async throws {
         let set = ObserverSet<Int>()
-        set.add { _ in }
+        _ = set.add { _ in }
         let registry = try #require(set.registry)
         set.notify(0)
         #expect(!areSpread(registry))
@@ -270,10 +270,10 @@ struct Promise12BlockTests {
         // notifications below runs where a step ends.
         let results = Log<Bool>()
         let nested = ObserverSet<Int>()
-        nested.add { [weak nested] depth in
+        _ = nested.add { [weak nested] depth in
             if depth > 0 { return nested!.notify(depth - 1) }
             let set = ObserverSet<Int>()
-            set.once.add { _ in }
+            _ = set.once.add { _ in }
             set.notify(0)
             results.append(areSpread(set.registry!))
         }

@@ -175,7 +175,7 @@ struct ObserverTokenTests {
     func sameNumberOfAnotherIssuer() throws {
         let (set, other) = (ObserverSet<Int>(), ObserverSet<Int>())
         let token = set.add { _ in }
-        other.add { _ in }
+        _ = other.add { _ in }
         let foreign = ObserverToken(issuer: try #require(other.registry), id: token.id)
 
         #expect(token != foreign)

@@ -50,7 +50,7 @@ struct BridgedEventTests {
             static let notificationName = Notification.Name("Cleared")
             var userInfo: [AnyHashable: Any]? { nil }
         }
-        center.observers(of: Cleared.self).add { [log] _ in log.append("cleared") }
+        _ = center.observers(of: Cleared.self).add { [log] _ in log.append("cleared") }
 
         center.post(Cleared())
 
@@ -160,8 +160,8 @@ struct BridgedEventTests {
         struct Local: BridgedEvent {
             static var notificationName: Notification.Name { Notification.Name("Local") }
         }
-        center.observers(of: Local.self).add { [log] _ in log.append("local") }
-        center.observers(of: NamedSecret.self).add { [log] _ in log.append("private") }
+        _ = center.observers(of: Local.self).add { [log] _ in log.append("local") }
+        _ = center.observers(of: NamedSecret.self).add { [log] _ in log.append("private") }
 
         center.post(Local())
         center.post(NamedSecret())
