@@ -246,7 +246,8 @@ struct Promise12BlockTests {
         // As two threads do whose traversals overlap.
         let first = unsafe registry.reclamation.enter()
         let second = unsafe registry.reclamation.enter()
-        for ticket in unsafe [first, second] { _ = unsafe registry.reclamation.mayRelease(Reclamation.leave(ticket)) }
+        _ = unsafe registry.reclamation.mayRelease(Reclamation.leave(first))
+        _ = unsafe registry.reclamation.mayRelease(Reclamation.leave(second))
         #expect(areSpread(registry))
         let before = place(registry)
 
