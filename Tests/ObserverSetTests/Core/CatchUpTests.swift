@@ -59,9 +59,9 @@ struct CatchUpTests {
         let isOver = Shared<Bool?>(nil)
         add("A", to: first) { [actor, first] value in
             guard value == 1 else { return }
-            wait.exchange(first.beginSettledWait())
+            _ = wait.exchange(first.beginSettledWait())
             actor.runLoop()
-            isOver.exchange(wait.value?.isOver)
+            _ = isOver.exchange(wait.value?.isOver)
         }
         add("B", to: second)
 
@@ -106,7 +106,7 @@ struct CatchUpTests {
     @Test("An observer that is removed while what waits for it is delivered is not called again")
     func removed() async {
         let token = Shared<ObserverToken?>(nil)
-        token.exchange(
+        _ = token.exchange(
             add("A", to: first) { value in
                 if value == 2 { token.value?.remove() }
             })
