@@ -59,9 +59,9 @@ struct CatchUpTests {
         let isOver = Shared<Bool?>(nil)
         add("A", to: first) { [actor, first] value in
             guard value == 1 else { return }
-            _ = wait.exchange(first.beginSettledWait())
+            wait.exchange(first.beginSettledWait())
             actor.runLoop()
-            _ = isOver.exchange(wait.value?.isOver)
+            isOver.exchange(wait.value?.isOver)
         }
         add("B", to: second)
 
@@ -106,7 +106,7 @@ struct CatchUpTests {
     @Test("An observer that is removed while what waits for it is delivered is not called again")
     func removed() async {
         let token = Shared<ObserverToken?>(nil)
-        _ = token.exchange(
+        token.exchange(
             add("A", to: first) { value in
                 if value == 2 { token.value?.remove() }
             })

@@ -175,7 +175,8 @@ struct ObserverTokenTests {
         let (set, other) = (ObserverSet<Int>(), ObserverSet<Int>())
         let (token, foreign) = (set.add { _ in }, other.add { _ in })
 
-        #expect(token.description.prefix { $0 != "," } == foreign.description.prefix { $0 != "," })
+        let names = [token, foreign].map { $0.description.prefix { $0 != "," } }
+        #expect(names[0] == names[1])
         #expect(token != foreign)
         #expect(Set([token, foreign]).count == 2)
         #expect(!set.remove(foreign))

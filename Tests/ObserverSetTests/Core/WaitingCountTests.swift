@@ -13,7 +13,7 @@ struct WaitingCountTests {
         let keeper = Keeper()
         let seen = Log<Int>()
         let token = Shared<ObserverToken?>(nil)
-        _ = token.exchange(
+        token.exchange(
             set.add(keeper) { (_: isolated Keeper, _) in seen.append(token.value?.waitingCount ?? -1) })
         await keeper.perform { [set] _ in
             join { [set] in for value in 0..<5 { set.notify(value) } }
