@@ -1,14 +1,13 @@
-/// How many values wait for a sequence's iterator, or for an observer that awaits, and which are dropped beyond that.
+/// How many values wait for a stream's iterator, or for an observer that awaits, and which are dropped beyond that.
 ///
 /// ```swift
 /// for await title in document.titleChanged.values(buffering: .newest(1)) { print(title) }
 /// ```
 ///
-/// The value with which an observer is being called does not wait, and is not counted. Dropped values are counted in
-/// ``NotificationSequence/droppedCount`` and ``ObserverToken/droppedCount``. A consumer that must know where values are
-/// missing uses ``NotificationSource/countingDrops``.
+/// The value with which an observer is being called does not wait, and is not counted. ``ObserverToken/droppedCount`` counts
+/// the dropped values of an observer that awaits.
 ///
-/// If there is room for less than one value, the program stops where the sequence is made or the observer is added ("…
+/// If there is room for less than one value, the program stops where the stream is made or the observer is added ("…
 /// needs room for at least one element; use .newest(1) instead of .newest(0)").
 public enum Buffering: Hashable, Sendable {
     /// Keeps all values: nothing is dropped, and memory grows with what waits.
@@ -17,20 +16,19 @@ public enum Buffering: Hashable, Sendable {
     case newest(Int)
     /// Keeps this many of the oldest values, at least one. If there is no room, the new value is dropped.
     case oldest(Int)
-    /// Keeps only the newest value, and cancels the call in progress, so that the call with this value begins as soon as that
-    /// one has returned: for a search as the user types.
+    /// Keeps only the newest value, and cancels the call in progress: for a search as the user types.
     ///
-    /// The call's cancellation handlers run on the thread that notifies, before `notify` returns. A value that is notified
-    /// inside that call, or in a task that it has started with `Task { }`, does not cancel it. A sequence has no calls; for
-    /// it, this is `.newest(1)`.
-    case restarting
+    /// The call with this value waits until the cancelled one has returned. The cancelled call's handlers run on the thread that notifies, before `notify` returns. A value that is notified
+    /// inside that call, or in a task that it has started with `Task { }`, does not cancel it. A stream has no calls; for it,
+    /// this is `.newest(1)`.
+    case latest
 
     /// How many values there is room for; nil if for any number.
     package var room: Int? {
         switch self {
         case .unbounded: nil
         case .newest(let room), .oldest(let room): room
-        case .restarting: 1
+        case .latest: 1
         }
     }
 

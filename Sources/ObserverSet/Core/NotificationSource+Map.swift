@@ -18,9 +18,8 @@ extension NotificationSource {
     /// for it. It may be called on several threads at once. Observers are registered with this source, among its other
     /// observers: where they run, their order, owners and tokens are those of this source.
     ///
-    /// The result is a value that holds this source, and so keeps a set alive. Registrations do not depend on it. A
-    /// sequence of its `values()` ends with the set, as one of the set itself does. Waiting for `first()` does not keep
-    /// the set alive, either.
+    /// The result is a value that holds this source, and so keeps a set alive. Registrations do not depend on it, nor do
+    /// streams of its `values()`.
     ///
     /// - Parameter transform: Makes the value that observers receive.
     /// - Returns: A source without state of its own.
@@ -81,12 +80,7 @@ private struct Adapted<Source: NotificationSource, Parameters: Sendable>: Notifi
     func settled() async { await source.settled() }
 }
 
-extension Adapted: DerivedSource, CustomDebugStringConvertible {
+extension Adapted: CustomDebugStringConvertible {
     /// The observers are those of the source that it adapts.
     var debugDescription: String { "adapted from \(String(reflecting: source))" }
-
-    func remaking() -> @Sendable () -> Self? {
-        let held = source.heldWeakly()
-        return { [transform] in held().map { Adapted(source: $0, transform: transform) } }
-    }
 }

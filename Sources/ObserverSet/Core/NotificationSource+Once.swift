@@ -27,16 +27,11 @@ private struct Once<Source: NotificationSource>: NotificationSource {
     let source: Source
 
     func register(_ observer: Observer<Source.Parameters>) -> ObserverToken {
-        let registration = SelfEndingRegistration()
-        return registration.begin(source.register(observer.ending(registration)))
+        let gate = OnceGate()
+        var once = observer
+        once.gates.append(gate)
+        return gate.begin(source.register(once))
     }
 
     func settled() async { await source.settled() }
-}
-
-extension Once: DerivedSource {
-    func remaking() -> @Sendable () -> Self? {
-        let held = source.heldWeakly()
-        return { held().map { Once(source: $0) } }
-    }
 }

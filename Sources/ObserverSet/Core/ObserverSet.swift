@@ -122,7 +122,8 @@ extension ObserverSet {
         // The registry is not retained: the set holds it, and is held until this returns.
         defer { extendLifetime(self) }
         guard let registry = unsafe unmanagedRegistry else { return }
-        // Acquiring, paired with the store in `insert`: who calls a new observer sees the one that it replaced removed.
+        // Acquiring, paired with the store in `insert`: whoever calls an observer sees those removed that were removed before it
+        // was added.
         let last = unsafe registry._withUnsafeGuaranteedRef { $0.lastID.load(ordering: .acquiring) }
         guard last != 0 else { return }
         unsafe notify(parameters, registry, upTo: min(last, limit), from: Isolation.identity(of: actor))
@@ -134,15 +135,15 @@ extension ObserverSet {
     private func notify(
         _ parameters: Parameters, _ registry: Unmanaged<Registry>, upTo limit: UInt64, from callerID: UInt
     ) {
-        var notifier = Notifier(identity: callerID)
+        var context = NotifyContext(identity: callerID)
         var traversal = unsafe Traversal(registry, upTo: limit)
         var isPlain = false
         while let slot = unsafe traversal.next(&isPlain) {
-            UserCode.assertNoLockIsHeld()
+            LockCheck.assertNoLockIsHeld()
             if _fastPath(isPlain) {
                 unsafe BorrowedFunction.at(slot).pointee(parameters)
-            } else if unsafe !BorrowedEntry.at(slot).pointee.callClosure(parameters, from: callerID) {
-                if unsafe !BorrowedEntry.at(slot).pointee.deliver(parameters, by: &notifier) {
+            } else if unsafe !BorrowedEntry.at(slot).pointee.callClosure(parameters, by: &context) {
+                if unsafe !BorrowedEntry.at(slot).pointee.deliver(parameters, by: &context) {
                     traversal.metDead = true
                 }
             }
@@ -204,13 +205,9 @@ extension ObserverSet: NotificationSource {
     /// - Complexity: Amortised O(1).
     @discardableResult
     public func register(_ observer: consuming Observer<Parameters>) -> ObserverToken {
-        register(observer, replacingThatOf: nil)
-    }
-
-    func register(_ observer: consuming Observer<Parameters>, replacingThatOf owner: AnyObject?) -> ObserverToken {
         let registry = madeRegistry()
         let site = observer.site
-        let id = registry.append(Callee(retaining: consume observer), site: site, replacingThatOf: owner)
+        let id = registry.append(Callee(retaining: consume observer), site: site)
         return ObserverToken(issuer: registry, id: id)
     }
 
@@ -270,7 +267,7 @@ extension ObserverSet: NotificationSource {
 
 // MARK: - Descriptions
 
-extension ObserverSet: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension ObserverSet: CustomStringConvertible, CustomDebugStringConvertible {
     /// The parameters' type and the number of observers.
     public var description: String {
         describe(count: count)
@@ -284,11 +281,6 @@ extension ObserverSet: CustomStringConvertible, CustomDebugStringConvertible, Cu
     public var debugDescription: String {
         let listing = listing
         return listing.text(under: describe(count: listing.count))
-    }
-
-    /// A mirror whose children are the lines of the debug description.
-    public var customMirror: Mirror {
-        Mirror(self, unlabeledChildren: listing.lines, displayStyle: .collection)
     }
 
     package var listing: Listing { registry?.listing ?? Listing() }

@@ -215,7 +215,7 @@ extension MulticastDelegate {
 
 // MARK: - Descriptions
 
-extension MulticastDelegate: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension MulticastDelegate: CustomStringConvertible, CustomDebugStringConvertible {
     /// The delegates' type, and their number.
     public var description: String {
         describe(count: count)
@@ -227,11 +227,6 @@ extension MulticastDelegate: CustomStringConvertible, CustomDebugStringConvertib
     public var debugDescription: String {
         let listing = listing
         return listing.text(under: describe(count: listing.count))
-    }
-
-    /// A mirror whose children are the lines of the debug description.
-    public var customMirror: Mirror {
-        Mirror(self, unlabeledChildren: listing.lines, displayStyle: .collection)
     }
 
     /// For example `ProgressBar, registered at Player/Download.swift:12`.

@@ -29,22 +29,20 @@ import Synchronization
 ///
 /// ## Which observers are called, and in which order
 ///
-/// 1. The observers of the event's own type: the dynamic one, also if it is published as an `any Event` or as its
-///    superclass.
-/// 2. If it is an object, the observers of each superclass that is an event, the most derived one first. So an observer
-///    of a class receives the events of all its subclasses.
-/// 3. The observers of ``allEvents``.
+/// 1. The observers of the event's type, as the call of `publish` states it. An `any Event` counts as what is in it. An
+///    instance of a subclass counts as the class it is published as: `publish(circle as Shape)` reaches the observers of
+///    `Shape`, and `publish(circle)` those of `Circle`.
+/// 2. The observers of ``allEvents``.
 ///
 /// Within each step observers are called in the order in which they were added. An event that an observer publishes
-/// passes all steps before the outer event continues. An observer that is added during an event, of whatever type, is
+/// passes both steps before the outer event continues. An observer that is added during an event, of whatever type, is
 /// first called by the next event.
 ///
 /// ## What it costs
 ///
 /// Publishing takes no lock, and allocates only if `allEvents` is observed and the event is larger than three words, or
 /// where `notify` of a set does. To find the observers of a type costs about as much as notifying a set. For an event
-/// that is not observed there are no other costs. An event that is an object costs a cast for each class that is
-/// observed, so prefer structures.
+/// that is not observed there are no other costs.
 ///
 /// The set of an observed type is kept as long as the publisher. Empty, it takes up to three kilobytes. Types that are
 /// only published use no memory.
@@ -54,18 +52,12 @@ public final class EventPublisher: Sendable {
     /// Take the publisher as a parameter with this as its default, so that a test can pass one of its own.
     public static let `default` = EventPublisher()
 
-    /// The observers of types other than classes.
-    private let values = EventTable()
-    /// The observers of classes.
-    private let classes = ClassChannels()
+    /// Finds the sets of `channels` by the types of their events.
+    private let table = EventTable()
     private let all = ObserverSet<any Event>()
-    /// The sets of `values` and `classes`, in the order in which they were made; one is added only under this lock.
-    let channels = Lock(Channels())
-
-    struct Channels: Sendable {
-        var inOrder: [any EventChannel] = []
-        var byType: [ObjectIdentifier: any EventChannel] = [:]
-    }
+    /// The sets of the types that have been observed, in the order in which they were made; one is added only under this
+    /// lock.
+    let channels = Lock<[any EventChannel]>([])
 
     /// Makes a publisher without observers.
     public init() {}
@@ -74,7 +66,7 @@ public final class EventPublisher: Sendable {
 // MARK: - Publishing
 
 extension EventPublisher {
-    /// Calls the observers of the event's type and of its superclasses, and then those of all events.
+    /// Calls the observers of the event's type, and then those of all events.
     ///
     /// As with ``ObserverSet/ObserverSet/notify(_:isolation:)-(Parameters,_)``, observers that belong to no actor, or
     /// to the one the caller is on, are called before this returns. For the others the event is put into their mailbox.
@@ -90,8 +82,7 @@ extension EventPublisher {
     /// - Parameters:
     ///   - event: What has happened.
     ///   - isolation: The caller's own, filled in by the compiler.
-    /// - Complexity: O(*n*) in the number of observers that are called; for an object O(*n* + *c*), where *c* is the
-    ///   number of classes that are observed.
+    /// - Complexity: O(*n*) in the number of observers that are called.
     public func publish<Published: Event>(_ event: Published, isolation: isolated (any Actor)? = #isolation) {
         publish(event, from: isolation)
     }
@@ -102,15 +93,9 @@ extension EventPublisher {
         // Before any observer is called: an observer that is added from here on has a higher id. It is not called for
         // this event, even if its set is notified later (guarantee 3).
         let limit = ObserverToken.lastID
-        if let set = unsafe values.set(of: Published.self) {
+        if let set = unsafe table.set(of: Published.self) {
             unsafe set._withUnsafeGuaranteedRef { $0.notify(event, upTo: limit, from: actor) }
         }
-        if !classes.isEmpty || !all.isVacant { publishShared(event, upTo: limit, from: actor) }
-    }
-
-    @inline(never)
-    private func publishShared<Published: Event>(_ event: Published, upTo limit: UInt64, from actor: (any Actor)?) {
-        if Published.self is AnyObject.Type { classes.publish(event, upTo: limit, from: actor) }
         // An event of more than three words is boxed when it becomes an `any Event`.
         if !all.isVacant { all.notify(event, upTo: limit, from: actor) }
     }
@@ -143,13 +128,12 @@ extension EventPublisher {
     /// publisher.observers(of: OrderPlaced.self).add(self) { badge, order in badge.show(order.number) }
     /// ```
     ///
-    /// Observers of a class receive the events of its subclasses, too. May be called on any thread.
+    /// May be called on any thread.
     ///
     /// - Parameter type: The type of the events. For an object `shape` of static type `Shape`, `type(of: shape)` means
     ///   `Shape`, whatever its class.
     /// - Returns: A source that sends each event of that type.
-    /// - Complexity: O(1), for a class that was not observed before O(*c*), where *c* is the number of classes that
-    ///   were.
+    /// - Complexity: O(1).
     public func observers<Observed: Event>(of type: Observed.Type) -> some NotificationSource<Observed> {
         EventSource(set: set())
     }
@@ -175,36 +159,28 @@ extension EventPublisher {
     private var allChannels: [any EventChannel] {
         // A new array, made under the lock: the thread sanitizer does not see that another owner of a shared array has
         // released it.
-        channels.withLock { $0.inOrder + [all] }
+        channels.withLock { $0 + [all] }
     }
 
     /// The set of the observers of `Observed`.
     ///
     /// Of the static type: a value of `Shape.Type` may be a subclass.
     private func set<Observed: Event>() -> ObserverSet<Observed> {
-        let key = ObjectIdentifier(Observed.self)
-        if let channel = channels.withLock({ $0.byType[key] }) { return Self.set(channel) }
+        if let set = unsafe table.set(of: Observed.self) { return unsafe set.takeUnretainedValue() }
         let fresh = ObserverSet<Observed>()
         // If two threads make a set, one of the sets is entered; the other is released outside the lock.
-        let channel = channels.withLock { channels -> any EventChannel in
-            if let channel = channels.byType[key] { return channel }
-            channels.byType[key] = fresh
-            channels.inOrder.append(fresh)
-            if Observed.self is AnyObject.Type { classes.insert(fresh) } else { values.enter(fresh) }
+        return channels.withLock { channels in
+            if let set = unsafe table.set(of: Observed.self) { return unsafe set.takeUnretainedValue() }
+            channels.append(fresh)
+            table.enter(fresh)
             return fresh
         }
-        return Self.set(channel)
-    }
-
-    /// The cast cannot fail: the channel of a type's key is that type's set.
-    private static func set<Observed: Event>(_ channel: any EventChannel) -> ObserverSet<Observed> {
-        channel as! ObserverSet<Observed>
     }
 }
 
 // MARK: - Descriptions
 
-extension EventPublisher: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension EventPublisher: CustomStringConvertible, CustomDebugStringConvertible {
     /// The number of observers, and of the types of events that they observe.
     public var description: String {
         describe(observed)
@@ -219,11 +195,6 @@ extension EventPublisher: CustomStringConvertible, CustomDebugStringConvertible,
             listing.text(under: "  \(name): \(Listing.count(listing.count, "observer"))", indentation: "    ")
         }
         return ([describe(observed)] + types).joined(separator: "\n")
-    }
-
-    /// A mirror with a child for each type of events that is observed: its name, and the number of its observers.
-    public var customMirror: Mirror {
-        Mirror(self, children: observed.map { ($0.name, $0.listing.count) }, displayStyle: .dictionary)
     }
 
     private var observed: [(name: String, listing: Listing)] {

@@ -20,34 +20,13 @@ struct EventSource<Observed: Sendable>: NotificationSource, CustomDebugStringCon
 
 /// The set of the observers of one type of events, whatever the type.
 protocol EventChannel: AnyObject, Sendable {
-    var type: Any.Type { get }
-
-    /// Calls the observers whose ids are at most `limit`, if the event is one of theirs.
-    func publish(_ event: any Event, upTo limit: UInt64, from actor: (any Actor)?)
-
-    func isOfSuperclass(of other: any EventChannel) -> Bool
-
-    func removeAll(ownedBy owner: AnyObject) -> Int
-
-    func beginSettledWait() -> SettledWait
-
-    /// One line for each observer.
+    var name: String { get }
+    /// A line for each observer.
     var listing: Listing { get }
-}
-
-extension EventChannel {
-    var name: String { String(reflecting: type) }
+    func removeAll(ownedBy owner: AnyObject) -> Int
+    func beginSettledWait() -> SettledWait
 }
 
 extension ObserverSet: EventChannel {
-    var type: Any.Type { Parameters.self }
-
-    func publish(_ event: any Event, upTo limit: UInt64, from actor: (any Actor)?) {
-        guard let event = event as? Parameters else { return }
-        notify(event, upTo: limit, from: actor)
-    }
-
-    func isOfSuperclass(of other: any EventChannel) -> Bool {
-        other.type is Parameters.Type
-    }
+    var name: String { String(reflecting: Parameters.self) }
 }

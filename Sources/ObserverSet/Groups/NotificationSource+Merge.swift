@@ -14,8 +14,8 @@ extension NotificationSource {
     /// owner's death ends all registrations, an observer of ``NotificationSource/once`` is called once, whichever member is first, and an
     /// observer on another actor or queue receives what one thread notifies to the members in order (guarantee 7). A source that is named twice is observed twice.
     ///
-    /// The result is a value that holds its members. Registrations do not depend on it. A sequence of its `values()`
-    /// ends when all members have ended it.
+    /// The result is a value that holds its members. Registrations do not depend on it. A stream of its `values()` finishes
+    /// when all members have ended it.
     ///
     /// - Parameter others: The other sources, in the order in which observers are to be registered with them.
     /// - Returns: A source without state of its own.
@@ -42,7 +42,7 @@ extension NotificationSource {
 }
 
 /// Several sources with the same parameters, each of which gets every observer.
-private struct Merged<Parameters: Sendable>: NotificationSource {
+struct Merged<Parameters: Sendable>: NotificationSource, CustomDebugStringConvertible {
     let members: [any NotificationSource<Parameters>]
 
     func register(_ observer: Observer<Parameters>) -> ObserverToken {
@@ -52,16 +52,6 @@ private struct Merged<Parameters: Sendable>: NotificationSource {
     func settled() async {
         for member in members { await member.settled() }
     }
-}
 
-extension Merged: DerivedSource, CustomDebugStringConvertible {
     var debugDescription: String { members.map { String(reflecting: $0) }.joined(separator: "\n") }
-
-    func remaking() -> @Sendable () -> Self? {
-        let held = members.map { $0.heldWeakly() }
-        return {
-            let members = held.compactMap { $0() }
-            return members.isEmpty ? nil : Merged(members: members)
-        }
-    }
 }

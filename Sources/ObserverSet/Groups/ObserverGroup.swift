@@ -17,8 +17,8 @@
 /// A member may be a group. A source that is named twice, directly or in another group, is observed twice, and calls
 /// its observers twice. A group without members never calls an observer, and its tokens are inactive.
 ///
-/// The group is a value that holds its members. Registrations do not depend on it. A sequence of its `values()` ends when
-/// all members have ended it.
+/// The group is a value that holds its members. Registrations do not depend on it. A stream of its `values()` finishes
+/// when all members have ended it.
 ///
 /// The idea, a group of notifications with one observer, is that of the article "NSNotificationCenter, Swift and blocks".
 public struct ObserverGroup: NotificationSource {
@@ -47,16 +47,15 @@ public struct ObserverGroup: NotificationSource {
     /// - Complexity: The sum of what it costs with each member.
     @discardableResult
     public func register(_ observer: Observer<Void>) -> ObserverToken {
-        ObserverToken(members.map { $0.registerWithoutParameters(observer) })
+        merged.register(observer)
     }
 
     /// Waits until every value that any member had enqueued before the call has been delivered or dropped.
     ///
-    /// See ``NotificationSource/settled()``. It waits for the members' own observers as well, one member after the other. So
-    /// it may miss the call of an observer that has removed itself meanwhile.
-    public func settled() async {
-        for member in members { await member.settled() }
-    }
+    /// See ``NotificationSource/settled()``. It waits for the members' own observers as well, one member after the other.
+    public func settled() async { await merged.settled() }
+
+    private var merged: Merged<Void> { Merged(members: members.map { $0.withoutParameters }) }
 }
 
 extension ObserverGroup: CustomDebugStringConvertible {
@@ -64,19 +63,6 @@ extension ObserverGroup: CustomDebugStringConvertible {
     public var debugDescription: String { members.map { String(reflecting: $0) }.joined(separator: "\n") }
 }
 
-extension ObserverGroup: DerivedSource {
-    package func remaking() -> @Sendable () -> Self? {
-        let held = members.map { $0.heldWeakly() }
-        return {
-            let members = held.compactMap { $0() }
-            return members.isEmpty ? nil : ObserverGroup(members)
-        }
-    }
-}
-
 extension NotificationSource {
-    /// Registers an observer that does not receive the parameters.
-    fileprivate func registerWithoutParameters(_ observer: Observer<Void>) -> ObserverToken {
-        register(observer.adapted { (_: Parameters) in () })
-    }
+    fileprivate var withoutParameters: any NotificationSource<Void> { map { _ in () } }
 }

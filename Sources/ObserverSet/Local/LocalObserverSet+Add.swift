@@ -18,14 +18,11 @@ extension LocalObserverSet {
     ///
     /// ```swift
     /// let token = playlist.cleared.add { print("cleared") }
-    /// connection.opened.add(once: true) { print("connected") }
     /// ```
     ///
     /// Added during a notification, it is first called by the next one.
     ///
     /// - Parameters:
-    ///   - once: Whether the observer is called at most once. It is removed as it is called: inside the call it is no longer
-    ///     counted, its token is inactive, and a nested notification does not reach it.
     ///   - observer: What to call.
     ///   - isolation: The caller's own, filled in by the compiler; it ties the set to the caller's actor.
     ///   - fileID: The file of the registration, for descriptions.
@@ -34,10 +31,10 @@ extension LocalObserverSet {
     /// - Complexity: Amortised O(1).
     @discardableResult
     public func add(
-        once: Bool = false, _ observer: @escaping (Parameters) -> Void,
+        _ observer: @escaping (Parameters) -> Void,
         isolation: isolated (any Actor)? = #isolation, fileID: StaticString = #fileID, line: UInt = #line
     ) -> Token {
-        append(Callee(retaining: observer), site: Site(fileID: fileID, line: line), isOnce: once)
+        append(Callee(retaining: observer), site: Site(fileID: fileID, line: line))
     }
 
     /// Adds an observer that lives as long as its owner, which it is passed.
@@ -51,7 +48,6 @@ extension LocalObserverSet {
     ///
     /// - Parameters:
     ///   - owner: The object that the observer belongs to; of any class.
-    ///   - once: Whether the observer is called at most once.
     ///   - observer: What to call with the owner.
     ///   - isolation: The caller's own, filled in by the compiler; it ties the set to the caller's actor.
     ///   - fileID: The file of the registration, for descriptions.
@@ -61,10 +57,10 @@ extension LocalObserverSet {
     @discardableResult
     @inlinable
     public func add<Owner: AnyObject>(
-        _ owner: Owner, once: Bool = false, _ observer: @escaping (Owner, Parameters) -> Void,
+        _ owner: Owner, _ observer: @escaping (Owner, Parameters) -> Void,
         isolation: isolated (any Actor)? = #isolation, fileID: StaticString = #fileID, line: UInt = #line
     ) -> Token {
-        append(OwnedEntry(owner, observer), site: Site(fileID: fileID, line: line), isOnce: once)
+        append(OwnedEntry(owner, observer), site: Site(fileID: fileID, line: line))
     }
 
     /// Adds a method of an owner as an observer, which lives as long as the owner.
@@ -79,7 +75,6 @@ extension LocalObserverSet {
     /// - Parameters:
     ///   - method: The method, unapplied.
     ///   - owner: The object whose method it is; held weakly.
-    ///   - once: Whether the observer is called at most once.
     ///   - isolation: The caller's own, filled in by the compiler; it ties the set to the caller's actor.
     ///   - fileID: The file of the registration, for descriptions.
     ///   - line: The line of the registration, for descriptions.
@@ -88,10 +83,10 @@ extension LocalObserverSet {
     @discardableResult
     @inlinable
     public func add<Owner: AnyObject>(
-        method: @escaping (Owner) -> (Parameters) -> Void, of owner: Owner, once: Bool = false,
+        method: @escaping (Owner) -> (Parameters) -> Void, of owner: Owner,
         isolation: isolated (any Actor)? = #isolation, fileID: StaticString = #fileID, line: UInt = #line
     ) -> Token {
-        add(owner, once: once, { owner, parameters in method(owner)(parameters) }, fileID: fileID, line: line)
+        add(owner, { owner, parameters in method(owner)(parameters) }, fileID: fileID, line: line)
     }
 
     /// Adds a method without parameters, or with several, of an owner as an observer of `Void` or of an unlabelled tuple.
@@ -106,7 +101,6 @@ extension LocalObserverSet {
     /// - Parameters:
     ///   - method: The method, unapplied.
     ///   - owner: The object whose method it is; held weakly.
-    ///   - once: Whether the observer is called at most once.
     ///   - isolation: The caller's own, filled in by the compiler; it ties the set to the caller's actor.
     ///   - fileID: The file of the registration, for descriptions.
     ///   - line: The line of the registration, for descriptions.
@@ -116,12 +110,10 @@ extension LocalObserverSet {
     @_disfavoredOverload
     @inlinable
     public func add<Owner: AnyObject, each P>(
-        method: @escaping (Owner) -> (repeat each P) -> Void, of owner: Owner, once: Bool = false,
+        method: @escaping (Owner) -> (repeat each P) -> Void, of owner: Owner,
         isolation: isolated (any Actor)? = #isolation, fileID: StaticString = #fileID, line: UInt = #line
     ) -> Token where Parameters == (repeat each P) {
-        add(
-            owner, once: once, { owner, parameters in method(owner)(repeat each parameters) }, fileID: fileID,
-            line: line)
+        add(owner, { owner, parameters in method(owner)(repeat each parameters) }, fileID: fileID, line: line)
     }
 }
 
@@ -132,7 +124,6 @@ extension LocalObserverSet where Parameters == Void {
     ///
     /// - Parameters:
     ///   - owner: The object that the observer belongs to; of any class.
-    ///   - once: Whether the observer is called at most once.
     ///   - observer: What to call with the owner.
     ///   - isolation: The caller's own, filled in by the compiler; it ties the set to the caller's actor.
     ///   - fileID: The file of the registration, for descriptions.
@@ -141,9 +132,9 @@ extension LocalObserverSet where Parameters == Void {
     /// - Complexity: Amortised O(1).
     @discardableResult
     public func add<Owner: AnyObject>(
-        _ owner: Owner, once: Bool = false, _ observer: @escaping (Owner) -> Void,
+        _ owner: Owner, _ observer: @escaping (Owner) -> Void,
         isolation: isolated (any Actor)? = #isolation, fileID: StaticString = #fileID, line: UInt = #line
     ) -> Token {
-        add(owner, once: once, { owner, _ in observer(owner) }, fileID: fileID, line: line)
+        add(owner, { owner, _ in observer(owner) }, fileID: fileID, line: line)
     }
 }

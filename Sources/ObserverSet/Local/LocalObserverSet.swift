@@ -1,3 +1,5 @@
+import Synchronization
+
 /// A typed notification for code that stays in one isolation domain.
 ///
 /// Parameters, owners and closures need not be `Sendable`, and the compiler makes sure that the set stays in its
@@ -23,9 +25,9 @@
 ///
 /// Every observer is called before `notify` returns, and may do anything: add, remove, notify, release the set. Of the
 /// guarantees of ``ObserverSet`` it keeps 2 to 5, 8 to 10 and 12, as far as they apply to one thread, and a stronger one than
-/// 6: each observer receives all values in the order in which they were notified, those of nested notifications, too. There
-/// is no lock, and no atomic operations of its own except loads and stores. If observers belong to several actors, or several
-/// threads use the model, use ``ObserverSet``.
+/// 6: each observer receives all values in the order in which they were notified. For that, a value that is notified inside a
+/// notification of the same set is delivered when the outer value has reached everybody: by the outermost `notify`, after the
+/// inner one has returned. If observers belong to several actors, or several threads use the model, use ``ObserverSet``.
 ///
 /// ## Its isolation domain
 ///
@@ -34,7 +36,13 @@
 /// A token belongs to the domain of its set.
 @safe public final class LocalObserverSet<Parameters> {
     /// Made when the first observer is added, since most sets of a model are never observed.
-    private var registry: LocalRegistry?
+    private var registry: Registry?
+    /// Whether a notification is under way.
+    private var isNotifying = false
+    /// Whether there is anything in `queue`, which is looked at only then.
+    private var isAnythingQueued = false
+    /// The values that were notified inside that notification, and the ids up to which they go.
+    private var queue = Queue<(parameters: Parameters, limit: UInt64)>()
 
     /// Makes a set without observers.
     ///
@@ -44,18 +52,27 @@
     deinit {
         // No notification is under way, since a notification holds the set. If no token holds the registry, it is
         // deallocated here, which releases everything at once.
-        if !isKnownUniquelyReferenced(&registry) { registry?.removeAll() }
+        if !isKnownUniquelyReferenced(&registry) { registry?.removeAll(dropping: true) }
+    }
+
+    func append(_ callee: Callee, site: Site, _ gate: OnceGate? = nil) -> Token {
+        let registry = registry ?? Registry()
+        self.registry = registry
+        let token = ObserverToken(issuer: registry, id: registry.append(callee, site: site))
+        return Token(token: gate?.begin(token) ?? token)
     }
 
     @usableFromInline
-    func append(_ entry: AnyEntry, site: Site, isOnce: Bool = false) -> Token {
-        append(Callee(retaining: entry), site: site, isOnce: isOnce)
+    func append(_ entry: Entry<Parameters>, site: Site) -> Token { append(Callee(retaining: entry), site: site) }
+
+    @usableFromInline
+    func appendOnce(_ entry: Entry<Parameters>, site: Site) -> Token {
+        appendOnce(site) { gates in entry.forRegistration(gates) }
     }
 
-    func append(_ callee: Callee, site: Site, isOnce: Bool = false) -> Token {
-        let registry = registry ?? LocalRegistry()
-        self.registry = registry
-        return Token(registry: registry, id: registry.append(callee, site: site, isOnce: isOnce))
+    func appendOnce(_ site: Site, _ entry: ([OnceGate]) -> Entry<Parameters>) -> Token {
+        let gate = OnceGate()
+        return append(Callee(retaining: entry([gate])), site: site, gate)
     }
 }
 
@@ -68,26 +85,55 @@ extension LocalObserverSet: Sendable {}
 extension LocalObserverSet {
     /// Calls every observer, in the order in which they were added.
     ///
-    /// May be called from inside an observer. Then the outer value first reaches the observers that it has not reached yet.
-    /// After that all of them receive the inner value, and only then does this return.
+    /// May be called from inside an observer. Then it returns at once, and the value is delivered by the outermost `notify`
+    /// of this set, when the values before it have reached everybody. An observer that is added meanwhile does not receive it.
+    /// ``removeAll()`` drops it. An event loop inside an observer holds it back until the loop ends.
     ///
     /// - Parameter parameters: The value that the observers receive.
-    /// - Complexity: O(*n*). Allocates nothing, but for methods in a debug build and what is removed meanwhile.
+    /// - Complexity: O(*n*). Allocates nothing, except for a value that is notified inside an observer, methods in a debug
+    ///   build, and what is removed meanwhile.
     public func notify(_ parameters: Parameters) {
-        #if DEBUG
-        // Without the frames of the closures below, notifications can nest deeper.
-        guard let registry else { return }
-        var copy = parameters
-        var pass = unsafe LocalRegistry.Pass(in: registry)
-        unsafe registry.notify(parameters, at: &copy, &pass)
-        #else
         // Not retained: the set holds its registry, and is held until this returns.
         defer { extendLifetime(self) }
         guard let registry = unsafe registry.map({ unsafe Unmanaged.passUnretained($0) }) else { return }
-        unsafe withUnsafePointer(to: parameters) { pointer in
-            unsafe registry._withUnsafeGuaranteedRef { unsafe $0.notify(parameters, at: pointer) }
+        // Relaxed: the set stays in one isolation domain.
+        let limit = unsafe registry._withUnsafeGuaranteedRef { $0.lastID.load(ordering: .relaxed) }
+        guard limit != 0 else { return }
+        if isNotifying { return enqueue(parameters, limit) }
+        isNotifying = true
+        unsafe deliver(parameters, registry, upTo: limit)
+        if isAnythingQueued { unsafe deliverQueued(registry) }
+        isNotifying = false
+    }
+
+    @inline(never)
+    private func enqueue(_ parameters: Parameters, _ limit: UInt64) {
+        queue.append((parameters, limit))
+        isAnythingQueued = true
+    }
+
+    @inline(never)
+    private func deliverQueued(_ registry: Unmanaged<Registry>) {
+        while queue.count > 0 {
+            let (parameters, limit) = queue.removeFirst()
+            unsafe deliver(parameters, registry, upTo: limit)
         }
-        #endif
+        isAnythingQueued = false
+    }
+
+    @inline(never)
+    private func deliver(_ parameters: Parameters, _ registry: Unmanaged<Registry>, upTo limit: UInt64) {
+        // Nobody asks who notifies: all observers are called here.
+        var context = NotifyContext(identity: 0)
+        var traversal = unsafe Traversal(registry, upTo: limit)
+        var isPlain = false
+        while let slot = unsafe traversal.next(&isPlain) {
+            if _fastPath(isPlain) {
+                unsafe BorrowedFunction.at(slot).pointee(parameters)
+            } else if unsafe !BorrowedEntry.at(slot).pointee.deliver(parameters, by: &context) {
+                traversal.metDead = true
+            }
+        }
     }
 
     /// Calls every observer of a `Void` notification, or of one with an unlabelled tuple, without a second pair of
@@ -115,7 +161,7 @@ extension LocalObserverSet {
     /// - Complexity: Amortised O(1), plus O(log *n*) to find the entry.
     @discardableResult
     public func remove(_ token: Token) -> Bool {
-        token.registry === registry && token.remove()
+        registry?.remove(token.token) ?? false
     }
 
     /// Ends all registrations of an owner.
@@ -127,11 +173,15 @@ extension LocalObserverSet {
         registry?.removeAll(ownedBy: owner) ?? 0
     }
 
-    /// Ends all registrations.
+    /// Ends all registrations, and drops the values that were notified inside a notification and have not been delivered.
     ///
     /// - Complexity: O(*n*).
     public func removeAll() {
-        registry?.removeAll()
+        // Released when the queue is empty already: that runs user code.
+        let dropped = queue
+        queue = Queue()
+        registry?.removeAll(dropping: true)
+        withExtendedLifetime(dropped) {}
     }
 
     /// The number of observers whose owner, if they have one, is alive.
@@ -165,8 +215,7 @@ extension LocalObserverSet {
     /// token.remove()      // false: it was removed already
     /// ```
     public struct Token {
-        let registry: LocalRegistry
-        let id: UInt64
+        let token: ObserverToken
 
         /// Ends the registration.
         ///
@@ -177,14 +226,14 @@ extension LocalObserverSet {
         /// - Complexity: Amortised O(1), plus O(log *n*) to find the entry.
         @discardableResult
         public func remove() -> Bool {
-            registry.end(id)
+            token.remove()
         }
 
         /// Whether the registration has not ended: it is not removed, and neither its set nor its owner is gone.
         ///
         /// - Complexity: O(log *n*).
         public var isActive: Bool {
-            registry.isActive(id)
+            token.isActive
         }
     }
 }
@@ -196,26 +245,25 @@ extension LocalObserverSet.Token: Sendable {}
 extension LocalObserverSet.Token: Hashable {
     /// Whether both name the same registration.
     public static func == (left: Self, right: Self) -> Bool {
-        left.registry === right.registry && left.id == right.id
+        left.token == right.token
     }
 
     /// Hashes the set's identity and the registration's number.
     public func hash(into hasher: inout Hasher) {
-        hasher.combine(ObjectIdentifier(registry))
-        hasher.combine(id)
+        hasher.combine(token)
     }
 }
 
 extension LocalObserverSet.Token: CustomStringConvertible {
     /// The token's number in its set, and where its observer was registered or that it is no longer active.
     public var description: String {
-        "LocalObserverSet<\(Parameters.self)>.Token(#\(id), \(registry.description(of: id) ?? "inactive"))"
+        "LocalObserverSet<\(Parameters.self)>.Token(#\(token.id), \(token.issuer.describe(token.id) ?? "inactive"))"
     }
 }
 
 // MARK: - Descriptions
 
-extension LocalObserverSet: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension LocalObserverSet: CustomStringConvertible, CustomDebugStringConvertible {
     /// The parameters' type and the number of observers.
     public var description: String {
         describe(count: count)
@@ -227,11 +275,6 @@ extension LocalObserverSet: CustomStringConvertible, CustomDebugStringConvertibl
     public var debugDescription: String {
         let listing = listing
         return listing.text(under: describe(count: listing.count))
-    }
-
-    /// A mirror whose children are the lines of the debug description.
-    public var customMirror: Mirror {
-        Mirror(self, unlabeledChildren: listing.lines, displayStyle: .collection)
     }
 
     private var listing: Listing { registry?.listing ?? Listing() }

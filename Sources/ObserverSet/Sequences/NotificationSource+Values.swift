@@ -1,52 +1,37 @@
+import Synchronization
+
 extension NotificationSource {
     /// The notifications of this source from now on, as an asynchronous sequence.
     ///
     /// The observer has been registered when this returns: nothing that is notified later is missed, whenever the
-    /// iteration begins. See ``NotificationSequence`` for its end.
+    /// iteration begins.
     ///
     /// ```swift
     /// for await item in playlist.itemAdded.values() { print(item.name) }
     /// ```
     ///
-    /// The program stops if there is room for less than one element ("NotificationSequence needs room for at least one
-    /// element").
+    /// The elements of one notifying thread arrive in order. They are buffered on that thread, which never waits for an
+    /// iterator; the stream takes a lock of its own for a moment, and may allocate.
     ///
-    /// - Parameters:
-    ///   - buffering: How many elements wait for a slow iterator. By default all of them. Use `.newest(1)` if only the
-    ///     latest is needed.
-    ///   - fileID: The file of the registration, for descriptions.
-    ///   - line: The line of the registration, for descriptions.
-    /// - Returns: A sequence that is registered already.
-    /// - Complexity: Amortised O(1).
-    public func values(
-        buffering: Buffering = .unbounded,
-        fileID: StaticString = #fileID, line: UInt = #line
-    ) -> NotificationSequence<Parameters> {
-        buffering.checkRoom(of: "NotificationSequence", file: fileID, line: line)
-        return NotificationSequence(SequenceRegistration(self, buffering, fileID: fileID, line: line))
-    }
-
-    /// The notifications of this source from now on, as the standard library's stream.
-    ///
-    /// For an interface whose clients are not to know this package:
+    /// The stream **finishes** when its source ends the registration: the set is released, or removes all its observers, and
+    /// the notifications then in progress have ended. What was buffered until then is still received. A stream of merged
+    /// sources or a group finishes when all members have ended it. It keeps no set alive; a task that is to end with its set
+    /// must not hold the set, either:
     ///
     /// ```swift
-    /// extension Document {
-    ///     var titles: AsyncStream<String> { titleChanged.stream() }
+    /// Task { [titles = document.titleChanged.values()] in
+    ///     for await title in titles { print(title) }
     /// }
     /// ```
     ///
-    /// The observer has been registered when this returns: nothing that is notified later is missed, whenever the
-    /// iteration begins. The stream ends, for good, when the source ends the registration: the set is released, or
-    /// removes all its observers, and the notifications then in flight have ended. What was buffered until then is still
-    /// delivered. It does not keep the set alive. The registration ends when the stream and its iterators are dropped, or a
-    /// task that waits for an element is cancelled.
+    /// The **registration ends** when the stream and its iterators have been released, or a task that waits for an element is
+    /// cancelled. Leaving a loop does not end it while something still holds the stream.
     ///
-    /// An `AsyncStream` is for one loop: if several iterate over it, each element goes to one of them. Make a stream for
-    /// each, or use ``values(buffering:fileID:line:)``. That also counts the elements that were dropped; a stream does not
-    /// show them, except for one of ``countingDrops``.
+    /// An `AsyncStream` is for one loop: if several iterate over it, each element goes to one of them. Make a stream for each.
+    /// How many elements a bounded buffer has dropped is shown by the set's debug description.
     ///
-    /// The program stops if there is room for less than one element ("AsyncStream needs room for at least one element").
+    /// The program stops if there is room for less than one element ("AsyncStream needs room for at least one element; use
+    /// .newest(1) instead of .newest(0)").
     ///
     /// - Parameters:
     ///   - buffering: How many elements wait for a slow iterator. By default all of them. Use `.newest(1)` if only the
@@ -55,12 +40,16 @@ extension NotificationSource {
     ///   - line: The line of the registration, for descriptions.
     /// - Returns: A stream that is registered already.
     /// - Complexity: Amortised O(1).
-    public func stream(
+    public func values(
         buffering: Buffering = .unbounded,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> AsyncStream<Parameters> {
         buffering.checkRoom(of: "AsyncStream", file: fileID, line: line)
-        return stream(buffering, Subscription(in: Registrations()), fileID: fileID, line: line)
+        let (stream, continuation) = AsyncStream.makeStream(
+            of: Parameters.self, bufferingPolicy: buffering.policy(of: Parameters.self))
+        let token = register(Observer(entry: StreamEntry(continuation), site: Site(fileID: fileID, line: line)))
+        continuation.onTermination = { _ in token.remove() }
+        return stream
     }
 
     /// Waits for the next notification.
@@ -78,9 +67,9 @@ extension NotificationSource {
     ///   - isolation: The caller's own, filled in by the compiler.
     ///   - fileID: The file of the registration, for descriptions.
     ///   - line: The line of the registration, for descriptions.
-    /// - Returns: The parameters; nil if the task is cancelled before it has resumed with them, or the set is released or
-    ///   removes all its observers before it is notified. The registration has then ended. Waiting does not keep the set
-    ///   alive, unless it is held as an `any NotificationSource`, which the caller keeps until the call returns.
+    /// - Returns: The parameters; nil if the task is cancelled while it waits, or the set is released or removes all its
+    ///   observers before it is notified. The registration has then ended. Waiting does not keep the set alive, unless it is
+    ///   held as an `any NotificationSource`, which the caller keeps until the call returns.
     /// - Complexity: Amortised O(1).
     public consuming func first(
         isolation: isolated (any Actor)? = #isolation,
@@ -95,12 +84,37 @@ extension NotificationSource {
 }
 
 extension Buffering {
-    func policy<Element>(of element: Element.Type) -> AsyncStream<Element>.Continuation.BufferingPolicy {
+    fileprivate func policy<Element>(of element: Element.Type) -> AsyncStream<Element>.Continuation.BufferingPolicy {
         switch self {
         case .unbounded: .unbounded
         case .newest(let room): .bufferingNewest(room)
-        case .restarting: .bufferingNewest(1)
+        case .latest: .bufferingNewest(1)
         case .oldest(let room): .bufferingOldest(room)
         }
+    }
+}
+
+/// The observer of a stream: its sources hold it, and the last one that releases it finishes the stream.
+private final class StreamEntry<Parameters: Sendable>: Entry<Parameters>, @unchecked Sendable {
+    private let continuation: AsyncStream<Parameters>.Continuation
+    private let dropped = Atomic<Int>(0)
+
+    init(_ continuation: AsyncStream<Parameters>.Continuation) {
+        self.continuation = continuation
+    }
+
+    deinit {
+        LockCheck.assertNoLockIsHeld()
+        continuation.finish()
+    }
+
+    override func deliver(_ parameters: Parameters, by context: inout NotifyContext) -> Bool {
+        if case .dropped = continuation.yield(parameters) { dropped.wrappingAdd(1, ordering: .relaxed) }
+        return true
+    }
+
+    override var placeDescription: String {
+        let dropped = dropped.load(ordering: .relaxed)
+        return "nonisolated" + (dropped == 0 ? "" : ", \(dropped) dropped")
     }
 }

@@ -8,10 +8,9 @@ struct Cleanup: ~Copyable {
 
     /// Records that the registration of that observer has been removed.
     @inline(__always)
-    mutating func end(_ entry: AnyEntry, _ id: UInt64, _ contents: inout Contents) {
+    mutating func end(_ entry: AnyEntry) {
         entry.end()
         guard entry.isAwaited else { return }
-        contents.depart(entry, id)
         if ended == nil { ended = [] }
         ended?.append(entry)
     }

@@ -36,7 +36,7 @@ final class Demand: Sendable {
             }
             guard let news else { return }
             isMine = true
-            UserCode.assertNoLockIsHeld()
+            LockCheck.assertNoLockIsHeld()
             whenObserved(news)
         }
     }

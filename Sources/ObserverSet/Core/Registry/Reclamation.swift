@@ -7,7 +7,7 @@ import Synchronization
 /// zero, the two change roles; this is a *flip*. So traversals that overlap without end cannot postpone a release for
 /// ever: after the flip every new traversal is counted on the other side.
 ///
-/// What has been unlinked and not yet released is *retired*: it waits in the backlog. In the functions of a change,
+/// What has been unlinked and not yet released is *retired*: it waits in the rare. In the functions of a change,
 /// `releasable` is what no traversal can reach any more, and what the change releases after unlocking.
 ///
 /// The counts are spread over stripes. The first stripe is inline. More are added when two threads have been seen to
@@ -92,26 +92,26 @@ import Synchronization
         if !contents.isAnythingWaiting && isEmpty() {
             releasable.append(contentsOf: unlinked)
         } else {
-            let backlog = contents.madeBacklog()
-            backlog.thread = Self.thread()
-            backlog.newer.append(contentsOf: unlinked)
+            let rare = contents.madeRare()
+            rare.thread = Self.thread()
+            rare.newer.append(contentsOf: unlinked)
             contents.isAnythingWaiting = true
             isWaiting.store(true, ordering: .relaxed)
         }
     }
 
-    /// Moves what no traversal can reach any more from the backlog to `releasable`.
+    /// Moves what no traversal can reach any more to `releasable`.
     func collect(_ contents: inout Contents, _ releasable: inout Retired) {
-        guard contents.isAnythingWaiting, let backlog = contents.backlog else { return }
-        while !backlog.isEmpty, idleIsEmpty() {
+        guard contents.isAnythingWaiting, let rare = contents.rare else { return }
+        while !rare.isEmpty, idleIsEmpty() {
             // Flips only while the idle count is zero: with a flip on every attempt, two threads could take turns to
             // keep a count above zero for ever.
             open.store(1 ^ open.load(ordering: .relaxed), ordering: .relaxed)
-            releasable.append(contentsOf: backlog.older.take())
+            releasable.append(contentsOf: rare.older.take())
             // fault: epoch-skipped
-            backlog.older = backlog.newer.take()
+            rare.older = rare.newer.take()
         }
-        guard backlog.isEmpty else { return }
+        guard rare.isEmpty else { return }
         contents.isAnythingWaiting = false
         isWaiting.store(false, ordering: .relaxed)
     }

@@ -22,7 +22,7 @@ extension Registry {
     /// A line for each registered observer whose owner, if it has one, is alive; in the order of registration.
     var listing: Listing {
         var listing = Listing()
-        forEachLiving { if let line = Self.describe($0.callee.entry, $0.site) { listing.append(line) } }
+        forEachLiving { if let line = describe($0.callee.entry, $0.site) { listing.append(line) } }
         return listing
     }
 
@@ -33,37 +33,20 @@ extension Registry {
         return remove(ids)
     }
 
-    /// The token of the observer that `append(_:site:replacingThatOf:)` would replace, if its owner is alive.
-    ///
-    /// A living owner is this one, since no other has its address.
-    func token(replaceableBy owner: AnyObject) -> ObserverToken? {
-        // A change, although it changes nothing: a traversal that ends meanwhile leaves its release to this thread.
-        let id = write { contents, _ in contents.backlog?.idsByAddress[ObjectIdentifier(owner)] }
-        return id.flatMap { isActive($0) ? ObserverToken(issuer: self, id: $0) : nil }
-    }
-
-    /// The mailboxes in which values may wait: those of registered observers, and of removed ones that were still in
-    /// use.
-    ///
-    /// A removed observer that awaits is not waited for, unless it is in its only call; another registration of it may go on
-    /// using its mailbox.
+    /// The mailboxes in which values may wait: those of registered observers, and of removed ones that are still in use.
     func mailboxes() -> [Mailbox] {
         var mailboxes: [ObjectIdentifier: Mailbox] = [:]
         forEachLiving { if let mailbox = $0.callee.entry?.mailbox { mailboxes[ObjectIdentifier(mailbox)] = mailbox } }
-        // After the traversal: an observer that is removed meanwhile is found by the traversal or in the backlog.
+        // After the traversal: an observer that is removed meanwhile is found by the traversal or in the rare.
         return write { contents, _ in
-            guard let backlog = contents.backlog else { return Array(mailboxes.values) }
-            backlog.departing = backlog.departing.filter { !$0.value.isIdle }
-            mailboxes.merge(backlog.departing) { mailbox, _ in mailbox }
-            for mailbox in backlog.awaiting.values where mailbox.isInOnlyCall {
-                mailboxes[ObjectIdentifier(mailbox)] = mailbox
-            }
+            guard let rare = contents.rare else { return Array(mailboxes.values) }
+            rare.discardIdle()
+            mailboxes.merge(rare.busy) { mailbox, _ in mailbox }
             func note(_ callee: Callee) {
-                guard let entry = callee.entry, !entry.isAwaited, let mailbox = entry.mailbox else { return }
-                mailboxes[ObjectIdentifier(mailbox)] = mailbox
+                if let mailbox = callee.entry?.mailbox { mailboxes[ObjectIdentifier(mailbox)] = mailbox }
             }
-            backlog.newer.forEachCallee(note)
-            backlog.older.forEachCallee(note)
+            rare.newer.forEachCallee(note)
+            rare.older.forEachCallee(note)
             return Array(mailboxes.values)
         }
     }
@@ -80,19 +63,16 @@ extension Registry {
 
     /// Where a call of an ended registration may still be running; asked when no traversal can reach its observer.
     ///
-    /// The registry does not know any longer which mailbox an observer had that does not await, so all busy ones are returned.
-    func mailboxes(ofEnded id: UInt64) -> [Mailbox] {
-        write { contents, _ in
-            guard let backlog = contents.backlog else { return [] }
-            return backlog.departing.values.filter { !$0.isIdle } + [backlog.awaiting[id]].compactMap(\.self)
-        }
+    /// The registry does not know any longer which mailbox the observer had, so all busy ones are returned.
+    var busyMailboxes: [Mailbox] {
+        write { contents, _ in contents.rare?.busy.values.filter { !$0.isIdle } ?? [] }
     }
 
     /// For example `View, on MainActor, registered at Player/View.swift:12`; nil if the owner is dead.
-    static func describe(_ entry: AnyEntry?, _ site: Site) -> String? {
+    func describe(_ entry: AnyEntry?, _ site: Site) -> String? {
         guard let owner = entry.map(\.ownerDescription) ?? "closure" else { return nil }
-        let place = entry?.placeDescription ?? "nonisolated"
-        return "\(owner), \(place), registered at \(site)"
+        let place = isShared ? ", \(entry?.placeDescription ?? "nonisolated")" : ""
+        return "\(owner)\(place), registered at \(site)"
     }
 }
 
@@ -101,13 +81,13 @@ extension Registry {
 extension Registry {
     /// Checks the invariants that hold whenever the lock is free.
     ///
-    /// Called under the lock, at the end of a change, in builds for which `UserCode.isChecked` is true. It looks at the
+    /// Called under the lock, at the end of a change, in builds for which `LockCheck.isChecked` is true. It looks at the
     /// slots only if there are few, since it takes O(*n*).
     @inline(__always)
     func checkInvariants(_ contents: borrowing Contents) {
-        guard UserCode.isChecked else { return }
+        guard LockCheck.isChecked else { return }
         let counts = contents.counts
-        precondition(contents.isAnythingWaiting == contents.backlog.map { !$0.isEmpty } ?? false)
+        precondition(contents.isAnythingWaiting == contents.rare.map { !$0.isEmpty } ?? false)
         precondition(contents.isAnythingWaiting == reclamation.isWaiting.load(ordering: .relaxed))
         precondition(counts.living <= counts.taken)
         precondition((lastID.load(ordering: .relaxed) == 0) == (counts.living == 0))

@@ -5,13 +5,8 @@ import Synchronization
 /// The sections that comments name in quotation marks are those of the argument in `Reclamation.swift`.
 extension Registry {
     /// Registers an observer, and returns the id of the registration, in amortised O(1).
-    ///
-    /// If there is an `owner`, it takes the place of the observer that was registered so for that owner last, in O(log *n*).
-    func append(_ callee: Callee, site: Site, replacingThatOf owner: AnyObject? = nil) -> UInt64 {
-        if Watch.isOn { return appendWatched(callee, site: site, replacingThatOf: owner) }
-        let (id, shouldSweep) = write { contents, cleanup in
-            insert(callee, site: site, replacingThatOf: owner, &contents, &cleanup)
-        }
+    func append(_ callee: Callee, site: Site) -> UInt64 {
+        let (id, shouldSweep) = write { contents, cleanup in insert(callee, site: site, &contents, &cleanup) }
         if shouldSweep { _ = remove(deadIDs()) }
         return id
     }
@@ -42,20 +37,14 @@ extension Registry {
                 unsafe slot.pointee.markRemoved()
                 let callee = unsafe slot.pointee.callee
                 removed.append(callee)
-                guard let entry = callee.entry else { continue }
-                let id = unsafe slot.pointee.id
-                if dropping {
-                    cleanup.end(entry, id, &contents)
-                } else if entry.isAwaited {
-                    contents.depart(entry, id)
-                }
+                if dropping, let entry = callee.entry { cleanup.end(entry) }
             }
-            contents.backlog?.markAllRemoved()
+            contents.rare?.markAllRemoved()
             contents.counts = SlotCounts(taken: min(1, contents.counts.taken))
             // Relaxed: a notification that does not see it finds nobody in the slots.
             lastID.store(0, ordering: .relaxed)
             unsafe replaceBlock(by: nil, &contents, &cleanup)
-            contents.backlog?.idsByAddress = [:]
+            contents.rare?.idsByAddress = [:]
             if !removed.isEmpty { reclamation.retire(removed, &contents, &cleanup.releasable) }
         }
     }
@@ -72,7 +61,7 @@ extension Registry {
             for id in dead { _ = remove(id, &contents, &cleanup) }
             contents.counts.addedSinceSweep = 0
             // Here, since `reportDemand()` would wait for the lock.
-            demand = contents.backlog?.demand
+            demand = contents.rare?.demand
             demand?.record(contents.counts.living > 0)
         }
         demand?.report()
@@ -93,32 +82,17 @@ extension Registry {
     /// The id is issued under the lock, so that ids ascend from slot to slot.
     @inline(__always)
     func insert(
-        _ callee: Callee, site: Site, replacingThatOf owner: AnyObject? = nil, _ contents: inout Contents,
-        _ cleanup: inout Cleanup
+        _ callee: Callee, site: Site, _ contents: inout Contents, _ cleanup: inout Cleanup
     ) -> (id: UInt64, shouldSweep: Bool) {
         let id = ObserverToken.nextID()
-        if let owner { replace(ObjectIdentifier(owner), by: id, &contents, &cleanup) }
         if slots.isFull(contents.counts) { moveToFreshBlock(&contents, &cleanup) }
         let slot = unsafe slots[Int(contents.counts.taken)]
-        // Before the slot is published: see `lastID`. Releasing, for a notification that acquires it: who may call a new
-        // observer must see the one that it replaced removed, also if others have been added since.
+        // Before the slot is published: see `lastID`. Releasing, for a notification that acquires it: whoever may call this
+        // observer must see the ones that were removed before it, also if others have been added since.
         lastID.store(id, ordering: .releasing)
         unsafe slot.pointee.publish(callee, id: id, site: site)
         // `add` resets its counter when it returns true, so that only one thread searches.
         return (id, contents.counts.add(mayDie: callee.entry?.mayDie ?? false))
-    }
-
-    /// Ends the registration that the next one behind `replacing` of an owner takes the place of.
-    ///
-    /// If it is that of another owner, which had the same address, that one is dead.
-    @inline(never)
-    private func replace(
-        _ owner: ObjectIdentifier, by id: UInt64, _ contents: inout Contents, _ cleanup: inout Cleanup
-    ) {
-        // Before the new one is noted, which has no slot yet.
-        forgetEndedOwners(&contents)
-        let last = contents.madeBacklog().idsByAddress.updateValue(id, forKey: owner)
-        if let last { _ = remove(last, &contents, &cleanup) }
     }
 
     /// Ends a registration, and returns its entry: `.some(nil)` for a plain function, nil if it had ended before.
@@ -128,10 +102,10 @@ extension Registry {
         let entry = callee.entry
         // The current slot first: it is the one that the next notification of any thread reads.
         unsafe slot.pointee.markRemoved()
-        if contents.isAnythingWaiting { contents.backlog?.markRemoved(id) }
+        if contents.isAnythingWaiting { contents.rare?.markRemoved(id) }
         if let entry {
             contents.forget(entry)
-            cleanup.end(entry, id, &contents)
+            cleanup.end(entry)
         }
         contents.counts.living -= 1
         // Relaxed: a notification that does not see it finds nobody in the slots.
@@ -147,21 +121,6 @@ extension Registry {
         unsafe replaceBlock(by: slots.freshBlock(&contents.counts), &contents, &cleanup)
     }
 
-    /// Removes ended registrations from the tables of owners, if they are more than half of them.
-    ///
-    /// Not when they end: nobody knows an owner's address any more when it is dead.
-    func forgetEndedOwners(_ contents: inout Contents) {
-        guard let backlog = contents.backlog else { return }
-        let (living, taken) = (Int(contents.counts.living), contents.counts.taken)
-        func isLiving(_ id: UInt64) -> Bool { unsafe slots.living(id, among: taken) != nil }
-        if backlog.idsByAddress.count > 2 * living + 16 {
-            backlog.idsByAddress = backlog.idsByAddress.filter { isLiving($0.value) }
-        }
-        if backlog.additions.count > 2 * living + 16 {
-            backlog.additions = backlog.additions.filter { $0.value.contains(where: isLiving) }
-        }
-    }
-
     private func replaceBlock(by fresh: Block?, _ contents: inout Contents, _ cleanup: inout Cleanup) {
         let old = unsafe slots.block
         // Sequentially consistent: the store unlinks the old block (U), and publishes the slots of the fresh one.
@@ -169,7 +128,7 @@ extension Registry {
         if let old = unsafe old { unsafe reclamation.retire(Retired(old), &contents, &cleanup.releasable) }
     }
 
-    /// Brings the slots and the backlog up to date; called under the lock, last of all.
+    /// Brings the slots up to date; called under the lock, last of all.
     @inline(__always)
     private func finish(_ contents: inout Contents, _ cleanup: inout Cleanup) {
         // See "Why nothing is released too early".
@@ -177,13 +136,11 @@ extension Registry {
         if !contents.isAnythingWaiting { slots.trim(&contents.counts) }
         if slots.areWasteful(contents.counts) {
             moveToFreshBlock(&contents, &cleanup)
-            forgetEndedOwners(&contents)
         }
         cleanup.releasable.forEachCallee { callee in
             // No traversal can post more for this removed observer. A call of it may be under way.
-            guard let entry = callee.entry, !entry.isAwaited, let mailbox = entry.mailbox, !mailbox.isIdle
-            else { return }
-            contents.madeBacklog().depart(mailbox)
+            guard let mailbox = callee.entry?.mailbox, !mailbox.isIdle else { return }
+            contents.madeRare().keep(mailbox)
         }
         checkInvariants(contents)
     }
@@ -242,7 +199,7 @@ extension Registry {
         var cleanup = Cleanup()
         var demand: Demand?
         let isWaiting = lock.withLock { contents in
-            demand = contents.backlog?.demand
+            demand = contents.rare?.demand
             demand?.record(contents.counts.living > 0)
             return contents.isAnythingWaiting
         }
@@ -253,7 +210,7 @@ extension Registry {
 
     /// Releases the producer's function, which the tokens of a dead set would keep.
     func dropDemand() {
-        if hasDemand { _ = write { contents, _ in contents.backlog?.demand.take() } }
+        if hasDemand { _ = write { contents, _ in contents.rare?.demand.take() } }
     }
 
     /// Moves what no traversal can reach any more to `cleanup.releasable`, and says whether something still waits.
@@ -286,7 +243,7 @@ extension Registry {
         atomicMemoryFence(ordering: .sequentiallyConsistent)
         var hasMetAnother = false
         writeIfAvailable { contents, _ in
-            hasMetAnother = contents.isAnythingWaiting && contents.backlog?.thread != Reclamation.thread()
+            hasMetAnother = contents.isAnythingWaiting && contents.rare?.thread != Reclamation.thread()
         }
         if hasMetAnother { reclamation.addStripes() }
     }

@@ -6,12 +6,13 @@ import Synchronization
 ///                        ▲    └──▶ block of slots          └──▶ mailbox of its actor
 ///     ObserverToken ─────┘
 ///
-/// Read on along one of four ways, in this folder and in `Delivery`:
+/// A registry knows who observes, an entry (`Observers`) what to call and where, a mailbox (`Mailboxes`) when. Read on along
+/// one of four ways:
 ///
-/// - that of a value: `Slots`, `Slot`, `Traversal`, `Notifier`, `Entry`, `Delivery`, `IsolatedEntry`, `Mailbox`, `ActorMailbox`;
-/// - from there that of a value for an observer that awaits, in `Async`: `AwaitingEntry`, `AwaitingMailbox`, `AwaitingJobs`;
-/// - that of a removal: `Registry+Write`, `Cleanup`, `Retired`, `Backlog`, `Reclamation`;
-/// - that of a caller who waits: `SettledWait`, `Registry+Queries`, `Removal`, `SelfEndingRegistration`.
+/// - that of a value: `Slots`, `Slot`, `Traversal`, `NotifyContext`, `Entry`, `IsolatedEntry`, `Mailbox`, `ActorMailbox`;
+/// - that of a value for an observer that awaits: `AwaitingEntry`, `AwaitingMailbox`, `AwaitingJobs`;
+/// - that of a removal: `Registry+Write`, `Cleanup`, `Retired`, `RareState`, `Reclamation`; and of `once`: `OnceGate`;
+/// - that of a caller who waits: `SettledWait`, `Registry+Queries`, `Removal`.
 ///
 /// The guarantees that comments number are listed in the article "Guarantees and known compiler holes". A comment `fault:` with
 /// a name marks what `Tools/broken-variants` breaks on purpose, to see that the tests notice.
@@ -38,78 +39,65 @@ import Synchronization
     let lock = Lock(Contents())
     /// Whether there is a producer that is informed when the set becomes observed or unobserved.
     let hasDemand: Bool
+    /// Whether descriptions say where an observer runs: not where all run in one isolation domain.
+    let isShared: Bool
 
     init(telling demand: Demand?) {
         hasDemand = demand != nil
+        isShared = true
         super.init()
-        if demand != nil { lock.withLock { $0.madeBacklog().demand = demand } }
+        if demand != nil { lock.withLock { $0.madeRare().demand = demand } }
     }
 
     package override init() {
         hasDemand = false
+        isShared = false
         super.init()
     }
 
     /// Ends a registration; false if it had ended before, or its owner is dead.
     ///
     /// The owner is checked before the observer is released: the release may deallocate it.
-    override func remove(_ id: UInt64) -> Bool {
-        write(
-            { contents, cleanup in remove(id, &contents, &cleanup) },
-            afterUnlocking: { removed in removed.map { entry in entry?.isAlive ?? true } ?? false })
-    }
-
-    /// The same for a caller who then waits.
-    override func remove(_ id: UInt64, _ removal: Removal) -> Bool {
-        let end = removal.endOfTraversals()
+    override func remove(_ id: UInt64, _ removal: Removal?) -> Bool {
+        let marker = removal?.endOfTraversals()
         return write(
             { contents, cleanup in
                 let removed = remove(id, &contents, &cleanup)
                 // Behind the observer: see `Removal`.
-                reclamation.retire(Retired(Callee(retaining: end)), &contents, &cleanup.releasable)
+                if let marker { reclamation.retire(Retired(Callee(retaining: marker)), &contents, &cleanup.releasable) }
                 return removed
             },
             afterUnlocking: { removed in
-                guard let entry = removed else {
-                    removal.follow { self.mailboxes(ofEnded: id) }
-                    return false
+                if let removal {
+                    let mailbox = removed.map { entry in entry?.mailbox }
+                    removal.follow { mailbox.map { [$0].compactMap(\.self) } ?? self.busyMailboxes }
                 }
-                if let mailbox = entry?.mailbox { removal.follow { [mailbox] } }
-                return entry?.isAlive ?? true
+                return removed.map { entry in entry?.isAlive ?? true } ?? false
             })
     }
 
     override func close(_ id: UInt64) { _ = registration(id) { entry, _ in entry?.end() } }
     override func isActive(_ id: UInt64) -> Bool { registration(id) { _, _ in true } ?? false }
-    override func describe(_ id: UInt64) -> String? { registration(id, Self.describe) ?? nil }
+    override func describe(_ id: UInt64) -> String? { registration(id, describe) ?? nil }
     override func droppedCount(_ id: UInt64) -> Int { registration(id) { entry, _ in entry?.droppedCount ?? 0 } ?? 0 }
 }
 
 /// The state that the registry's lock guards.
 struct Contents: ~Copyable, @unchecked Sendable {
     var counts = SlotCounts()
-    /// Whether the backlog has something that waits for its release, as `Reclamation.isWaiting` tells traversals.
+    /// Whether something waits for its release, as `Reclamation.isWaiting` tells traversals.
     var isAnythingWaiting = false
     /// Allocated when there is first something to put into it.
-    private(set) var backlog: Backlog?
+    private(set) var rare: RareState?
 
-    mutating func madeBacklog() -> Backlog {
-        let made = backlog ?? Backlog()
-        backlog = made
+    mutating func madeRare() -> RareState {
+        let made = rare ?? RareState()
+        rare = made
         return made
-    }
-
-    /// Keeps the mailbox of a removed observer that awaits, if it is busy.
-    ///
-    /// An idle mailbox need not be kept: the observer has ended, so that nothing more will be posted for it. (If its set is
-    /// gone, it has not ended, but nobody can notify.)
-    mutating func depart(_ entry: AnyEntry, _ id: UInt64) {
-        guard let mailbox = entry.mailbox, !mailbox.isIdle else { return }
-        madeBacklog().depart(mailbox, of: id)
     }
 
     /// Drops the address of a removed entry's object, so that looking for the object finds no entry.
     mutating func forget(_ entry: AnyEntry) {
-        if let address = entry.address { _ = backlog?.idsByAddress.removeAndTrim(address) }
+        if let address = entry.address { _ = rare?.idsByAddress.removeAndTrim(address) }
     }
 }

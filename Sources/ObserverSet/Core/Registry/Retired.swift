@@ -58,7 +58,7 @@
     /// Releases everything; the `deinit` of closures' captures runs here.
     @inline(__always)
     consuming func release() {
-        UserCode.assertNoLockIsHeld()
+        LockCheck.assertNoLockIsHeld()
         forEachCallee { $0.release() }
         unsafe blocks.forEach { unsafe $0.deallocate() }
     }

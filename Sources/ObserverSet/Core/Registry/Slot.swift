@@ -15,14 +15,14 @@ import Synchronization
 
     // Tags in the place of a function's code. No function is at these addresses; nor is one at a low one, except on
     // WebAssembly, where functions are numbered from 1.
-    static let isEntry = UInt.max
-    static let isIsolatedClosure = UInt.max - 1
+    static let entryTag = UInt.max
+    static let closureTag = UInt.max - 1
 
     /// Retains an observer's function, or an entry for this registration of the observer.
     @inline(__always)
     init<Parameters: Sendable>(retaining observer: Observer<Parameters>) {
-        if let entry = observer.entry {
-            self.init(retaining: entry.forRegistration())
+        if let entry = observer.entryForRegistration() {
+            self.init(retaining: entry)
         } else {
             self.init(retaining: observer.call)
         }
@@ -30,7 +30,7 @@ import Synchronization
 
     @inline(__always)
     init(retaining entry: AnyEntry) {
-        let code = entry.isIsolatedClosure ? Self.isIsolatedClosure : Self.isEntry
+        let code = entry.isIsolatedClosure ? Self.closureTag : Self.entryTag
         unsafe self.init(code: code, reference: .passRetained(entry))
     }
 
@@ -59,7 +59,7 @@ import Synchronization
         let call: (Parameters) -> Void
     }
 
-    var hasEntry: Bool { code == Self.isEntry || code == Self.isIsolatedClosure }
+    var hasEntry: Bool { code == Self.entryTag || code == Self.closureTag }
 
     /// The entry; nil for a plain function.
     var entry: AnyEntry? { unsafe hasEntry ? reference?.takeUnretainedValue() : nil }
@@ -96,8 +96,8 @@ import Synchronization
 
     /// Calls the observer, or enqueues the call; false if its owner is dead.
     @inline(__always)
-    borrowing func deliver(_ parameters: Parameters, by notifier: inout Notifier) -> Bool {
-        unsafe entry.deliver(parameters, by: &notifier)
+    borrowing func deliver(_ parameters: Parameters, by context: inout NotifyContext) -> Bool {
+        unsafe entry.deliver(parameters, by: &context)
     }
 
     /// Calls the observer if it is an ownerless closure on the notifier's actor and no value waits for it; false
@@ -105,10 +105,11 @@ import Synchronization
     ///
     /// It spares such observers a dispatch through the entry's method table.
     @inline(__always)
-    borrowing func callClosure(_ parameters: Parameters, from callerID: UInt) -> Bool where Parameters: Sendable {
-        guard unsafe code == Callee.isIsolatedClosure else { return false }
+    borrowing func callClosure(_ parameters: Parameters, by context: inout NotifyContext) -> Bool
+    where Parameters: Sendable {
+        guard unsafe code == Callee.closureTag else { return false }
         let closure = unsafe unsafeDowncast(entry, to: IsolatedClosure<Parameters>.self)
-        return closure.callInPlace(parameters, from: callerID)
+        return closure.callInPlace(parameters, by: &context)
     }
 }
 

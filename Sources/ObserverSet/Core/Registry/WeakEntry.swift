@@ -27,13 +27,13 @@ import Synchronization
     override var ownerDescription: String? { "delegate" }
 
     override var isDead: Bool {
-        UserCode.assertNoLockIsHeld()
+        LockCheck.assertNoLockIsHeld()
         return object == nil
     }
 
     /// Whether it is that of the object, and not of a dead one that had its address.
     func isOf(_ object: AnyObject) -> Bool {
-        UserCode.assertNoLockIsHeld()
+        LockCheck.assertNoLockIsHeld()
         return self.object === object
     }
 }
@@ -66,16 +66,15 @@ extension Registry {
         // time the lock is held is this object's, since no other object has its address now.
         let entry = unsafe WeakEntry(object, memory())
         let (id, shouldSweep) = write { contents, cleanup in
-            if let id = contents.backlog?.idsByAddress[ObjectIdentifier(object)] {
+            if let id = contents.rare?.idsByAddress[ObjectIdentifier(object)] {
                 guard id == known?.id else { return (id, false) }
                 _ = remove(id, &contents, &cleanup)
             }
             let added = insert(Callee(retaining: entry), site: site, &contents, &cleanup)
-            contents.madeBacklog().idsByAddress[ObjectIdentifier(object)] = added.id
+            contents.madeRare().idsByAddress[ObjectIdentifier(object)] = added.id
             return added
         }
         if shouldSweep { _ = remove(deadIDs()) }
-        if shouldSweep, Watch.isOn { examine(areDeadRemoved: true) }
         return ObserverToken(issuer: self, id: id)
     }
 
@@ -84,7 +83,7 @@ extension Registry {
         guard let (id, entry) = entry(at: object) else { return false }
         // False if the entry is that of a dead object which had the same address.
         let isAlive = entry.isOf(object)
-        return remove(id) && isAlive
+        return remove(id, nil) && isAlive
     }
 
     /// A traversal of the objects that are registered now.
@@ -98,7 +97,7 @@ extension Registry {
     /// The entry of the object, or of a dead one that had its address.
     private func entry(at object: AnyObject) -> (id: UInt64, entry: WeakEntry)? {
         write { contents, _ in
-            guard let id = contents.backlog?.idsByAddress[ObjectIdentifier(object)] else { return nil }
+            guard let id = contents.rare?.idsByAddress[ObjectIdentifier(object)] else { return nil }
             return unsafe slots.living(id)?.pointee.callee.entry.map { entry in
                 unsafe (id, unsafeDowncast(entry, to: WeakEntry.self))
             }
@@ -132,7 +131,7 @@ extension Traversal {
 
     @inline(__always)
     private static func object(in slot: UnsafeMutablePointer<Slot>) -> Object? {
-        UserCode.assertNoLockIsHeld()
+        LockCheck.assertNoLockIsHeld()
         guard let object = unsafe BorrowedWeakEntry.at(slot).pointee.entry.object else { return nil }
         return unsafe (object, BorrowedWeakEntry.at(slot).pointee.entry.memory)
     }

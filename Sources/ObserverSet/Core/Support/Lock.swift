@@ -4,7 +4,7 @@ import Synchronization
 ///
 /// A critical section copies, swaps, and returns what it removed or replaced. It never calls user code, never loads a
 /// weak reference, with two exceptions that say why they may, and never drops the last reference to a value of the user's:
-/// each of these could run a `deinit` that re-enters the library (guarantee 1). `UserCode.assertNoLockIsHeld()` comes
+/// each of these could run a `deinit` that re-enters the library (guarantee 1). `LockCheck.assertNoLockIsHeld()` comes
 /// before every call of user code, and fails if that rule is broken.
 ///
 /// `package`, not internal: the layers guard their own state with it, and must follow the same rule.
@@ -29,7 +29,7 @@ package struct Lock<State: ~Copyable & Sendable>: ~Copyable, Sendable {
         mutex.withLock { state in
             beginHolding()
             defer { endHolding() }
-            return UserCode.forbidden { body(&state) }
+            return LockCheck.whileHolding { body(&state) }
         }
     }
 
@@ -43,7 +43,7 @@ package struct Lock<State: ~Copyable & Sendable>: ~Copyable, Sendable {
         return mutex.withLockIfAvailable { state in
             beginHolding()
             defer { endHolding() }
-            return UserCode.forbidden { body(&state) }
+            return LockCheck.whileHolding { body(&state) }
         }
     }
 

@@ -1,7 +1,7 @@
 /// A queue: first in, first out, in amortised O(1).
 ///
 /// `package`, not internal: the layers have something to queue, too.
-package struct Queue<Element: Sendable>: Sendable {
+package struct Queue<Element> {
     /// The first elements begin at `head`; the places before it are nil.
     private var front: [Element?] = []
     private var head = 0
@@ -14,10 +14,6 @@ package struct Queue<Element: Sendable>: Sendable {
     package init() {}
 
     package var count: Int { front.count - head + back.count }
-
-    func count(where isCounted: (Element) -> Bool) -> Int {
-        front[head...].count { isCounted($0!) } + back.count { isCounted($0!) }
-    }
 
     var first: Element? { head < front.count ? front[head] : back.first ?? nil }
 
@@ -38,19 +34,6 @@ package struct Queue<Element: Sendable>: Sendable {
         return element
     }
 
-    /// Replaces the elements that satisfy a condition, and returns them.
-    mutating func replace(where isIncluded: (Element) -> Bool, by other: Element) -> [Element] {
-        var replaced: [Element] = []
-        func replace(_ element: Element?) -> Element? {
-            guard let element, isIncluded(element) else { return element }
-            replaced.append(element)
-            return other
-        }
-        front = front.map(replace)
-        back = back.map(replace)
-        return replaced
-    }
-
     /// Removes and returns the elements that satisfy a condition.
     mutating func remove(where isIncluded: (Element) -> Bool) -> [Element] {
         var removed: [Element] = []
@@ -64,3 +47,5 @@ package struct Queue<Element: Sendable>: Sendable {
         return removed
     }
 }
+
+extension Queue: Sendable where Element: Sendable {}

@@ -47,7 +47,7 @@ public struct ObserverToken: Sendable {
     ///   is the number of values that wait for it, those for its other registrations included.
     @discardableResult
     public func remove() -> Bool {
-        issuer.remove(id)
+        issuer.remove(id, nil)
     }
 
     /// Whether the registration has not ended: it is not removed, and neither its set nor its owner is gone.
@@ -114,9 +114,9 @@ extension ObserverToken: CustomStringConvertible {
 package class TokenIssuer: @unchecked Sendable {
     init() {}
 
-    func remove(_ id: UInt64) -> Bool { fatalError("abstract") }
-    /// The same, and lets the caller wait for what is then still under way; also if the registration had ended before.
-    func remove(_ id: UInt64, _ removal: Removal) -> Bool { fatalError("abstract") }
+    /// Ends a registration; true for the caller who did. A removal lets the caller wait for what is then still under way, also
+    /// if the registration had ended before.
+    func remove(_ id: UInt64, _ removal: Removal?) -> Bool { fatalError("abstract") }
     /// Lets no further value that waits for an observer in a mailbox be delivered, before the registration is removed.
     func close(_ id: UInt64) { fatalError("abstract") }
     func isActive(_ id: UInt64) -> Bool { fatalError("abstract") }
@@ -136,27 +136,17 @@ private final class CombinedIssuer: TokenIssuer, @unchecked Sendable {
         self.tokens = tokens
     }
 
-    override func remove(_ id: UInt64) -> Bool {
+    override func remove(_ id: UInt64, _ removal: Removal?) -> Bool {
         close(id)
-        return noteRemoved(tokens.count { $0.remove() })
-    }
-
-    override func remove(_ id: UInt64, _ removal: Removal) -> Bool {
-        close(id)
-        return noteRemoved(tokens.count { $0.issuer.remove($0.id, removal) })
+        // All are removed before any caller returns. If two callers have each removed some, only one gets true.
+        let count = tokens.count { $0.issuer.remove($0.id, removal) }
+        return count > 0 && !hasBeenRemoved.exchange(true, ordering: .relaxed)
     }
 
     /// Comes first, since they may be registrations of one observer: its call for one is cancelled when that is removed, and
     /// what waits for another must not be delivered next.
     override func close(_ id: UInt64) {
         for token in tokens { token.issuer.close(token.id) }
-    }
-
-    /// Returns what the caller who has removed so many gets; all are removed before any caller returns.
-    ///
-    /// If two callers have each removed some, only one gets true.
-    private func noteRemoved(_ count: Int) -> Bool {
-        count > 0 && !hasBeenRemoved.exchange(true, ordering: .relaxed)
     }
 
     override func isActive(_ id: UInt64) -> Bool {

@@ -2,15 +2,15 @@ import Synchronization
 
 /// The values that wait for the observers of one actor: first in, first out, whichever sets they come from.
 ///
+/// Notifiers append to the inbox. A drain, of which one runs at a time, takes over the inbox as its batch. Each has a lock of
+/// its own, so that a drain and the notifiers seldom wait for each other. What is decided under the locks is in
+/// `ActorMailbox+Batch.swift`; what follows is done here.
+///
 /// Code on the actor that notifies does not wait for others: what waits for the observer in question is delivered ahead of the
-/// rest, and the observer called in place, see `deliverWaiting`. The order of each observer stays.
+/// rest, and the observer called in place (`catchUp`). The order of each observer stays.
 ///
 /// Values are taken out on the actor alone; if the actor is gone, on any thread, but by one at a time (see `send`). An idle
 /// mailbox holds nothing of the user's.
-///
-/// It has two locks. Notifiers take that of the inbox. A drain takes that of its batch for each value, and that of the inbox
-/// only when the batch is empty; then all that the inbox holds becomes the next batch. So a drain and the notifiers seldom
-/// wait for each other. What is decided under the locks is in `ActorMailbox+Batch.swift`; what follows is done here.
 @safe final class ActorMailbox: Mailbox, @unchecked Sendable {
     /// Keeps what a drain writes, what notifiers write, and what both only read, on cache lines of their own; two lines, since
     /// processors fetch lines in pairs.
@@ -34,73 +34,59 @@ import Synchronization
         super.init(at: actor)
     }
 
-    // Acquiring, paired with the store in `next`: who sees it idle, and does not wait, knows of all that its calls have done.
+    // Acquiring, paired with the stores of false: who sees it idle, and does not wait, knows of all that its calls have done.
     override var isIdle: Bool { !isBusy.load(ordering: .acquiring) }
 
-    override var description: String {
-        home.actor.map { "\(type(of: $0))" } ?? "an actor that is gone"
-    }
+    override var description: String { home.actor.map { "\(type(of: $0))" } ?? "an actor that is gone" }
 
     // MARK: Posting
 
     override func post(
-        _ value: any Sendable, to observer: AnyEntry, _ pending: borrowing Pending, by notifier: inout Notifier
+        _ job: Job, _ pending: borrowing Pending, _ status: borrowing RegistrationStatus,
+        by context: inout NotifyContext
     ) {
-        let urgency = notifier.urgency
-        if let posted = append(value, to: observer, pending, urgency, isHeld: home.isMain) {
-            follow(posted, urgency, nil)
+        let urgency = context.urgency
+        if let isToSend = append(job, pending, status, urgency, isHeld: home.isMain) {
+            if isToSend { send(urgency, to: nil) }
         } else {
-            postHoldingTheActor(value, to: observer, pending, urgency)
+            postHoldingTheActor(job, pending, status, urgency)
         }
     }
 
     // Not inlined, so that the usual way stays short.
     @inline(never)
     private func postHoldingTheActor(
-        _ value: any Sendable, to observer: AnyEntry, _ pending: borrowing Pending, _ urgency: Urgency
+        _ job: Job, _ pending: borrowing Pending, _ status: borrowing RegistrationStatus, _ urgency: Urgency
     ) {
         let actor = home.actor
-        if let posted = append(value, to: observer, pending, urgency, isHeld: true) { follow(posted, urgency, actor) }
+        if append(job, pending, status, urgency, isHeld: true) == true { send(urgency, to: actor) }
     }
 
-    /// Takes the steps that are left when a value has been appended, and the inbox is unlocked.
-    @inline(__always)
-    private func follow(_ posted: (isToSend: Bool, isToExamine: Bool), _ urgency: Urgency, _ actor: (any Actor)?) {
-        if posted.isToSend { send(urgency, to: actor) }
-        if posted.isToExamine { examine() }
-    }
-
-    /// Appends a value; nil if a drain has to be sent, and the caller does not hold the actor.
+    /// Appends a job, and returns whether a drain has to be sent; nil if one has to, and the caller does not hold the actor.
     ///
     /// From then on others rely on that drain, and may let the actor go.
     @inline(__always)
     private func append(
-        _ value: any Sendable, to observer: AnyEntry, _ pending: borrowing Pending, _ urgency: Urgency, isHeld: Bool
-    ) -> (isToSend: Bool, isToExamine: Bool)? {
+        _ job: Job, _ pending: borrowing Pending, _ status: borrowing RegistrationStatus, _ urgency: Urgency,
+        isHeld: Bool
+    ) -> Bool? {
         inbox.withLock { inbox in
-            if !isHeld, inbox.needsDrain(urgency) { return nil }
-            let previous = pending.posting(inbox.posted.end)
+            if !isHeld, inbox.drains.isNeeded(for: urgency) { return nil }
+            pending.post()
+            status.post()
             isBusy.store(true, ordering: .relaxed)
-            let isToSend = inbox.append(Job(value, to: observer, after: previous), urgency)
-            return (isToSend, Watch.looks(at: inbox.posted.count))
+            return inbox.append(job, urgency)
         }
     }
 
-    /// Tells a report how many values wait for the observers of each line.
-    @inline(never)
-    private func examine() {
-        let waiting = withAll { batch, inbox in batch.waitingValues(inbox) }
-        waiting.report(in: reportedNumber)
-    }
-
-    override func enqueueMarker(for settledWait: SettledWait, isForRemoval: Bool) -> Bool {
+    override func enqueueMarker(for settledWait: SettledWait) -> Bool {
         let urgency = Urgency.current
         // Before a drain is claimed, as for a value.
         let actor = home.actor
         let (isHeldUp, isToSend) = inbox.withLock { inbox in
             if isIdle { return (false, false) }
             // Behind those that wait, so that the caller goes on where they are delivered, and under no lock.
-            return (true, inbox.append(Job(settledWait), urgency))
+            return (true, inbox.append(Job(value: (), recipient: settledWait), urgency))
         }
         if isToSend { send(urgency, to: actor) }
         return isHeldUp
@@ -132,39 +118,56 @@ import Synchronization
 
     /// Delivers what waits, and what arrives meanwhile, for one turn; leaves the rest to another drain.
     private func drain(_ urgency: Urgency, isTimed: Bool = true) {
-        guard inbox.withLock({ $0.begin(urgency) }) else { return }
+        guard inbox.withLock({ $0.drains.begin(urgency) }) else { return }
         var turn = Turn(isTimed: isTimed)
         while deliverNext() {
-            if turn.isOver() { return leaveTheRest() }
+            if turn.isOver() { return leaveTheRest { _, inbox in inbox.drains.end() } }
         }
     }
 
     /// Delivers the first job, and releases it before another drain may go on; false if there is none.
     @inline(__always)
     private func deliverNext() -> Bool {
-        guard let (job, number) = next() else { return false }
-        job.deliver(number)
+        guard let job = next() else { return false }
+        job.deliver()
         return true
     }
 
     /// Takes out the first job; nil if there is none, and the drain has ended.
-    private func next() -> (job: Job, number: UInt64)? {
+    private func next() -> Job? {
         batch.withLock { batch in
             repeat {
-                if let next = batch.popFirst() { return next }
+                if let job = batch.popFirst() { return job }
             } while inbox.withLock { inbox in
+                // fault: inbox-looked-into-once
                 if batch.refill(from: &inbox) { return true }
-                isBusy.store(false, ordering: .releasing)
+                inbox.drains.end()
+                rest(batch.catchUps)
                 return false
             }
             return nil
         }
     }
 
-    private func leaveTheRest() {
-        if let urgency = withAll({ batch, inbox in batch.endTurn(&inbox) }) {
-            send(urgency, to: home.actor, again: true)
+    /// Ends a drain or a catch-up when something may be left, for which another drain is then sent.
+    private func leaveTheRest(_ end: (inout Batch, inout Inbox) -> Void) {
+        let urgency = withAll { batch, inbox -> Urgency? in
+            end(&batch, &inbox)
+            // Inside a call of a drain, that one goes on.
+            if inbox.drains.running != nil { return nil }
+            guard let urgency = batch.urgencyOfTheRest(inbox) else {
+                rest(batch.catchUps)
+                return nil
+            }
+            return inbox.drains.claim(urgency) ? urgency : nil
         }
+        if let urgency { send(urgency, to: home.actor, again: true) }
+    }
+
+    /// Called under both locks when nothing is left.
+    private func rest(_ catchUps: Int) {
+        // What a catch-up has taken out is not delivered yet, and a caller of `settled()` must wait for its call.
+        if catchUps == 0 { isBusy.store(false, ordering: .releasing) }
     }
 
     private func withAll<Result: Sendable>(_ body: (inout Batch, inout Inbox) -> Result) -> Result {
@@ -175,48 +178,24 @@ import Synchronization
 
     // MARK: In place
 
-    override func catchUp(_ pending: borrowing Pending, by notifier: inout Notifier) -> Bool {
-        // Code without isolation may happen to run on the main actor.
-        guard notifier.identity == identity || home.isMain && notifier.isOnMainQueue else { return false }
-        if pending.lastNumber == 0 { return true }
-        // If the actor is gone, and another has its address, another thread may be delivering.
-        return home.actor != nil && deliverWaiting(upTo: pending.lastNumber)
-    }
-
-    /// Delivers what waits for one observer, ahead of what waits for others, and returns whether nothing is left.
+    /// Delivers what waits for an observer, ahead of what waits for others.
     ///
-    /// Inside a call of that observer it delivers nothing: values do not overtake the one of the call. Nor if more waits than
-    /// fits in a turn: the caller, an event handler perhaps, must not be held up. The clock is not looked at, so that it does
-    /// not depend on the machine whether a call is made in place.
-    private func deliverWaiting(upTo last: UInt64) -> Bool {
-        let begun = withAll { batch, inbox in batch.beginCatchUp(upTo: last, &inbox, atMost: Turn.limit) }
-        guard let (numbers, isDrain) = begun else { return false }
-        // fault: last-of-what-waits-first
-        for number in numbers.reversed() {
-            let job = withAll { batch, inbox in batch.beginInPlace(number, from: &inbox) }
-            job?.deliver(number)
-            batch.withLock { $0.endInPlace(number) }
-        }
-        if isDrain { leaveTheRest() }
+    /// Not inside a call of that observer: values do not overtake the one of the call. Nor if more waits than fits in a turn:
+    /// the caller, an event handler perhaps, must not be held up. The clock is not looked at, so that it does not depend on the
+    /// machine whether a call is made in place.
+    override func catchUp(_ observer: Recipient, _ pending: borrowing Pending, by context: inout NotifyContext) -> Bool
+    {
+        // Code without isolation may happen to run on the main actor.
+        guard context.isOn(self) || home.isMain && context.isOnMainQueue else { return false }
+        if pending.isEmpty { return true }
+        // If the actor is gone, and another has its address, another thread may be delivering.
+        guard home.actor != nil, !pending.isInCall, pending.waiting <= Turn.limit else { return false }
+        let waiting = pending.waiting
+        var jobs = withAll { batch, inbox in batch.beginCatchUp(of: observer, waiting, from: &inbox) }
+        // Each is released before the next is delivered.
+        while let job = jobs.popLast() { job.deliver() }
+        leaveTheRest { batch, _ in batch.endCatchUp() }
         return true
-    }
-
-    override func progress(_ pending: borrowing Pending) -> (isInCall: Bool, waiting: Int) {
-        let last = pending.lastNumber
-        return withAll { batch, inbox in batch.progress(upTo: last, inbox) }
-    }
-
-    override func drop(for observer: AnyEntry, _ pending: borrowing Pending, leaving rest: AnyEntry) {
-        let dropped = withAll { batch, inbox in
-            batch.drop(upTo: pending.lastNumber, for: observer, leaving: rest, &inbox)
-        }
-        // Released here, and not under the lock.
-        withExtendedLifetime(dropped) {}
-    }
-
-    override func beginUse() -> Mailbox {
-        if !home.isMain { Self.table.withLock { _ in uses += 1 } }
-        return self
     }
 
     override func endUse() {
@@ -255,6 +234,23 @@ extension ActorMailbox {
             table[identity] = fresh
             return fresh
         }
+    }
+}
+
+extension Mailbox {
+    /// The mailbox of a function of that isolation that is added on `home`; nil if it runs on the notifying thread.
+    @usableFromInline
+    static func of(_ isolation: (any Actor)?, addedOn home: (any Actor)? = nil) -> Mailbox? {
+        actor(for: isolation, addedOn: home).map { ActorMailbox.of($0) }
+    }
+
+    /// The actor on which a function of that isolation runs if it was added on `home`; nil if on none.
+    ///
+    /// A partially applied method of an actor's instance (`set.add(hear)`) has lost its isolation, and no signature can
+    /// reject it. So a function without an isolation of its own runs on the actor that adds it. Not so for the main actor:
+    /// no one passes methods of `MainActor` itself.
+    static func actor(for isolation: (any Actor)?, addedOn home: (any Actor)?) -> (any Actor)? {
+        isolation ?? (home === MainActor.shared ? nil : home)
     }
 }
 

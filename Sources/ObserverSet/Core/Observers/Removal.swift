@@ -32,7 +32,7 @@ final class Removal: Sendable {
         // Each once: several registrations may have one mailbox.
         let mailboxes = followed.withLock { $0 }.flatMap { mailboxes in mailboxes() }
             .reduce(into: [:]) { $0[ObjectIdentifier($1)] = $1 }
-        await SettledWait(of: Array(mailboxes.values), isForRemoval: true).wait()
+        await SettledWait(of: Array(mailboxes.values)).wait()
     }
 }
 

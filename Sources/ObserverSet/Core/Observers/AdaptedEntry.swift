@@ -14,20 +14,16 @@ final class AdaptedEntry<Input: Sendable, Parameters: Sendable>: Entry<Input>, @
         self.transform = transform
     }
 
-    override func deliver(_ input: Input, by notifier: inout Notifier) -> Bool {
-        guard let parameters = transform(input) else { return isKnownAlive(by: notifier) }
+    override func deliver(_ input: Input, by context: inout NotifyContext) -> Bool {
+        guard let parameters = transform(input) else { return isKnownAlive(by: &context) }
         guard isActive.load(ordering: .relaxed) else { return true }
-        return adapted.deliver(parameters, by: &notifier)
+        return adapted.deliver(parameters, by: &context)
     }
-
-    override func isKnownAlive(by notifier: Notifier) -> Bool { base?.isKnownAlive(by: notifier) ?? true }
 
     override var base: AnyEntry? { adapted.entry }
 
-    override func forRegistration() -> AnyEntry { AdaptedEntry(adapted.forRegistration(), transform: transform) }
-
-    override func ending(_ registration: SelfEndingRegistration) -> Entry<Input> {
-        AdaptedEntry(adapted.ending(registration), transform: transform)
+    override func forRegistration(_ gates: [OnceGate]) -> Entry<Input> {
+        AdaptedEntry(adapted.forRegistration(gates), transform: transform)
     }
 
     override func end() {

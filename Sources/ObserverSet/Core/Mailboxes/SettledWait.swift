@@ -3,7 +3,7 @@
 ///
 /// It is put into all mailboxes at once, and only then awaited. A caller that entered them one after the other would
 /// also wait for what had arrived meanwhile: for ever, perhaps, and the longer the more mailboxes there are.
-package final class SettledWait: Sendable {
+package final class SettledWait: Recipient, @unchecked Sendable {
     private struct State: Sendable {
         /// How many hold up the caller; zero if it was cancelled.
         var left: Int
@@ -13,13 +13,19 @@ package final class SettledWait: Sendable {
 
     private let state: Lock<State>
 
-    init(of mailboxes: [Mailbox], isForRemoval: Bool = false) {
+    init(of mailboxes: [Mailbox]) {
         state = Lock(State(left: mailboxes.count))
-        for mailbox in mailboxes where !mailbox.enqueueMarker(for: self, isForRemoval: isForRemoval) { leave() }
+        super.init()
+        for mailbox in mailboxes where !mailbox.enqueueMarker(for: self) { leave() }
     }
 
     /// Its maker holds up the caller, until it calls `leave()`.
-    init() { state = Lock(State(left: 1)) }
+    override init() { state = Lock(State(left: 1)) }
+
+    /// So that a drain inside a call of an event loop does not let the caller go on before that call has ended.
+    override var isInCall: Bool { true }
+
+    override func receive(_ value: any Sendable) { leave() }
 
     /// Whether the caller waits no longer, or need not.
     var isOver: Bool { state.withLock { $0.left == 0 } }

@@ -1,8 +1,6 @@
 /// How urgently a value is to be delivered: the notifier's task priority, in four steps.
-struct Urgency: Equatable, Sendable {
+struct Urgency: Comparable, Sendable {
     private let step: UInt8
-
-    static let highest = Urgency(step: 3)
 
     /// The caller's; a thread outside tasks may have no priority.
     // Not inlined: asked once for a notification, in a function that is called for each observer.
@@ -11,6 +9,8 @@ struct Urgency: Equatable, Sendable {
     }
 
     private init(step: UInt8) { self.step = step }
+
+    static func < (left: Urgency, right: Urgency) -> Bool { left.step < right.step }
 
     // The raw values of `TaskPriority`: comparing priorities calls unspecialised code, and looking the constants up takes
     // as long, here for each notification.

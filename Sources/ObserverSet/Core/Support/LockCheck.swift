@@ -13,7 +13,7 @@ import Android
 /// The debug flag "this thread holds a lock of the library", which is asserted before every call of user code.
 ///
 /// `package`, not internal: the layers assert it before their own calls of user code.
-package enum UserCode {
+package enum LockCheck {
     // Builds for the thread sanitizer do not maintain the flag: reading it goes through a lazily initialised global, which
     // would order the accesses around it, and so hide races.
     #if DEBUG && !OBSERVERSET_TSAN && (canImport(Darwin) || canImport(Glibc) || canImport(Musl) || canImport(Android))
@@ -44,7 +44,7 @@ package enum UserCode {
     #endif
 
     @inline(__always)
-    static func forbidden<Result>(_ body: () -> Result) -> Result {
+    static func whileHolding<Result>(_ body: () -> Result) -> Result {
         // Locks are nested.
         guard isChecked, !isForbidden else { return body() }
         isForbidden = true

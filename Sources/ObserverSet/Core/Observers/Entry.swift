@@ -2,8 +2,8 @@
 ///
 /// This part does not know the type of the parameters.
 @usableFromInline
-class AnyEntry: @unchecked Sendable {
-    /// The entry of the observer that this one stands for, and to which it leaves what it does not do itself.
+class AnyEntry: Recipient, @unchecked Sendable {
+    /// The entry of the observer itself, if this one wraps it: it answers what this one does not.
     var base: AnyEntry? { nil }
     /// The owner, if there is one and it is alive.
     ///
@@ -11,9 +11,6 @@ class AnyEntry: @unchecked Sendable {
     var owner: AnyObject? { base?.owner }
     /// The static type of the owner; nil if the registration has none.
     var ownerType: Any.Type? { base?.ownerType }
-    /// The number of the line that registered it, zero if there was no report then; asked only if something waits for it.
-    var siteNumber: UInt32 { fatalError("nothing is enqueued for it") }
-    func note(siteNumber: UInt32) { base?.note(siteNumber: siteNumber) }
     /// Where the observer runs, and what waits for it there, for descriptions.
     var placeDescription: String { base?.placeDescription ?? "nonisolated" }
     /// The mailbox for values that cannot be delivered at once; nil if it needs none.
@@ -28,9 +25,9 @@ class AnyEntry: @unchecked Sendable {
     ///
     /// An observer's owner is loaded only where the observer runs, since the owner may be deallocated there; elsewhere
     /// it counts as alive until a call has found that it is dead.
-    func isKnownAlive(by notifier: Notifier) -> Bool { fatalError("abstract") }
-    /// Calls the observer with a value from its mailbox, which has that number there; called where the observer runs.
-    func deliverEnqueued(_ value: any Sendable, _ number: UInt64) { fatalError("nothing is enqueued for it") }
+    func isKnownAlive(by context: inout NotifyContext) -> Bool { base?.isKnownAlive(by: &context) ?? true }
+    /// Asked just before a call, where the observer runs: whether it may be called. If it is called once, this was its call.
+    func passGates() -> Bool { true }
     /// Notes that the registration has been removed, or is about to be, so that values still enqueued are skipped when their
     /// turn comes.
     ///
@@ -40,21 +37,12 @@ class AnyEntry: @unchecked Sendable {
     var isAwaited: Bool { base?.isAwaited ?? false }
     /// Drops what is enqueued, and cancels the call that is under way, if it is awaited.
     func cancel() { base?.cancel() }
-    /// Drops what is enqueued, and cancels the call that is under way, if it is awaited; the registration goes on.
-    ///
-    /// Runs user code: it releases values, and cancellation handlers are called.
-    func cancelCalls() { base?.cancelCalls() }
-    /// Whether it has taken the place of an observer whose value was dropped while it waited.
-    var isPlaceholder: Bool { false }
-    /// The entry for one more registration of the observer: this one the first time, then others for which the observer
-    /// has one order, too.
-    func forRegistration() -> AnyEntry { self }
 
     /// Whether the observer may still be called: it has no owner, or a living one.
     ///
     /// Never called under the lock.
     final var isAlive: Bool {
-        UserCode.assertNoLockIsHeld()
+        LockCheck.assertNoLockIsHeld()
         return ownerType == nil || owner != nil
     }
 
@@ -62,7 +50,7 @@ class AnyEntry: @unchecked Sendable {
     ///
     /// Never called under the lock.
     var ownerDescription: String? {
-        UserCode.assertNoLockIsHeld()
+        LockCheck.assertNoLockIsHeld()
         return ownerType == nil ? "closure" : owner.map { "\(type(of: $0))" }
     }
 
@@ -80,7 +68,14 @@ class Entry<Parameters>: AnyEntry, @unchecked Sendable {
     /// Calls the observer, or enqueues the call.
     ///
     /// Returns false if the owner is dead, so that the notification can have the entry removed.
-    func deliver(_ parameters: Parameters, by notifier: inout Notifier) -> Bool { fatalError("abstract") }
+    func deliver(_ parameters: Parameters, by context: inout NotifyContext) -> Bool { fatalError("abstract") }
+
+    /// The entry for one more registration of the observer, which is called once if there are gates.
+    ///
+    /// This one the first time, then others for which the observer has one order, too.
+    func forRegistration(_ gates: [OnceGate]) -> Entry {
+        gates.isEmpty ? self : OnceEntry({ self.deliver($0, by: &$1) }, self, gates)
+    }
 
     /// A value that `deliver` has posted, with its own type again.
     ///
@@ -89,9 +84,6 @@ class Entry<Parameters>: AnyEntry, @unchecked Sendable {
     final func unboxed<Value>(_ value: Value) -> Parameters {
         Value.self == Parameters.self ? unsafe unsafeBitCast(value, to: Parameters.self) : value as! Parameters
     }
-
-    /// The same observer, of which only that call goes through that ends the registration; asked before it is registered.
-    func ending(_ registration: SelfEndingRegistration) -> Entry { fatalError("abstract") }
 }
 
 /// An observer with a weakly held owner, which is called on the notifying thread.
@@ -109,20 +101,13 @@ final class OwnedEntry<Owner: AnyObject, Parameters>: Entry<Parameters>, @unchec
         self.call = call
     }
 
-    override func deliver(_ parameters: Parameters, by notifier: inout Notifier) -> Bool {
+    override func deliver(_ parameters: Parameters, by context: inout NotifyContext) -> Bool {
         guard let owner = weakOwner else { return false }
         call(owner, parameters)
         return true
     }
 
-    override func ending(_ registration: SelfEndingRegistration) -> Entry<Parameters> {
-        // The caller of `add` holds the owner; a dead one is never called.
-        guard let owner = weakOwner else { return self }
-        return OwnedEntry(owner) { [call] in if registration.end() { call($0, $1) } }
-    }
-
-    override func isKnownAlive(by notifier: Notifier) -> Bool { weakOwner != nil }
-
+    override func isKnownAlive(by context: inout NotifyContext) -> Bool { weakOwner != nil }
     override var owner: AnyObject? { weakOwner }
     override var ownerType: Any.Type? { Owner.self }
 }

@@ -11,29 +11,19 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
         var jobs = AwaitingJobs()
         /// The value with which the observer is being called, or that is being dropped.
         var called: Called?
-        /// Whether no caller of `settled()` waits for the end of that call, since its observer was removed.
-        var isAbandoned = false
         /// The task that delivers; nil if none has begun.
         var worker: Worker?
-        /// The urgencies of the tasks that are on their way to the actor: at most one task of each.
-        var sent = Urgency.Set()
+        var drains = Drains()
 
         /// Whether a task has to be sent for that urgency: none is on its way, or delivers, which hands over to the next by
         /// itself.
-        func needsTask(_ urgency: Urgency) -> Bool { worker == nil && !sent.covers(urgency) }
+        func needsTask(_ urgency: Urgency) -> Bool { worker == nil && drains.isNeeded(for: urgency) }
 
         /// Notes that a task is sent, and returns true, unless none has to be.
-        mutating func claimTask(_ urgency: Urgency) -> Bool {
-            guard needsTask(urgency) else { return false }
-            sent.insert(urgency)
-            return true
-        }
+        mutating func claimTask(_ urgency: Urgency) -> Bool { worker == nil && drains.claim(urgency) }
 
-        /// Removes and returns the waiters in front of which nothing is left.
-        mutating func takeFreeWaiters() -> [SettledWait] {
-            if called == nil { return jobs.takeWaiters() }
-            return isAbandoned ? jobs.takeWaitersDuringCall() : []
-        }
+        /// Removes and returns the waiters in front of which nothing is left, neither a value nor a call.
+        mutating func takeFreeWaiters() -> [SettledWait] { called == nil ? jobs.takeWaiters() : [] }
 
         /// Cancels the call in progress; returns the task that is to be cancelled after unlocking.
         mutating func cancelCall() -> Task<Void, Never>? {
@@ -46,14 +36,13 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
             guard let urgency = jobs.urgency, urgency == worker.urgency, !worker.isCancelled else { return nil }
             let job = jobs.removeFirst()
             called = Called(job)
-            if job.observer.isActive { return .call(job) }
-            jobs.noteDropped(before: job)
-            return .drop(job)
+            return job.observer.isActive ? .call(job) : .drop(job)
         }
 
         /// Ends the task; another one delivers what is left, if anything is.
         mutating func finish() -> Step {
             worker = nil
+            drains.end()
             guard let urgency = jobs.urgency, claimTask(urgency) else { return .end }
             return .handOver(urgency)
         }
@@ -70,15 +59,13 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
     /// The value itself is not here: when it is no longer noted as called, nothing holds it, or its observer.
     private struct Called: Sendable {
         let number: UInt64
-        /// Whether the observer has no other call.
-        ///
-        /// Then nothing cancels it: it has ended its registration, or is about to.
-        let isOnly: Bool
+        /// Nothing cancels the call of an observer that is called once.
+        let isCancellable: Bool
         private let observer: ObjectIdentifier
 
         init(_ job: AwaitingJob) {
             number = job.number
-            isOnly = job.observer.isCalledOnce
+            isCancellable = !job.observer.isCalledOnce
             observer = ObjectIdentifier(job.observer)
         }
 
@@ -136,13 +123,11 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
         posted.settled.leave()
         // Released here, and not under the lock.
         withExtendedLifetime((job, posted.dropped)) {}
-        if posted.isToExamine { examine(job.observer) }
     }
 
     /// The steps that are left when a value has been posted, and the mailbox is unlocked.
     private struct Posted: Sendable {
         var isToSend = false
-        var isToExamine = false
         var dropped: AwaitingJob?
         var cancelled: Task<Void, Never>?
         var settled: [SettledWait] = []
@@ -160,49 +145,33 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
             if let room = buffering.room, state.jobs.values >= room {
                 if case .oldest = buffering {
                     job.observer.noteDropped()
-                    state.jobs.noteDroppedLast()
                     return posted
                 }
-                posted.dropped = state.jobs.dropFirst()
+                posted.dropped = state.jobs.removeFirst()
                 posted.dropped?.observer.noteDropped()
                 posted.settled = state.takeFreeWaiters()
             }
-            if buffering == .restarting, state.called?.isOnly == false, !state.isCaller(in: self) {
+            if buffering == .latest, state.called?.isCancellable == true, !state.isCaller(in: self) {
                 posted.cancelled = state.cancelCall()
             }
             state.jobs.append(job)
             posted.isToSend = state.claimTask(job.urgency)
-            posted.isToExamine = Watch.looks(at: state.jobs.values)
             return posted
         }
     }
 
-    /// Tells a report how many values wait.
-    @inline(never)
-    private func examine(_ observer: any AwaitedObserver) {
-        var waiting = WaitingValues()
-        let (count, call) = state.withLock { state in (state.jobs.values, state.called?.number) }
-        waiting.add(count, of: observer.siteNumber, call: call)
-        waiting.report(in: reportedNumber)
-    }
-
-    /// Drops what waits for a removed observer, and cancels its call, for whose end no `settled()` waits; but not if
-    /// it is the call itself that removes the observer.
-    func end(_ observer: any AwaitedObserver) { cancelCalls(of: observer, isRemoved: true) }
-
-    /// The same for an observer that stays: the end of its call is waited for.
-    func cancelCalls(of observer: any AwaitedObserver, isRemoved: Bool = false) {
+    /// Drops what waits for a removed observer, and cancels its call; but not if it is the call itself that removes the
+    /// observer.
+    func end(_ observer: any AwaitedObserver) {
         var settled: [SettledWait] = []
         var dropped: [AwaitingJob] = []
         let task = state.withLock { state -> Task<Void, Never>? in
             dropped = state.jobs.remove(for: observer)
-            let isToCancel =
-                state.called?.isOf(observer) == true && !observer.isCalledOnce && !state.isCaller(in: self)
-            if isToCancel && isRemoved { state.isAbandoned = true }
-            // Not only if this observer is being called: the call in progress may be a cancelled one of another
-            // registration, and the dropped values may have been all that was left in front of a waiter.
+            // They may have been all that was left in front of a waiter.
             settled = state.takeFreeWaiters()
-            return isToCancel ? state.cancelCall() : nil
+            guard let called = state.called, called.isOf(observer), called.isCancellable, !state.isCaller(in: self)
+            else { return nil }
+            return state.cancelCall()
         }
         task?.cancel()
         settled.leave()
@@ -210,29 +179,18 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
         dropped.removeAll()
     }
 
-    /// Notes that a value which had been taken out was not delivered, since its observer was removed at that moment.
-    func noteNotDelivered(_ job: AwaitingJob) {
-        state.withLock { $0.jobs.noteDropped(before: job) }
-    }
-
-    override func enqueueMarker(for settledWait: SettledWait, isForRemoval: Bool) -> Bool {
+    override func enqueueMarker(for settledWait: SettledWait) -> Bool {
         state.withLock { state in
             // An observer that waited for its own call would wait for ever.
-            if state.isCaller(in: self) { return false }
-            let waitsForCall = state.called != nil && (isForRemoval || !state.isAbandoned)
-            guard waitsForCall || state.jobs.values > 0 else { return false }
-            state.jobs.append(settledWait, isForRemoval: isForRemoval)
+            guard state.called != nil || state.jobs.values > 0, !state.isCaller(in: self) else { return false }
+            state.jobs.append(settledWait)
             return true
         }
     }
 
-    override var isInOnlyCall: Bool { state.withLock { state in state.called?.isOnly == true } }
-
     override var isIdle: Bool { state.withLock { state in state.worker == nil && state.jobs.values == 0 } }
 
-    func progress(of observer: any AwaitedObserver) -> String {
-        Self.describe(state.withLock { state in (state.called?.isOf(observer) == true, state.jobs.values) })
-    }
+    func isCalling(_ observer: any AwaitedObserver) -> Bool { state.withLock { $0.called?.isOf(observer) == true } }
 
     // MARK: Delivering
 
@@ -251,11 +209,11 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
         while true {
             switch next(worker, turn.isOver()) {
             case .call(let job):
-                UserCode.assertNoLockIsHeld()
+                LockCheck.assertNoLockIsHeld()
                 // Captures `actor`, and so stays on it. A closure that does not would leave the main actor for each call,
                 // and come back to it: two changes of thread.
                 let call = AwaitingCall(mailbox: self, number: job.number)
-                await AwaitingCall.$current.withValue(call) { await job.observer.call(job, on: actor) }
+                await AwaitingCall.$current.withValue(call) { await job.observer.call(job.value, on: actor) }
             case .drop:
                 break
             case .resume(let settlements):
@@ -271,8 +229,7 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
     /// Makes it the task that delivers; false if there is one already.
     private func begin(_ worker: Worker) -> Bool {
         state.withLock { state in
-            state.sent.remove(worker.urgency)
-            guard state.worker == nil else { return false }
+            guard state.drains.begin(worker.urgency) else { return false }
             state.worker = worker
             return true
         }
@@ -282,7 +239,6 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
     private func next(_ worker: Worker, _ isOver: Bool) -> Step {
         state.withLock { state in
             state.called = nil
-            state.isAbandoned = false
             let waiters = state.jobs.takeWaiters()
             if !waiters.isEmpty { return .resume(waiters) }
             return (isOver ? nil : state.goOn(worker)) ?? state.finish()

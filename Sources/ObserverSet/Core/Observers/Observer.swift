@@ -10,6 +10,8 @@ public struct Observer<Parameters: Sendable>: Sendable {
     /// metadata.
     let entry: AnyEntry?
     let site: Site
+    /// What a call has to pass: none, unless the observer is called once.
+    var gates: [OnceGate] = []
 
     @usableFromInline
     init(call: @escaping @Sendable (Parameters) -> Void, site: Site) {
@@ -24,18 +26,6 @@ public struct Observer<Parameters: Sendable>: Sendable {
         self.call = unsafe unsafeBitCast(Nothing(), to: Function.self).call
         self.entry = entry
         self.site = site
-    }
-
-    /// An observer that is called on the notifying thread, and puts the values where they wait for somebody else.
-    ///
-    /// - Parameters:
-    ///   - call: Puts a value there.
-    ///   - waiting: How many wait, for descriptions and reports; nil if nobody knows.
-    ///   - site: The line of the registration, for descriptions.
-    package init(
-        buffering call: @escaping @Sendable (Parameters) -> Void, waiting: @escaping @Sendable () -> Int?, site: Site
-    ) {
-        self.init(entry: BufferingEntry(call, waiting: waiting), site: site)
     }
 
     private struct Function {
@@ -70,30 +60,29 @@ public struct Observer<Parameters: Sendable>: Sendable {
     }
 
     /// Calls the observer, or enqueues the call; false if its owner is dead.
-    func deliver(_ parameters: Parameters, by notifier: inout Notifier) -> Bool {
+    func deliver(_ parameters: Parameters, by context: inout NotifyContext) -> Bool {
         if let entry {
-            return unsafe unsafeDowncast(entry, to: Entry<Parameters>.self).deliver(parameters, by: &notifier)
+            return unsafe unsafeDowncast(entry, to: Entry<Parameters>.self).deliver(parameters, by: &context)
         }
         call(parameters)
         return true
     }
 
-    /// The same observer, of which only that call goes through that ends the registration.
-    ///
-    /// It is decided where the observer runs, not where it is notified: a value that waits may still be dropped.
-    func ending(_ registration: SelfEndingRegistration) -> Observer {
-        if let entry {
-            let entry = unsafe unsafeDowncast(entry, to: Entry<Parameters>.self)
-            return Observer(entry: entry.ending(registration), site: site)
-        }
-        let call = call
-        return Observer(call: { if registration.end() { call($0) } }, site: site)
+    /// The entry for one more registration of the observer; nil if it is nothing but a function.
+    func entryForRegistration(_ more: [OnceGate] = []) -> Entry<Parameters>? {
+        let gates = more.isEmpty ? gates : gates + more
+        if let entry { return unsafe unsafeDowncast(entry, to: Entry<Parameters>.self).forRegistration(gates) }
+        return gates.isEmpty
+            ? nil
+            : OnceEntry(
+                { [call] parameters, _ in
+                    call(parameters); return true
+                }, nil, gates)
     }
 
-    /// The same observer, for one more registration.
-    func forRegistration() -> Observer {
-        guard let entry else { return self }
-        return unsafe Observer(entry: unsafeDowncast(entry.forRegistration(), to: Entry<Parameters>.self), site: site)
+    /// The observer of one more registration.
+    func forRegistration(_ gates: [OnceGate]) -> Observer {
+        entryForRegistration(gates).map { Observer(entry: $0, site: site) } ?? self
     }
 }
 

@@ -1,3 +1,19 @@
+/// An observer that awaits, as its mailbox sees it.
+protocol AwaitedObserver: AnyObject, Sendable {
+    /// Whether a value from the mailbox may be delivered.
+    var isActive: Bool { get }
+    /// Whether it is called only once, and so its call never cancelled: it has ended its registration itself.
+    var isCalledOnce: Bool { get }
+    /// Calls the observer with a value that `deliver` has posted, if its owner is alive.
+    ///
+    /// Runs on the observer's actor, so that the owner is loaded there, and its `deinit` cannot run elsewhere.
+    func call(_ value: any Sendable, on actor: isolated (any Actor)?) async
+    func noteDropped()
+    /// These are called under the mailbox's lock.
+    func notePosted()
+    func noteTakenOut()
+}
+
 /// A value that waits for an observer that awaits, or with which the observer is being called.
 ///
 /// An object that is made before the lock is taken, so that little is done under the lock. The value is stored as an
@@ -9,8 +25,6 @@ final class AwaitingJob: @unchecked Sendable {
     let urgency: Urgency
     /// Ascending in each mailbox; set once, under the mailbox's lock.
     fileprivate(set) var number: UInt64 = 0
-    /// How many values were dropped just before it; guarded by that lock until it is taken out.
-    fileprivate(set) var droppedBefore = 0
 
     init(_ value: any Sendable, to observer: any AwaitedObserver, _ urgency: Urgency) {
         self.value = value
@@ -38,8 +52,6 @@ struct AwaitingJobs: Sendable {
         let settledWait: SettledWait
         /// The number of the last value that it waits for.
         let last: UInt64
-        /// Whether it waits for the end of every call, also of a removed observer.
-        let isForRemoval: Bool
     }
 
     // Two queues, so that dropped values leave no gaps between the waiters.
@@ -50,9 +62,6 @@ struct AwaitingJobs: Sendable {
     private static let leastSweep = 32
     private var last: UInt64 = 0
     private var urgencies = Urgency.Counts()
-    /// How many values were dropped in front of the first value, and behind the last one, since these were put there.
-    private var droppedFirst = 0
-    private var droppedLast = 0
 
     /// The number of values.
     var values: Int { jobs.count }
@@ -63,64 +72,37 @@ struct AwaitingJobs: Sendable {
     mutating func append(_ job: AwaitingJob) {
         last += 1
         job.number = last
-        job.droppedBefore = droppedLast
-        droppedLast = 0
         urgencies.add(1, of: job.urgency)
         jobs.append(job)
+        job.observer.notePosted()
     }
 
-    mutating func append(_ settledWait: SettledWait, isForRemoval: Bool) {
+    mutating func append(_ settledWait: SettledWait) {
         // Callers whose tasks were cancelled would pile up behind a call that never returns. In amortised O(1).
         if waiters.count >= nextSweep {
             _ = waiters.remove { $0.settledWait.isOver }
             nextSweep = max(Self.leastSweep, 2 * waiters.count)
         }
-        waiters.append(Waiter(settledWait: settledWait, last: last, isForRemoval: isForRemoval))
+        waiters.append(Waiter(settledWait: settledWait, last: last))
     }
 
     /// Removes and returns the first value.
     mutating func removeFirst() -> AwaitingJob {
         let job = jobs.removeFirst()
-        urgencies.add(-1, of: job.urgency)
-        job.droppedBefore += droppedFirst
-        droppedFirst = 0
+        noteRemoved(job)
         return job
     }
-
-    /// Removes and returns the first value, which is dropped since there is no room.
-    mutating func dropFirst() -> AwaitingJob {
-        let job = removeFirst()
-        droppedFirst += job.droppedBefore + 1
-        return job
-    }
-
-    /// Notes that a value was dropped which was to be appended.
-    mutating func noteDroppedLast() { droppedLast += 1 }
-
-    /// Notes that what was dropped before a value that was taken out was dropped in front of all that wait.
-    mutating func noteDropped(before job: AwaitingJob) { droppedFirst += job.droppedBefore }
 
     /// Removes and returns all values for that observer.
-    ///
-    /// What was dropped before them was dropped before the next one for another registration of the observer.
     mutating func remove(for observer: any AwaitedObserver) -> [AwaitingJob] {
-        var dropped = droppedFirst
-        droppedFirst = 0
-        let removed = jobs.remove { job in
-            job.droppedBefore += dropped
-            dropped = job.observer === observer ? job.droppedBefore : 0
-            return job.observer === observer
-        }
-        droppedLast += dropped
-        for job in removed { urgencies.add(-1, of: job.urgency) }
+        let removed = jobs.remove { $0.observer === observer }
+        removed.forEach { noteRemoved($0) }
         return removed
     }
 
-    /// Removes and returns the waiters in front of which no values are left, during a call for whose end only callers of
-    /// `removeAndWait()` wait.
-    mutating func takeWaitersDuringCall() -> [SettledWait] {
-        let first = jobs.first?.number ?? .max
-        return waiters.remove { !$0.isForRemoval && first > $0.last }.map(\.settledWait)
+    private mutating func noteRemoved(_ job: AwaitingJob) {
+        urgencies.add(-1, of: job.urgency)
+        job.observer.noteTakenOut()
     }
 
     /// Removes and returns the waiters in front of which no values are left.

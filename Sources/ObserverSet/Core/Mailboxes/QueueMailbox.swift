@@ -13,9 +13,6 @@ final class QueueMailbox: Mailbox, @unchecked Sendable {
         /// How many blocks have found another one delivering, and left their value to that.
         var owed = 0
 
-        /// The number of values that wait: without those that were dropped, and callers of `settled()`.
-        var waiting: Int { jobs.count(where: \.isValue) }
-
         /// The job that a block is to deliver first, if any.
         mutating func begin() -> Job? {
             if isDelivering {
@@ -42,7 +39,7 @@ final class QueueMailbox: Mailbox, @unchecked Sendable {
 
     init(_ queue: DispatchQueue) {
         self.queue = queue
-        super.init(at: queue)
+        super.init(at: nil)
     }
 
     override var isIdle: Bool { state.withLock { !$0.isDelivering && $0.jobs.count == 0 } }
@@ -50,56 +47,35 @@ final class QueueMailbox: Mailbox, @unchecked Sendable {
     override var description: String { "queue \(queue.label)" }
 
     override func post(
-        _ value: any Sendable, to observer: AnyEntry, _ pending: borrowing Pending, by notifier: inout Notifier
+        _ job: Job, _ pending: borrowing Pending, _ status: borrowing RegistrationStatus,
+        by context: inout NotifyContext
     ) {
-        if enqueue(Job(value, to: observer)) { examine(observer) }
-    }
-
-    override func drop(for observer: AnyEntry, _ pending: borrowing Pending, leaving rest: AnyEntry) {
-        let dropped = state.withLock { state in
-            // As many as before: each has a block.
-            state.jobs.replace(where: { $0.observer === observer }, by: Job((), to: rest))
+        state.withLock { state in
+            pending.post()
+            status.post()
+            enqueue(job, &state)
         }
-        // Released here, and not under the lock.
-        withExtendedLifetime(dropped) {}
     }
 
-    override func enqueueMarker(for settledWait: SettledWait, isForRemoval: Bool) -> Bool {
+    override func enqueueMarker(for settledWait: SettledWait) -> Bool {
         if isIdle { return false }
-        _ = enqueue(Job(settledWait))
+        state.withLock { enqueue(Job(value: (), recipient: settledWait), &$0) }
         return true
     }
 
-    /// Tells a report how many values wait.
-    ///
-    /// The observer's calls have no numbers, so nobody knows how long one has run.
-    private func examine(_ observer: AnyEntry) {
-        var waiting = WaitingValues()
-        waiting.add(state.withLock { $0.waiting }, of: observer.siteNumber, call: nil)
-        waiting.report()
-    }
-
-    /// Returns whether a report has to be told.
-    private func enqueue(_ job: Job) -> Bool {
-        state.withLock { state in
-            state.jobs.append(job)
-            // Under the lock: a thread's blocks must be in the order of its values, even if another thread is posting, too.
-            queue.async { self.deliver() }
-            return Watch.looks(at: state.jobs.count)
-        }
+    /// Called under the lock: a thread's blocks must be in the order of its values, even if another thread is posting, too.
+    private func enqueue(_ job: Job, _ state: inout State) {
+        state.jobs.append(job)
+        queue.async { self.deliver() }
     }
 
     private func deliver() {
         var job = state.withLock { $0.begin() }
         while job != nil {
             // Released before the next one is looked for: who waits for a removal does not wait for this block.
-            job.take()?.deliver(0)
+            job.take()?.deliver()
             job = state.withLock { $0.next() }
         }
-    }
-
-    override func progress(_ pending: borrowing Pending) -> (isInCall: Bool, waiting: Int) {
-        state.withLock { state in (state.isDelivering, state.waiting) }
     }
 }
 #endif

@@ -1,0 +1,69 @@
+import Synchronization
+
+/// Where values wait until their observers can be called.
+///
+/// An actor has one mailbox for all its observers, see `ActorMailbox`. On a dispatch queue, each observer has one, and so
+/// has each observer that awaits.
+@usableFromInline
+class Mailbox: @unchecked Sendable {
+    /// The address of the actor, as `NotifyContext` has that of the caller's; zero if no observer is called in place.
+    final let identity: UInt
+
+    init(at actor: (any Actor)?) { identity = Isolation.identity(of: actor) }
+
+    /// Whether everything that was posted has been delivered or dropped.
+    var isIdle: Bool { fatalError("abstract") }
+
+    /// Delivers what waits for an observer if the caller is where the observer runs, and returns whether the observer may
+    /// now be called in place; if not, the next value has to be posted.
+    func catchUp(_ observer: Recipient, _ pending: borrowing Pending, by context: inout NotifyContext) -> Bool { false }
+
+    /// Appends a value for an observer, and makes sure that it is delivered.
+    func post(
+        _ job: Job, _ pending: borrowing Pending, _ status: borrowing RegistrationStatus,
+        by context: inout NotifyContext
+    ) {
+        fatalError("abstract")
+    }
+
+    /// Enqueues a marker, so that a caller waits for what has been posted so far; false if the mailbox is idle.
+    func enqueueMarker(for settledWait: SettledWait) -> Bool { fatalError("abstract") }
+
+    /// Called by each observer that was made with this mailbox, when it is deallocated.
+    func endUse() {}
+
+    /// The actor's type or the queue's label, as descriptions of a set show it.
+    var description: String { fatalError("abstract") }
+
+    /// The words of a description for an observer that holds up `settled()`.
+    static func describe(isInCall: Bool, waiting: Int) -> String {
+        (isInCall ? ", in a call" : "") + (waiting == 0 ? "" : ", \(waiting) waiting")
+    }
+}
+
+/// An item of a mailbox: a value, and whom to call with it.
+///
+/// The value is stored in the three words of an existential, so that a small one needs no allocation. The type is not
+/// generic, since the runtime would have to look up a generic type for each value.
+struct Job: Sendable {
+    let value: any Sendable
+    let recipient: Recipient
+
+    /// Called where the observer runs, under no lock.
+    func deliver() {
+        LockCheck.assertNoLockIsHeld()
+        recipient.receive(value)
+    }
+}
+
+/// What a mailbox calls with a value: a registration of an observer, or a caller of `settled()` who waits for what is in
+/// front of it.
+@usableFromInline
+package class Recipient: @unchecked Sendable {
+    /// The observer itself, whose registrations share one order.
+    var observer: Recipient { self }
+    /// Whether the observer is being called with a value from the mailbox.
+    var isInCall: Bool { fatalError("abstract") }
+    /// Takes a value whose turn has come.
+    func receive(_ value: any Sendable) { fatalError("abstract") }
+}

@@ -1,0 +1,159 @@
+/// An observer that belongs to an actor or a queue: called in place if the notifier is already there and no value waits
+/// that must come first, and through the mailbox otherwise.
+@usableFromInline
+@safe class IsolatedEntry<Parameters: Sendable>: Entry<Parameters>, @unchecked Sendable {
+    private let home: Mailbox
+    private let pending = Pending()
+    private let status = RegistrationStatus()
+
+    fileprivate init(in mailbox: Mailbox) {
+        home = mailbox
+    }
+
+    deinit {
+        home.endUse()
+    }
+
+    /// Calls the observer; false if its owner is dead.
+    fileprivate func call(_ parameters: Parameters) -> Bool { fatalError("abstract") }
+
+    /// Whether the notifier is on the observer's actor, and no value waits for this observer that a call in place would
+    /// overtake.
+    @inline(__always)
+    fileprivate final func mayCall(by context: inout NotifyContext) -> Bool { context.isOn(home) && pending.isEmpty }
+
+    override func deliver(_ parameters: Parameters, by context: inout NotifyContext) -> Bool {
+        deliver(parameters, for: self, status, by: &context)
+    }
+
+    /// Calls the observer for one of its registrations, or enqueues the call.
+    @inline(never)
+    fileprivate final func deliver(
+        _ parameters: Parameters, for registration: AnyEntry, _ status: borrowing RegistrationStatus,
+        by context: inout NotifyContext
+    ) -> Bool {
+        if !mayCall(by: &context) {
+            guard status.isActive else { return !status.isOwnerKnownDead }
+            guard home.catchUp(self, pending, by: &context) else {
+                home.post(Job(value: parameters, recipient: registration), pending, status, by: &context)
+                return true
+            }
+            // One of the values that waited may have ended the registration.
+            guard status.isActive else { return !status.isOwnerKnownDead }
+        }
+        return !registration.passGates() || call(parameters)
+    }
+
+    override final func receive(_ value: any Sendable) { receive(value, for: self, status) }
+
+    fileprivate final func receive(
+        _ value: any Sendable, for registration: AnyEntry, _ status: borrowing RegistrationStatus
+    ) {
+        pending.begin()
+        status.begin()
+        if status.isActive, registration.passGates(), !call(unboxed(value)) { status.noteDeadOwner() }
+        pending.end()
+    }
+
+    override final func isKnownAlive(by context: inout NotifyContext) -> Bool { isKnownAlive(status, by: &context) }
+
+    fileprivate final func isKnownAlive(_ status: borrowing RegistrationStatus, by context: inout NotifyContext) -> Bool
+    {
+        mayCall(by: &context) ? isAlive : !status.isOwnerKnownDead
+    }
+
+    override final func forRegistration(_ gates: [OnceGate]) -> Entry<Parameters> {
+        gates.isEmpty && status.claim() ? self : RepeatedEntry(self, gates)
+    }
+
+    override final var isInCall: Bool { pending.isInCall }
+    override final var mailbox: Mailbox? { home }
+    override final func end() { status.end() }
+    override final var placeDescription: String {
+        "on " + home.description + Mailbox.describe(isInCall: pending.isInCall, waiting: pending.waiting)
+    }
+}
+
+/// An isolated observer without an owner.
+@usableFromInline
+@safe final class IsolatedClosure<Parameters: Sendable>: IsolatedEntry<Parameters>, @unchecked Sendable {
+    private let function: @Sendable (Parameters) -> Void
+
+    @usableFromInline
+    init(_ function: @escaping @Sendable (Parameters) -> Void, in mailbox: Mailbox) {
+        self.function = function
+        super.init(in: mailbox)
+    }
+
+    /// Calls the observer if it may be called in place; false otherwise.
+    @inline(__always)
+    func callInPlace(_ parameters: Parameters, by context: inout NotifyContext) -> Bool {
+        guard mayCall(by: &context) else { return false }
+        function(parameters)
+        return true
+    }
+
+    fileprivate override func call(_ parameters: Parameters) -> Bool {
+        function(parameters)
+        return true
+    }
+
+    override var isIsolatedClosure: Bool { true }
+}
+
+/// An isolated observer with a weakly held owner.
+@usableFromInline
+@safe
+final class IsolatedOwnedEntry<Owner: AnyObject & Sendable, Parameters: Sendable>: IsolatedEntry<Parameters>,
+    @unchecked Sendable
+{
+    private weak let weakOwner: Owner?
+    private let function: @Sendable (Owner, Parameters) -> Void
+
+    @usableFromInline
+    init(_ owner: Owner, _ function: @escaping @Sendable (Owner, Parameters) -> Void, in mailbox: Mailbox) {
+        weakOwner = owner
+        self.function = function
+        super.init(in: mailbox)
+    }
+
+    // Spares the call in place, which is the usual one, a jump through the method table.
+    override func deliver(_ parameters: Parameters, by context: inout NotifyContext) -> Bool {
+        mayCall(by: &context) ? call(parameters) : super.deliver(parameters, by: &context)
+    }
+
+    @inline(__always)
+    fileprivate override func call(_ parameters: Parameters) -> Bool {
+        guard let owner = weakOwner else { return false }
+        function(owner, parameters)
+        return true
+    }
+
+    override var owner: AnyObject? { weakOwner }
+    override var ownerType: Any.Type? { Owner.self }
+}
+
+/// One more registration of an isolated observer, or one that is called once. It has an end of its own; the observer has one
+/// order for all of them.
+private final class RepeatedEntry<Parameters: Sendable>: Entry<Parameters>, @unchecked Sendable {
+    private let first: IsolatedEntry<Parameters>
+    private let gates: [OnceGate]
+    private let status = RegistrationStatus(isClaimed: true)
+
+    init(_ first: IsolatedEntry<Parameters>, _ gates: [OnceGate]) {
+        self.first = first
+        self.gates = gates
+    }
+
+    override func deliver(_ parameters: Parameters, by context: inout NotifyContext) -> Bool {
+        first.deliver(parameters, for: self, status, by: &context)
+    }
+
+    override func receive(_ value: any Sendable) { first.receive(value, for: self, status) }
+    override func isKnownAlive(by context: inout NotifyContext) -> Bool { first.isKnownAlive(status, by: &context) }
+    override func passGates() -> Bool { gates.pass() }
+    override func end() { status.end() }
+    override var base: AnyEntry? { first }
+    override var observer: Recipient { first }
+    override var isInCall: Bool { first.isInCall }
+}

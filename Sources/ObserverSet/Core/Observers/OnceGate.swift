@@ -1,0 +1,84 @@
+/// Lets one call of an observer through: the first, on whatever thread and from whatever source it comes.
+///
+/// It issues the token that is handed out, and holds the registration's own. So it alone decides between a call and
+/// `remove()`.
+final class OnceGate: TokenIssuer, @unchecked Sendable {
+    private struct State: Sendable {
+        /// The registration's own; nil until `register` has returned it.
+        var token: ObserverToken?
+        var isPassed = false
+
+        /// True for the one caller who passes the gate.
+        mutating func pass() -> Bool {
+            defer { isPassed = true }
+            return !isPassed
+        }
+    }
+
+    // A cycle: the token holds the registry, which holds the observer, which holds this. It lasts until the registration has
+    // ended, or the set is released.
+    private let state = Lock(State())
+
+    /// Whether the observer has been called, or is being removed.
+    var isPassed: Bool { state.withLock { $0.isPassed } }
+
+    /// Ends the registration for a call; true for the one caller who may make it.
+    ///
+    /// Also after the set's release, when `remove()` returns false: what is enqueued then is delivered, once.
+    func pass() -> Bool {
+        let (isMine, token) = state.withLock { state in (state.pass(), state.token) }
+        if isMine { token?.remove() }
+        return isMine
+    }
+
+    /// Stores the registration's token, and returns the one to hand out; ends the registration if the call came before.
+    func begin(_ token: ObserverToken) -> ObserverToken {
+        let isPassed = state.withLock { state in
+            state.token = token
+            return state.isPassed
+        }
+        if isPassed { token.remove() }
+        return ObserverToken(issuer: self, id: token.id)
+    }
+
+    override func remove(_ id: UInt64, _ removal: Removal?) -> Bool {
+        guard let token = state.withLock({ $0.token }) else { return false }
+        // Not if the set has been released: the values that it enqueued are still delivered.
+        let isMine = token.isActive && state.withLock { $0.pass() }
+        // In any case: when this returns, later notifications must not find the observer, and a call may be going on.
+        return token.issuer.remove(token.id, removal) && isMine
+    }
+
+    override func close(_ id: UInt64) { token.map { $0.issuer.close($0.id) } }
+    override func isActive(_ id: UInt64) -> Bool { token?.isActive ?? false }
+    override func describe(_ id: UInt64) -> String? { token.flatMap { $0.issuer.describe($0.id) } }
+    override func droppedCount(_ id: UInt64) -> Int { token?.droppedCount ?? 0 }
+    override func issuesTokens(for issuer: TokenIssuer) -> Bool { token?.issuer.issuesTokens(for: issuer) ?? false }
+
+    /// The registration's own, unless the gate has been passed.
+    private var token: ObserverToken? { state.withLock { $0.isPassed ? nil : $0.token } }
+}
+
+extension [OnceGate] {
+    /// Whether a call passes them all.
+    func pass() -> Bool { allSatisfy { $0.pass() } }
+}
+
+/// An observer that is called once, on the notifying thread.
+final class OnceEntry<Parameters>: Entry<Parameters>, @unchecked Sendable {
+    private let call: (Parameters, inout NotifyContext) -> Bool
+    private let entry: AnyEntry?
+    private let gates: [OnceGate]
+
+    init(_ call: @escaping (Parameters, inout NotifyContext) -> Bool, _ entry: AnyEntry?, _ gates: [OnceGate]) {
+        self.call = call
+        self.entry = entry
+        self.gates = gates
+    }
+
+    override func deliver(_ parameters: Parameters, by context: inout NotifyContext) -> Bool {
+        !gates.pass() || call(parameters, &context)
+    }
+
+    override var base: AnyEntry? { entry }
+}
