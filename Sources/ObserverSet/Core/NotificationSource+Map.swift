@@ -27,7 +27,7 @@ extension NotificationSource {
     public func map<Output: Sendable>(
         _ transform: @escaping @Sendable (Parameters) -> Output
     ) -> some NotificationSource<Output> {
-        Adapted(source: self) { parameters in .some(transform(parameters)) }
+        compactMap { parameters in .some(transform(parameters)) }
     }
 
     /// A source that transforms the value of each notification, and skips those for which the result is nil.
@@ -45,7 +45,7 @@ extension NotificationSource {
     public func compactMap<Output: Sendable>(
         _ transform: @escaping @Sendable (Parameters) -> Output?
     ) -> some NotificationSource<Output> {
-        Adapted(source: self, transform: transform)
+        DerivedSource(of: self) { source, observer in source.register(observer.adapted(transform)) }
     }
 
     /// A source that sends only those notifications that satisfy a condition.
@@ -65,22 +65,6 @@ extension NotificationSource {
     public func filter(
         _ isIncluded: @escaping @Sendable (Parameters) -> Bool
     ) -> some NotificationSource<Parameters> {
-        Adapted(source: self) { parameters in isIncluded(parameters) ? parameters : nil }
+        compactMap { parameters in isIncluded(parameters) ? parameters : nil }
     }
-}
-
-/// A source that sends what a function makes of another source's values, and nothing for those for which it returns
-/// nil.
-private struct Adapted<Source: NotificationSource, Parameters: Sendable>: NotificationSource {
-    let source: Source
-    let transform: @Sendable (Source.Parameters) -> Parameters?
-
-    func register(_ observer: Observer<Parameters>) -> ObserverToken { source.register(observer.adapted(transform)) }
-
-    func settled() async { await source.settled() }
-}
-
-extension Adapted: CustomDebugStringConvertible {
-    /// The observers are those of the source that it adapts.
-    var debugDescription: String { "adapted from \(String(reflecting: source))" }
 }

@@ -19,19 +19,12 @@ extension NotificationSource {
     /// `compactMap` or `filter` follows, or precedes, the observer waits for the first value that is not skipped.
     ///
     /// - Complexity: O(1).
-    public var once: some NotificationSource<Parameters> { Once(source: self) }
-}
-
-/// A source whose observers end with their first call.
-private struct Once<Source: NotificationSource>: NotificationSource {
-    let source: Source
-
-    func register(_ observer: Observer<Source.Parameters>) -> ObserverToken {
-        let gate = OnceGate()
-        var once = observer
-        once.gates.append(gate)
-        return gate.begin(source.register(once))
+    public var once: some NotificationSource<Parameters> {
+        DerivedSource(of: self) { source, observer in
+            let gate = OnceGate()
+            var once = observer
+            once.gates.append(gate)
+            return gate.begin(source.register(once))
+        }
     }
-
-    func settled() async { await source.settled() }
 }

@@ -135,7 +135,7 @@ extension EventPublisher {
     /// - Returns: A source that sends each event of that type.
     /// - Complexity: O(1).
     public func observers<Observed: Event>(of type: Observed.Type) -> some NotificationSource<Observed> {
-        EventSource(set: set())
+        Self.source(of: set())
     }
 
     /// The source to which observers of events of every type are added.
@@ -145,7 +145,7 @@ extension EventPublisher {
     /// ```swift
     /// publisher.allEvents.addNonisolated { event in log.debug("\(event)") }
     /// ```
-    public var allEvents: some NotificationSource<any Event> { EventSource(set: all) }
+    public var allEvents: some NotificationSource<any Event> { Self.source(of: all) }
 
     /// Ends all registrations of an owner, for events of any type.
     ///
@@ -154,6 +154,18 @@ extension EventPublisher {
     @discardableResult
     public func removeAll(ownedBy owner: AnyObject) -> Int {
         allChannels.reduce(0) { count, channel in count + channel.removeAll(ownedBy: owner) }
+    }
+
+    /// The source to which the observers of a set are added; it hides the rest of the set.
+    ///
+    /// It holds the set weakly, so that the publisher's end releases the observers.
+    private static func source<Observed>(of set: ObserverSet<Observed>) -> DerivedSource<Observed> {
+        DerivedSource(
+            // A combination of no tokens is inactive.
+            register: { [weak set] observer in set?.register(observer) ?? ObserverToken([]) },
+            // Awaited without the set, which must be able to end with its publisher.
+            settled: { [weak set] in await set?.beginSettledWait().wait() },
+            description: { [weak set] in set?.debugDescription ?? "\(Observed.self) of a publisher that is gone" })
     }
 
     private var allChannels: [any EventChannel] {

@@ -55,7 +55,7 @@ public protocol BridgedEvent: Event {
 extension BridgedEvent {
     /// The type's name, with its module and the types that it is nested in.
     public static var notificationName: Notification.Name {
-        AutomaticName.of(Self.self)
+        automaticName(of: Self.self)
     }
 
     /// The event itself, under the key `"event"`.
@@ -73,24 +73,21 @@ extension BridgedEvent {
     }
 }
 
-/// The names of types that do not declare one.
-private enum AutomaticName {
-    /// Names that were made before: making the name of a type takes long.
-    private static let known = Lock([ObjectIdentifier: Notification.Name]())
+/// The names of types that do not declare one, which were made before: making the name of a type takes long.
+private let automaticNames = Lock([ObjectIdentifier: Notification.Name]())
 
-    static func of(_ type: any BridgedEvent.Type) -> Notification.Name {
-        let key = ObjectIdentifier(type)
-        if let name = known.withLock({ $0[key] }) { return name }
-        let text = String(reflecting: type)
-        // For a private or local type, the name has an address in the place of the enclosing context.
-        guard !text.contains("(unknown context at ") else {
-            fatalError(
-                "\(type) is private or local, and has no stable name: "
-                    + "declare `static var notificationName: Notification.Name` in it")
-        }
-        let name = Notification.Name(text)
-        known.withLock { $0[key] = name }
-        return name
+private func automaticName(of type: any BridgedEvent.Type) -> Notification.Name {
+    let key = ObjectIdentifier(type)
+    if let name = automaticNames.withLock({ $0[key] }) { return name }
+    let text = String(reflecting: type)
+    // For a private or local type, the name has an address in the place of the enclosing context.
+    guard !text.contains("(unknown context at ") else {
+        fatalError(
+            "\(type) is private or local, and has no stable name: "
+                + "declare `static var notificationName: Notification.Name` in it")
     }
+    let name = Notification.Name(text)
+    automaticNames.withLock { $0[key] = name }
+    return name
 }
 #endif

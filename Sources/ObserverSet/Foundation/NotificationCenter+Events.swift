@@ -57,7 +57,7 @@ extension NotificationCenter {
     /// - Returns: A source that does not keep the center alive. When the center is released, so are the observers.
     /// - Complexity: Adding is amortised O(1).
     public func observers<E: BridgedEvent>(of type: E.Type, object: AnyObject? = nil) -> some NotificationSource<E> {
-        NamedSource(center: self, name: E.notificationName, sender: Sender(object)) { notification in
+        DerivedSource(self, E.notificationName, object) { notification in
             E.carried(by: notification) ?? E(notification)
         }
     }
@@ -81,7 +81,7 @@ extension NotificationCenter {
         named name: Notification.Name, object: AnyObject? = nil,
         as transform: @escaping @Sendable (Notification) -> Parameters?
     ) -> some NotificationSource<Parameters> {
-        NamedSource(center: self, name: name, sender: Sender(object), transform: transform)
+        DerivedSource(self, name, object, transform)
     }
 
     /// The notifications with a name that other code defines, without their contents.
@@ -100,55 +100,38 @@ extension NotificationCenter {
     public func observers(
         named name: Notification.Name, object: AnyObject? = nil
     ) -> some NotificationSource<Void> {
-        NamedSource(center: self, name: name, sender: Sender(object)) { _ in () }
+        DerivedSource(self, name, object) { _ in () }
     }
 }
 
-/// A center's notifications with one name, as a source.
-private struct NamedSource<Parameters: Sendable>: NotificationSource, CustomDebugStringConvertible {
-    private weak let center: NotificationCenter?
-    private let name: Notification.Name
-    private let sender: Sender
-    private let transform: @Sendable (Notification) -> Parameters?
-
-    init(
-        center: NotificationCenter, name: Notification.Name, sender: Sender,
-        transform: @escaping @Sendable (Notification) -> Parameters?
+extension DerivedSource {
+    /// A center's notifications with one name, and of one sender if there is one.
+    fileprivate init(
+        _ center: NotificationCenter, _ name: Notification.Name, _ object: AnyObject?,
+        _ transform: @escaping @Sendable (Notification) -> Parameters?
     ) {
-        self.center = center
-        self.name = name
-        self.sender = sender
-        self.transform = transform
-    }
-
-    func register(_ observer: Observer<Parameters>) -> ObserverToken {
-        // The center is gone. A combination of no tokens is inactive.
-        guard let center else { return ObserverToken([]) }
-        // Until the observer is registered: a center that ends before that would not remove it.
-        return withExtendedLifetime(center) {
-            let channel = NotificationChannel.named(name, of: center)
-            return channel.posts.register(
-                observer.adapted { [sender, transform] (post: NotificationChannel.Post) in
-                    // The observer's closure holds its channel: see `NotificationChannel`.
-                    withExtendedLifetime(channel) {
-                        sender.matches(post.notification) ? transform(post.notification) : nil
-                    }
-                })
-        }
-    }
-
-    /// All observers of the name, since those of other senders are in the same channel.
-    var debugDescription: String {
-        let posts = center.flatMap { NotificationChannel.existing(name, of: $0)?.posts }
-        return "\(name.rawValue): \(posts?.debugDescription ?? "not observed")"
-    }
-
-    func settled() async {
-        // Awaited without the channel, which must be able to end with its last observer or its center.
-        let settledWait = center.flatMap { center in
-            NotificationChannel.existing(name, of: center)?.posts.beginSettledWait()
-        }
-        await settledWait?.wait()
+        let sender = Sender(object)
+        let channel = { @Sendable [weak center] in center.flatMap { NotificationChannel.existing(name, of: $0) } }
+        self.init(
+            register: { [weak center] observer in
+                // The center is gone. A combination of no tokens is inactive.
+                guard let center else { return ObserverToken([]) }
+                // Until the observer is registered: a center that ends before that would not remove it.
+                return withExtendedLifetime(center) {
+                    let channel = NotificationChannel.named(name, of: center)
+                    return channel.posts.register(
+                        observer.adapted { (post: NotificationChannel.Post) in
+                            // The observer's closure holds its channel: see `NotificationChannel`.
+                            withExtendedLifetime(channel) {
+                                sender.matches(post.notification) ? transform(post.notification) : nil
+                            }
+                        })
+                }
+            },
+            // Awaited without the channel, which must be able to end with its last observer or its center.
+            settled: { await channel()?.posts.beginSettledWait().wait() },
+            // All observers of the name, since those of other senders are in the same channel.
+            description: { "\(name.rawValue): \(channel()?.posts.debugDescription ?? "not observed")" })
     }
 }
 

@@ -37,21 +37,16 @@ extension NotificationSource {
     /// - Returns: A source without state of its own.
     /// - Complexity: O(*n*) in the number of members; adding is the sum of what it costs with each.
     public func merge(with others: [any NotificationSource<Parameters>]) -> some NotificationSource<Parameters> {
-        Merged(members: [self] + others)
+        DerivedSource.merged([self] + others)
     }
 }
 
-/// Several sources with the same parameters, each of which gets every observer.
-struct Merged<Parameters: Sendable>: NotificationSource, CustomDebugStringConvertible {
-    let members: [any NotificationSource<Parameters>]
-
-    func register(_ observer: Observer<Parameters>) -> ObserverToken {
-        ObserverToken(members.map { $0.register(observer) })
+extension DerivedSource {
+    /// Several sources with the same parameters, each of which gets every observer.
+    static func merged(_ members: [any NotificationSource<Parameters>]) -> Self {
+        Self(
+            register: { observer in ObserverToken(members.map { $0.register(observer) }) },
+            settled: { for member in members { await member.settled() } },
+            description: { members.map { String(reflecting: $0) }.joined(separator: "\n") })
     }
-
-    func settled() async {
-        for member in members { await member.settled() }
-    }
-
-    var debugDescription: String { members.map { String(reflecting: $0) }.joined(separator: "\n") }
 }

@@ -55,7 +55,7 @@ public struct ObserverGroup: NotificationSource {
     /// See ``NotificationSource/settled()``. It waits for the members' own observers as well, one member after the other.
     public func settled() async { await merged.settled() }
 
-    private var merged: Merged<Void> { Merged(members: members.map { $0.withoutParameters }) }
+    private var merged: DerivedSource<Void> { .merged(members.map { $0.withoutParameters }) }
 }
 
 extension ObserverGroup: CustomDebugStringConvertible {

@@ -31,12 +31,7 @@ extension LocalObserverSet {
             _ observer: @escaping (Parameters) -> Void,
             isolation: isolated (any Actor)? = #isolation, fileID: StaticString = #fileID, line: UInt = #line
         ) -> Token {
-            set.appendOnce(Site(fileID: fileID, line: line)) { gates in
-                OnceEntry(
-                    { parameters, _ in
-                        observer(parameters); return true
-                    }, nil, gates)
-            }
+            set.appendOnce(site: Site(fileID: fileID, line: line)) { gates in OnceEntry(gates, observer) }
         }
 
         /// Adds an observer that is called once, with its owner, unless the owner goes before.

@@ -67,10 +67,10 @@ import Synchronization
 
     @usableFromInline
     func appendOnce(_ entry: Entry<Parameters>, site: Site) -> Token {
-        appendOnce(site) { gates in entry.forRegistration(gates) }
+        appendOnce(site: site) { gates in entry.forRegistration(gates) }
     }
 
-    func appendOnce(_ site: Site, _ entry: ([OnceGate]) -> Entry<Parameters>) -> Token {
+    func appendOnce(site: Site, _ entry: ([OnceGate]) -> Entry<Parameters>) -> Token {
         let gate = OnceGate()
         return append(Callee(retaining: entry([gate])), site: site, gate)
     }

@@ -19,7 +19,6 @@ import Synchronization
         private let words: (Words, Words, Words, Words) = ((0, 0, 0, 0), (0, 0, 0, 0), (0, 0, 0, 0), (0, 0, 0, 0))
     }
 
-    private let home: WeakActor
     /// How many observers use it; guarded by the table's lock.
     private var uses = 1
     private let gapBeforeBatch = Gap()
@@ -29,15 +28,10 @@ import Synchronization
     /// Whether something was posted that has not been delivered; stored under the lock of the inbox.
     private let isBusy = Atomic<Bool>(false)
 
-    private init(_ actor: any Actor) {
-        home = WeakActor(actor)
-        super.init(at: actor)
-    }
-
     // Acquiring, paired with the stores of false: who sees it idle, and does not wait, knows of all that its calls have done.
     override var isIdle: Bool { !isBusy.load(ordering: .acquiring) }
 
-    override var description: String { home.actor.map { "\(type(of: $0))" } ?? "an actor that is gone" }
+    override var description: String { actor.map { "\(type(of: $0))" } ?? "an actor that is gone" }
 
     // MARK: Posting
 
@@ -46,43 +40,27 @@ import Synchronization
         by context: inout NotifyContext
     ) {
         let urgency = context.urgency
-        if let isToSend = append(job, pending, status, urgency, isHeld: home.isMain) {
-            if isToSend { send(urgency, to: nil) }
-        } else {
-            postHoldingTheActor(job, pending, status, urgency)
-        }
-    }
-
-    // Not inlined, so that the usual way stays short.
-    @inline(never)
-    private func postHoldingTheActor(
-        _ job: Job, _ pending: borrowing Pending, _ status: borrowing RegistrationStatus, _ urgency: Urgency
-    ) {
-        let actor = home.actor
-        if append(job, pending, status, urgency, isHeld: true) == true { send(urgency, to: actor) }
-    }
-
-    /// Appends a job, and returns whether a drain has to be sent; nil if one has to, and the caller does not hold the actor.
-    ///
-    /// From then on others rely on that drain, and may let the actor go.
-    @inline(__always)
-    private func append(
-        _ job: Job, _ pending: borrowing Pending, _ status: borrowing RegistrationStatus, _ urgency: Urgency,
-        isHeld: Bool
-    ) -> Bool? {
-        inbox.withLock { inbox in
-            if !isHeld, inbox.drains.isNeeded(for: urgency) { return nil }
-            pending.post()
-            status.post()
-            isBusy.store(true, ordering: .relaxed)
-            return inbox.append(job, urgency)
+        var actor: (any Actor)?
+        // When a drain is sent, others rely on it, and may let the actor go: the caller must hold it by then.
+        var isHeld = isMain
+        while true {
+            let isToSend = inbox.withLock { inbox -> Bool? in
+                if !isHeld, inbox.drains.isNeeded(for: urgency) { return nil }
+                pending.post()
+                status.post()
+                isBusy.store(true, ordering: .relaxed)
+                return inbox.append(job, urgency)
+            }
+            if let isToSend { return isToSend ? send(urgency, to: actor) : () }
+            actor = self.actor
+            isHeld = true
         }
     }
 
     override func enqueueMarker(for settledWait: SettledWait) -> Bool {
         let urgency = Urgency.current
         // Before a drain is claimed, as for a value.
-        let actor = home.actor
+        let actor = actor
         let (isHeldUp, isToSend) = inbox.withLock { inbox in
             if isIdle { return (false, false) }
             // Behind those that wait, so that the caller goes on where they are delivered, and under no lock.
@@ -98,7 +76,7 @@ import Synchronization
     /// observers must not see the task-local values of the notifier that happened to start it.
     private func send(_ urgency: Urgency, to actor: (any Actor)?, again: Bool = false) {
         let priority = urgency.priority
-        if home.isMain {
+        if isMain {
             Task.detached(priority: priority) { @MainActor in self.drain(urgency) }
         } else if let actor {
             // The task keeps the actor alive until the actor has received what was notified to it.
@@ -161,7 +139,7 @@ import Synchronization
             }
             return inbox.drains.claim(urgency) ? urgency : nil
         }
-        if let urgency { send(urgency, to: home.actor, again: true) }
+        if let urgency { send(urgency, to: actor, again: true) }
     }
 
     /// Called under both locks when nothing is left.
@@ -186,20 +164,21 @@ import Synchronization
     override func catchUp(_ observer: Recipient, _ pending: borrowing Pending, by context: inout NotifyContext) -> Bool
     {
         // Code without isolation may happen to run on the main actor.
-        guard context.isOn(self) || home.isMain && context.isOnMainQueue else { return false }
+        guard context.isOn(self) || isMain && context.isOnMainQueue else { return false }
         if pending.isEmpty { return true }
         // If the actor is gone, and another has its address, another thread may be delivering.
-        guard home.actor != nil, !pending.isInCall, pending.waiting <= Turn.limit else { return false }
+        guard actor != nil, !pending.isInCall, pending.waiting <= Turn.limit else { return false }
         let waiting = pending.waiting
         var jobs = withAll { batch, inbox in batch.beginCatchUp(of: observer, waiting, from: &inbox) }
         // Each is released before the next is delivered.
+        // fault: last-of-what-waits-first
         while let job = jobs.popLast() { job.deliver() }
         leaveTheRest { batch, _ in batch.endCatchUp() }
         return true
     }
 
     override func endUse() {
-        if home.isMain { return }
+        if isMain { return }
         let last = Self.table.withLock { table -> ActorMailbox? in
             uses -= 1
             guard uses == 0, table[identity] === self else { return nil }
@@ -213,7 +192,7 @@ import Synchronization
 // MARK: - The mailbox of an actor
 
 extension ActorMailbox {
-    private static let main = ActorMailbox(MainActor.shared)
+    private static let main = ActorMailbox(of: MainActor.shared)
 
     /// The mailboxes of other actors, by the actors' addresses, as long as an observer uses them.
     private static let table = Lock([UInt: ActorMailbox]())
@@ -226,11 +205,11 @@ extension ActorMailbox {
             // A dead actor may have had this address. Loading the weak reference, under the lock for once, cannot drop the
             // last one: if it is not nil, it is the caller's own actor.
             // fault: mailbox-for-each-observer
-            if let mailbox = table[identity], mailbox.home.actor === actor {
+            if let mailbox = table[identity], mailbox.actor === actor {
                 mailbox.uses += 1
                 return mailbox
             }
-            let fresh = ActorMailbox(actor)
+            let fresh = ActorMailbox(of: actor)
             table[identity] = fresh
             return fresh
         }

@@ -8,8 +8,8 @@ protocol AwaitedObserver: AnyObject, Sendable {
     ///
     /// Runs on the observer's actor, so that the owner is loaded there, and its `deinit` cannot run elsewhere.
     func call(_ value: any Sendable, on actor: isolated (any Actor)?) async
+    /// Called under the mailbox's lock, as are the next two.
     func noteDropped()
-    /// These are called under the mailbox's lock.
     func notePosted()
     func noteTakenOut()
 }
@@ -33,76 +33,62 @@ final class AwaitingJob: @unchecked Sendable {
     }
 }
 
-/// The call of an observer that awaits, as far as a caller of `settled()` and a removal inside it must know of it.
-///
-/// A task-local value, so that it is also seen by the tasks that the call starts with `Task { }`.
-struct AwaitingCall: Sendable {
-    /// Held, so that no other mailbox has its address as long as a task of the call goes on.
-    let mailbox: Mailbox
-    /// The number of the call's `AwaitingJob` there.
-    let number: UInt64
-
-    @TaskLocal static var current: AwaitingCall?
-}
-
 /// The queue of a mailbox of an observer that awaits: values, and callers of `settled()`.
 struct AwaitingJobs: Sendable {
-    /// A caller of `settled()`.
-    private struct Waiter: Sendable {
-        let settledWait: SettledWait
-        /// The number of the last value that it waits for.
-        let last: UInt64
-    }
+    /// The call of an observer that awaits, as far as a caller of `settled()` and a removal inside it must know of it: its
+    /// mailbox, and the number of its `AwaitingJob` there.
+    ///
+    /// A task-local value, so that it is also seen by the tasks that the call starts with `Task { }`. The mailbox is held, so
+    /// that no other one has its address as long as such a task goes on.
+    @TaskLocal static var currentCall: (mailbox: Mailbox, number: UInt64)?
 
     // Two queues, so that dropped values leave no gaps between the waiters.
     private var jobs = Queue<AwaitingJob>()
-    private var waiters = Queue<Waiter>()
+    /// Callers of `settled()`, each with the number of the last value that it waits for.
+    private var waiters = Queue<(settledWait: SettledWait, last: UInt64, urgency: Urgency)>()
     /// The number of waiters at which those that wait no longer are looked for.
     private var nextSweep = leastSweep
-    private static let leastSweep = 32
+    private static var leastSweep: Int { 32 }
     private var last: UInt64 = 0
-    private var urgencies = Urgency.Counts()
+    /// How many values and waiters of each urgency there are.
+    private var counts = SIMD4<Int>()
 
     /// The number of values.
     var values: Int { jobs.count }
-    /// The highest of the values'; nil if there are none.
-    var urgency: Urgency? { urgencies.highest }
+    /// The highest of the values' and of the waiters'; nil if there are none.
+    var urgency: Urgency? { (0..<4).last { counts[$0] > 0 }.map { Urgency(step: UInt8($0)) } }
 
     /// Appends a value, and numbers it.
     mutating func append(_ job: AwaitingJob) {
         last += 1
         job.number = last
-        urgencies.add(1, of: job.urgency)
         jobs.append(job)
+        counts[job.urgency] += 1
         job.observer.notePosted()
     }
 
-    mutating func append(_ settledWait: SettledWait) {
+    mutating func append(_ settledWait: SettledWait, _ urgency: Urgency) {
         // Callers whose tasks were cancelled would pile up behind a call that never returns. In amortised O(1).
         if waiters.count >= nextSweep {
-            _ = waiters.remove { $0.settledWait.isOver }
+            waiters.remove { $0.settledWait.isOver }.forEach { counts[$0.urgency] -= 1 }
             nextSweep = max(Self.leastSweep, 2 * waiters.count)
         }
-        waiters.append(Waiter(settledWait: settledWait, last: last))
+        waiters.append((settledWait, last, urgency))
+        counts[urgency] += 1
     }
 
     /// Removes and returns the first value.
-    mutating func removeFirst() -> AwaitingJob {
-        let job = jobs.removeFirst()
-        noteRemoved(job)
-        return job
-    }
+    mutating func removeFirst() -> AwaitingJob { noteRemoved(jobs.removeFirst()) }
 
     /// Removes and returns all values for that observer.
     mutating func remove(for observer: any AwaitedObserver) -> [AwaitingJob] {
-        let removed = jobs.remove { $0.observer === observer }
-        removed.forEach { noteRemoved($0) }
-        return removed
+        jobs.remove { $0.observer === observer }.map { noteRemoved($0) }
     }
 
-    private mutating func noteRemoved(_ job: AwaitingJob) {
-        urgencies.add(-1, of: job.urgency)
+    private mutating func noteRemoved(_ job: AwaitingJob) -> AwaitingJob {
+        counts[job.urgency] -= 1
         job.observer.noteTakenOut()
+        return job
     }
 
     /// Removes and returns the waiters in front of which no values are left.
@@ -110,8 +96,16 @@ struct AwaitingJobs: Sendable {
         var taken: [SettledWait] = []
         while let waiter = waiters.first {
             if let job = jobs.first, job.number <= waiter.last { break }
+            counts[waiter.urgency] -= 1
             taken.append(waiters.removeFirst().settledWait)
         }
         return taken
+    }
+}
+
+extension SIMD4<Int> {
+    fileprivate subscript(urgency: Urgency) -> Int {
+        get { self[Int(urgency.step)] }
+        set { self[Int(urgency.step)] = newValue }
     }
 }

@@ -6,10 +6,21 @@ import Synchronization
 /// has each observer that awaits.
 @usableFromInline
 class Mailbox: @unchecked Sendable {
-    /// The address of the actor, as `NotifyContext` has that of the caller's; zero if no observer is called in place.
+    /// The address of the actor, as `NotifyContext` has that of the caller's; zero if there is none.
     final let identity: UInt
+    final let isMain: Bool
+    /// Not held: a set must not keep an actor alive. Nil for the main actor, which is always there: a weak reference to it
+    /// would make each retain of it slower in the whole process.
+    private weak let weakActor: (any Actor)?
 
-    init(at actor: (any Actor)?) { identity = Isolation.identity(of: actor) }
+    init(of actor: (any Actor)?) {
+        identity = Isolation.identity(of: actor)
+        isMain = actor === MainActor.shared
+        weakActor = isMain ? nil : actor
+    }
+
+    /// The actor; nil if it is gone, or if there is none.
+    final var actor: (any Actor)? { isMain ? MainActor.shared : weakActor }
 
     /// Whether everything that was posted has been delivered or dropped.
     var isIdle: Bool { fatalError("abstract") }

@@ -39,7 +39,7 @@ final class QueueMailbox: Mailbox, @unchecked Sendable {
 
     init(_ queue: DispatchQueue) {
         self.queue = queue
-        super.init(at: nil)
+        super.init(of: nil)
     }
 
     override var isIdle: Bool { state.withLock { !$0.isDelivering && $0.jobs.count == 0 } }

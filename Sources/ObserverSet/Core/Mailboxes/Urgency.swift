@@ -1,6 +1,6 @@
 /// How urgently a value is to be delivered: the notifier's task priority, in four steps.
 struct Urgency: Comparable, Sendable {
-    private let step: UInt8
+    let step: UInt8
 
     /// The caller's; a thread outside tasks may have no priority.
     // Not inlined: asked once for a notification, in a function that is called for each observer.
@@ -8,7 +8,7 @@ struct Urgency: Comparable, Sendable {
         @inline(never) get { Urgency(Task.currentPriority) }
     }
 
-    private init(step: UInt8) { self.step = step }
+    init(step: UInt8) { self.step = step }
 
     static func < (left: Urgency, right: Urgency) -> Bool { left.step < right.step }
 
@@ -49,18 +49,5 @@ struct Urgency: Comparable, Sendable {
         /// Whether it has one that is at least as high.
         @inline(__always)
         func covers(_ urgency: Urgency) -> Bool { bits >> urgency.step != 0 }
-    }
-}
-
-extension Urgency {
-    /// How many values of each urgency there are.
-    struct Counts: Sendable {
-        private var counts = SIMD4<Int>()
-
-        var highest: Urgency? {
-            (0..<4).last { counts[$0] > 0 }.map { Urgency(step: UInt8($0)) }
-        }
-
-        mutating func add(_ count: Int, of urgency: Urgency) { counts[Int(urgency.step)] += count }
     }
 }

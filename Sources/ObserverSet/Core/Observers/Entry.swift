@@ -74,7 +74,7 @@ class Entry<Parameters>: AnyEntry, @unchecked Sendable {
     ///
     /// This one the first time, then others for which the observer has one order, too.
     func forRegistration(_ gates: [OnceGate]) -> Entry {
-        gates.isEmpty ? self : OnceEntry({ self.deliver($0, by: &$1) }, self, gates)
+        gates.isEmpty ? self : OnceEntry(gates, self)
     }
 
     /// A value that `deliver` has posted, with its own type again.

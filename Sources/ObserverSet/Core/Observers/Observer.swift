@@ -4,32 +4,29 @@
 /// passes it on to the sources behind it, unchanged or `adapted(_:)` to their parameters. It holds its owner weakly. An
 /// observer that is registered in several places receives their values in order.
 public struct Observer<Parameters: Sendable>: Sendable {
-    /// The function, if it runs on the notifying thread and has no owner; otherwise the entry has the function to call.
-    let call: @Sendable (Parameters) -> Void
-    /// An `Entry<Parameters>`; stored as its superclass, which unspecialised code releases without a look at type
-    /// metadata.
-    let entry: AnyEntry?
+    /// What is called.
+    enum Callee: Sendable {
+        /// A function that runs on the notifying thread, and has no owner.
+        case function(@Sendable (Parameters) -> Void)
+        /// An `Entry<Parameters>`, as its superclass: unspecialised code releases that without a look at type metadata.
+        case entry(AnyEntry)
+    }
+
+    private let callee: Callee
     let site: Site
     /// What a call has to pass: none, unless the observer is called once.
     var gates: [OnceGate] = []
 
     @usableFromInline
     init(call: @escaping @Sendable (Parameters) -> Void, site: Site) {
-        self.call = call
-        self.entry = nil
+        callee = .function(call)
         self.site = site
     }
 
     @usableFromInline
     init(entry: Entry<Parameters>, site: Site) {
-        // Never called. A closure literal would capture the type of the parameters, in a box for each observer.
-        self.call = unsafe unsafeBitCast(Nothing(), to: Function.self).call
-        self.entry = entry
+        callee = .entry(entry)
         self.site = site
-    }
-
-    private struct Function {
-        let call: @Sendable (Parameters) -> Void
     }
 
     /// The same observer, for a source of other parameters.
@@ -59,36 +56,34 @@ public struct Observer<Parameters: Sendable>: Sendable {
         Observer<Input>(entry: AdaptedEntry(self, transform: transform), site: site)
     }
 
+    /// The entry; nil if it is nothing but a function.
+    var entry: Entry<Parameters>? {
+        guard case .entry(let entry) = callee else { return nil }
+        return unsafe unsafeDowncast(entry, to: Entry<Parameters>.self)
+    }
+
     /// Calls the observer, or enqueues the call; false if its owner is dead.
     func deliver(_ parameters: Parameters, by context: inout NotifyContext) -> Bool {
-        if let entry {
-            return unsafe unsafeDowncast(entry, to: Entry<Parameters>.self).deliver(parameters, by: &context)
-        }
-        call(parameters)
+        if let entry { return entry.deliver(parameters, by: &context) }
+        if case .function(let call) = callee { call(parameters) }
         return true
     }
 
-    /// The entry for one more registration of the observer; nil if it is nothing but a function.
-    func entryForRegistration(_ more: [OnceGate] = []) -> Entry<Parameters>? {
+    /// What is called for one more registration of the observer.
+    func calleeForRegistration(_ more: [OnceGate] = []) -> Callee {
         let gates = more.isEmpty ? gates : gates + more
-        if let entry { return unsafe unsafeDowncast(entry, to: Entry<Parameters>.self).forRegistration(gates) }
-        return gates.isEmpty
-            ? nil
-            : OnceEntry(
-                { [call] parameters, _ in
-                    call(parameters); return true
-                }, nil, gates)
+        if let entry { return .entry(entry.forRegistration(gates)) }
+        guard case .function(let call) = callee, !gates.isEmpty else { return callee }
+        return .entry(OnceEntry(gates, call))
     }
 
     /// The observer of one more registration.
-    func forRegistration(_ gates: [OnceGate]) -> Observer {
-        entryForRegistration(gates).map { Observer(entry: $0, site: site) } ?? self
-    }
-}
+    func forRegistration(_ gates: [OnceGate]) -> Observer { Observer(callee: calleeForRegistration(gates), site: site) }
 
-/// A function without a context, whose bits serve as a function of any type that is never called.
-private struct Nothing {
-    let call: @Sendable () -> Void = {}
+    private init(callee: Callee, site: Site) {
+        self.callee = callee
+        self.site = site
+    }
 }
 
 // MARK: - Making observers

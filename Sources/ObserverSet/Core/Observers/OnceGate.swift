@@ -66,18 +66,26 @@ extension [OnceGate] {
 
 /// An observer that is called once, on the notifying thread.
 final class OnceEntry<Parameters>: Entry<Parameters>, @unchecked Sendable {
-    private let call: (Parameters, inout NotifyContext) -> Bool
-    private let entry: AnyEntry?
     private let gates: [OnceGate]
+    private let entry: Entry<Parameters>?
+    private let function: ((Parameters) -> Void)?
 
-    init(_ call: @escaping (Parameters, inout NotifyContext) -> Bool, _ entry: AnyEntry?, _ gates: [OnceGate]) {
-        self.call = call
-        self.entry = entry
+    init(_ gates: [OnceGate], _ entry: Entry<Parameters>) {
         self.gates = gates
+        self.entry = entry
+        function = nil
+    }
+
+    init(_ gates: [OnceGate], _ function: @escaping (Parameters) -> Void) {
+        self.gates = gates
+        entry = nil
+        self.function = function
     }
 
     override func deliver(_ parameters: Parameters, by context: inout NotifyContext) -> Bool {
-        !gates.pass() || call(parameters, &context)
+        guard gates.pass() else { return true }
+        function?(parameters)
+        return entry?.deliver(parameters, by: &context) ?? true
     }
 
     override var base: AnyEntry? { entry }

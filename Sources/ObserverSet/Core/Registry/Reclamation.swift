@@ -38,22 +38,11 @@ import Synchronization
     private static let stripeCount = 8
     private static let stripeSize = 128
 
-    /// The stripe in which a traversal counted itself in, and must count itself out.
+    /// Where a traversal counted itself in, and must count itself out; and the count before it was added, nil on an added
+    /// stripe, since it serves only to decide whether to add stripes.
     ///
-    /// Not copyable, so that nothing is counted out twice.
-    @safe struct Ticket: ~Copyable {
-        let count: UnsafeMutablePointer<Count>
-        /// The count before this traversal was added; nil on an added stripe, since it serves only to decide whether to
-        /// add stripes.
-        let before: UInt32?
-
-        /// Counts out, and returns the count before the traversal, if known, and after it.
-        @inline(__always)
-        consuming func leave() -> (before: UInt32?, after: UInt32) {
-            let after = unsafe count.pointee.wrappingSubtract(1, ordering: .sequentiallyConsistent).newValue
-            return (before, after)
-        }
-    }
+    /// A `Traversal`, which is not copyable, holds it, and counts itself out in its `deinit`, once.
+    typealias Ticket = (count: UnsafeMutablePointer<Count>, before: UInt32?)
 
     // MARK: Traversals
 
@@ -67,7 +56,13 @@ import Synchronization
         let stripes = unsafe stripes.load(ordering: .sequentiallyConsistent)
         let count = unsafe stripes.map { unsafe Self.counts($0, Self.stripe()) } ?? first
         let before = unsafe count[parity].wrappingAdd(1, ordering: .sequentiallyConsistent).oldValue
-        return unsafe Ticket(count: count + parity, before: stripes == nil ? before : nil)
+        return unsafe (count + parity, stripes == nil ? before : nil)
+    }
+
+    /// Counts a traversal out, and returns the count before it, if known, and after it.
+    @inline(__always)
+    static func leave(_ ticket: Ticket) -> (before: UInt32?, after: UInt32) {
+        unsafe (ticket.before, ticket.count.pointee.wrappingSubtract(1, ordering: .sequentiallyConsistent).newValue)
     }
 
     /// After a traversal has counted itself out: true if something waits that it may have been the last to reach.

@@ -21,10 +21,9 @@ import Synchronization
     /// Retains an observer's function, or an entry for this registration of the observer.
     @inline(__always)
     init<Parameters: Sendable>(retaining observer: Observer<Parameters>) {
-        if let entry = observer.entryForRegistration() {
-            self.init(retaining: entry)
-        } else {
-            self.init(retaining: observer.call)
+        switch observer.calleeForRegistration() {
+        case .entry(let entry): self.init(retaining: entry)
+        case .function(let call): self.init(retaining: call)
         }
     }
 

@@ -1,3 +1,5 @@
+import Synchronization
+
 /// One walk over the observers, without a lock.
 ///
 /// It is counted as long as it lives: what it reaches stays alive meanwhile, whatever is removed. A traversal that is
@@ -14,33 +16,66 @@
     /// Kept alive by the code that makes the traversal.
     private let registry: Unmanaged<Registry>
     private let ticket: Reclamation.Ticket
-    private var cursor: Cursor
+    private let limit: UInt64
+    /// The next slot to look at, and the end of the contiguous slots that it belongs to.
+    private var place: UnsafeMutablePointer<Slot>
+    private var stop: UnsafeMutablePointer<Slot>
+    /// The block that follows the first slot, until the traversal reaches it.
+    private var block: UnsafeMutableRawPointer?
     /// Whether the entry of a dead owner or object was met; such entries are removed after the traversal.
     var metDead = false
 
-    /// A traversal of the observers whose ids are at most `limit`.
+    /// A traversal that ends behind the last observer whose id is at most `limit`.
     @inline(__always)
     init(_ registry: Unmanaged<Registry>, upTo limit: UInt64 = Slot.noLimit) {
         unsafe self.registry = unsafe registry
-        var ticket: Reclamation.Ticket?
+        self.limit = limit
         // fault: counted-out-before-the-walk
-        unsafe registry._withUnsafeGuaranteedRef { ticket = $0.reclamation.enter() }
-        self.ticket = ticket.take()!
-        unsafe cursor = unsafe registry._withUnsafeGuaranteedRef { unsafe Cursor($0.slots, upTo: limit) }
+        unsafe ticket = unsafe registry._withUnsafeGuaranteedRef { unsafe $0.reclamation.enter() }
+        // Sequentially consistent, and before any slot is read: this is H in "Why nothing is released too early".
+        unsafe block = unsafe registry._withUnsafeGuaranteedRef {
+            unsafe $0.slots.head.load(ordering: .sequentiallyConsistent)
+        }
+        unsafe place = unsafe registry._withUnsafeGuaranteedRef { unsafe $0.slots.first }
+        unsafe stop = unsafe place + 1
     }
 
-    /// The next living slot.
+    /// The next living slot; nil at the end, and from then on.
     ///
     /// Its observer may be removed at any time; what the slot holds stays in place until this traversal has ended.
     @inline(__always)
-    mutating func next() -> UnsafeMutablePointer<Slot>? { unsafe cursor.next() }
+    mutating func next() -> UnsafeMutablePointer<Slot>? {
+        var isPlain = false
+        return unsafe next(&isPlain)
+    }
 
-    /// The same; `isPlain` says whether that slot holds a plain function.
+    /// The next living slot; `isPlain` says whether it holds a plain function.
     @inline(__always)
-    mutating func next(_ isPlain: inout Bool) -> UnsafeMutablePointer<Slot>? { unsafe cursor.next(&isPlain) }
+    mutating func next(_ isPlain: inout Bool) -> UnsafeMutablePointer<Slot>? {
+        while true {
+            while unsafe place != stop {
+                let slot = unsafe place
+                unsafe place = unsafe slot + 1
+                let state = unsafe slot.pointee.state
+                // Minus one: zero, the state of a vacant slot, becomes the greatest number, which is above every limit.
+                isPlain = state &- 1 < limit
+                if _fastPath(isPlain) { return unsafe slot }
+                // fault: liveness-unchecked
+                if state >= Slot.removed { continue }
+                if (state & Slot.noLimit) &- 1 < limit { return unsafe slot }
+                // Behind a vacant slot, or one whose observer was added later, there is nothing to call.
+                unsafe (block, place) = (nil, stop)
+            }
+            guard let memory = unsafe block else { return nil }
+            let block = unsafe Block(memory)
+            unsafe self.block = nil
+            unsafe place = unsafe block.slots
+            unsafe stop = unsafe place + block.capacity
+        }
+    }
 
     /// The line that registered the observer in the slot that `next` returned.
-    package var site: Site { unsafe cursor.site }
+    package var site: Site { unsafe (place - 1).pointee.site }
 
     /// Counts the traversal out.
     ///
@@ -52,7 +87,7 @@
         let registry = unsafe registry
         let metDead = metDead
         // fault: counted-out-before-the-walk
-        let count = ticket.leave()
+        let count = unsafe Reclamation.leave(ticket)
         unsafe registry._withUnsafeGuaranteedRef { registry in
             if registry.reclamation.mayRelease(count) { registry.collectAfterLeaving() }
             if metDead { registry.removeDead() }

@@ -1,13 +1,16 @@
 import Synchronization
 
-// For builds with the thread sanitizer, which set the flag `OBSERVERSET_TSAN`.
-
-#if OBSERVERSET_TSAN
-/// Tells the sanitizer of a happens-before edge that it cannot see, such as that of a contended `Mutex`.
+/// Tells the thread sanitizer of a happens-before edge that it cannot see, such as that of a contended `Mutex`.
 ///
-/// Without it the sanitizer would report races that do not exist. In all other builds it is empty.
+/// Without it the sanitizer would report races that do not exist. It is empty but in builds for the sanitizer, which set the
+/// flag `OBSERVERSET_TSAN`.
 package struct SanitizerEdge: ~Copyable, Sendable {
+    #if OBSERVERSET_TSAN
     private let order = Atomic<UInt>(0)
+
+    @_silgen_name("usleep")
+    private static func sleep(_ microseconds: UInt32) -> Int32
+    #endif
 
     package init() {}
 
@@ -15,20 +18,18 @@ package struct SanitizerEdge: ~Copyable, Sendable {
     ///
     /// It sleeps for a microsecond in calls 1, 2, 4, 8 and so on, that is ever more rarely. Then other threads get to
     /// run at the end of a critical section, which they seldom do on few processors.
+    @inline(__always)
     package func release() {
+        #if OBSERVERSET_TSAN
         let count = order.wrappingAdd(1, ordering: .releasing).newValue
         if count & (count &- 1) == 0 { _ = Self.sleep(1) }
+        #endif
     }
 
-    package func acquire() { _ = order.load(ordering: .acquiring) }
-
-    @_silgen_name("usleep")
-    private static func sleep(_ microseconds: UInt32) -> Int32
+    @inline(__always)
+    package func acquire() {
+        #if OBSERVERSET_TSAN
+        _ = order.load(ordering: .acquiring)
+        #endif
+    }
 }
-#else
-package struct SanitizerEdge: ~Copyable, Sendable {
-    package init() {}
-    @inline(__always) package func release() {}
-    @inline(__always) package func acquire() {}
-}
-#endif

@@ -2,7 +2,7 @@
 ///
 /// `package`, not internal: the layers' descriptions show it, too.
 @usableFromInline
-@safe package struct Site: Hashable, Sendable, CustomStringConvertible {
+@safe package struct Site: Sendable, CustomStringConvertible {
     /// The start of a string literal in constant data: never freed, and terminated by a zero byte.
     private nonisolated(unsafe) let fileID: UnsafePointer<UInt8>?
     private let line: UInt32
@@ -19,15 +19,6 @@
     }
 
     var words: (file: UInt, line: UInt32) { unsafe (UInt(bitPattern: fileID), line) }
-
-    // One line may have its literal in several places: where the function that has it was inlined into other modules.
-    @usableFromInline
-    package static func == (left: Site, right: Site) -> Bool {
-        left.line == right.line && (unsafe left.fileID == right.fileID || left.description == right.description)
-    }
-
-    @usableFromInline
-    package func hash(into hasher: inout Hasher) { hasher.combine(line) }
 
     @usableFromInline
     package var description: String {
