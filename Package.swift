@@ -15,6 +15,9 @@ let settings: [SwiftSetting] = [
     // A member is visible only where its module is imported.
     // https://github.com/swiftlang/swift-evolution/blob/main/proposals/0444-member-import-visibility.md
     .enableUpcomingFeature("MemberImportVisibility"),
+    // The C library's mutex lies inside the object that it guards: see `Lock.swift`, which takes `Mutex` without this.
+    // https://github.com/swiftlang/swift/blob/main/docs/ReferenceGuides/UnderscoredAttributes.md#_rawlayout
+    .enableExperimentalFeature("RawLayout", .when(platforms: [.linux])),
 ]
 
 let package = Package(

@@ -114,7 +114,7 @@ extension ObserverSet {
     /// Calls the observers whose ids are at most `limit`; `actor` is the one that the caller is isolated to.
     ///
     /// For several sets that are notified as one: an observer that was added to any of them since that began is not
-    /// called, see `ObserverToken.lastID`. Transparent, since in a debug build a function that is merely inlined keeps
+    /// called, see `lastID`. Transparent, since in a debug build a function that is merely inlined keeps
     /// a stack frame, here one for each nested notification (guarantee 6).
     @_transparent
     package func notify(_ parameters: Parameters, upTo limit: UInt64, from actor: (any Actor)?) {
@@ -244,11 +244,12 @@ extension ObserverSet: NotificationSource {
     /// The same; what is enqueued is still delivered if `dropping` is false, as after the set's release.
     package func removeAll(dropping: Bool) { registry?.removeAll(dropping: dropping) }
 
-    /// Whether no observer was ever added, or all have been removed; dead owners may still have theirs.
+    /// The id of the observer that was added last; zero if there is none.
+    ///
+    /// Relaxed: a thread sees the ids of all registrations that it knows of. For one that is made at the same time either
+    /// answer is right.
     @inline(__always)
-    package var isVacant: Bool {
-        registry.map { $0.lastID.load(ordering: .relaxed) == 0 } ?? true
-    }
+    package var lastID: UInt64 { registry?.lastID.load(ordering: .relaxed) ?? 0 }
 
     /// The number of observers whose owner, if they have one, is alive.
     ///

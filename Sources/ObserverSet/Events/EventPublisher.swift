@@ -90,14 +90,14 @@ extension EventPublisher {
     // Not isolated itself: the closures of an isolated function check at run time that they are called on its actor.
     @inline(__always)
     private func publish<Published: Event>(_ event: Published, from actor: (any Actor)?) {
-        // Before any observer is called: an observer that is added from here on has a higher id. It is not called for
-        // this event, even if its set is notified later (guarantee 3).
-        let limit = ObserverToken.lastID
+        // Before any observer is called: one that is added to this set from here on has a higher id. It is not called for
+        // this event, though the set is notified later (guarantee 3).
+        let limit = all.lastID
         if let set = unsafe table.set(of: Published.self) {
-            unsafe set._withUnsafeGuaranteedRef { $0.notify(event, upTo: limit, from: actor) }
+            unsafe set._withUnsafeGuaranteedRef { $0.notify(event, upTo: .max, from: actor) }
         }
         // An event of more than three words is boxed when it becomes an `any Event`.
-        if !all.isVacant { all.notify(event, upTo: limit, from: actor) }
+        if limit != 0 { all.notify(event, upTo: limit, from: actor) }
     }
 
     /// Waits until every event that was enqueued before the call has been delivered or dropped.

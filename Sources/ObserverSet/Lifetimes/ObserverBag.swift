@@ -56,6 +56,7 @@ public final class ObserverBag: Sendable {
     ///
     /// - Parameter token: The registration's token.
     /// - Complexity: Amortised that of ``ObserverToken/isActive``.
+    @inline(never)
     public func insert(_ token: ObserverToken) {
         let full: [ObserverToken]? = contents.withLock { contents in
             contents.tokens.append(token)
@@ -92,6 +93,7 @@ public final class ObserverBag: Sendable {
     /// Drops tokens of ended registrations, and duplicates; `tokens` is what the bag held a moment ago.
     ///
     /// Whether a registration has ended is asked outside the lock: that loads the owner, and may run its `deinit`.
+    @inline(never)
     private func removeEnded(among tokens: [ObserverToken]) {
         let ended = Set(tokens.lazy.filter { !$0.isActive })
         contents.withLock { contents in

@@ -19,7 +19,7 @@ import Synchronization
         private let words: (Words, Words, Words, Words) = ((0, 0, 0, 0), (0, 0, 0, 0), (0, 0, 0, 0), (0, 0, 0, 0))
     }
 
-    /// How many observers use it; guarded by the table's lock.
+    /// How many observers use it; guarded by the lock of its part of the table.
     private var uses = 1
     private let gapBeforeBatch = Gap()
     private let batch = Lock(Batch())
@@ -179,7 +179,7 @@ import Synchronization
 
     override func endUse() {
         if isMain { return }
-        let last = Self.table.withLock { table -> ActorMailbox? in
+        let last = Shard.of(identity).table.withLock { table -> ActorMailbox? in
             uses -= 1
             guard uses == 0, table[identity] === self else { return nil }
             return table.removeAndTrim(identity)
@@ -194,14 +194,23 @@ import Synchronization
 extension ActorMailbox {
     private static let main = ActorMailbox(of: MainActor.shared)
 
-    /// The mailboxes of other actors, by the actors' addresses, as long as an observer uses them.
-    private static let table = Lock([UInt: ActorMailbox]())
+    /// A part of the table of mailboxes: those who add observers on different actors seldom wait for each other.
+    private final class Shard: Sendable {
+        /// The mailboxes of actors other than the main one, by the actors' addresses, as long as an observer uses them.
+        let table = Lock([UInt: ActorMailbox]())
+        private let gap = Gap()
+
+        private static let all = (0..<32).map { _ in Shard() }
+
+        /// By the bits of the address in which neighbouring objects differ.
+        static func of(_ identity: UInt) -> Shard { all[Int((identity >> 5 ^ identity >> 10) % 32)] }
+    }
 
     /// The mailbox of an actor, for one more observer; `endUse` is called when that is deallocated.
     static func of(_ actor: any Actor) -> ActorMailbox {
         if actor === MainActor.shared { return main }
-        return table.withLock { table in
-            let identity = Isolation.identity(of: actor)
+        let identity = Isolation.identity(of: actor)
+        return Shard.of(identity).table.withLock { table in
             // A dead actor may have had this address. Loading the weak reference, under the lock for once, cannot drop the
             // last one: if it is not nil, it is the caller's own actor.
             // fault: mailbox-for-each-observer
@@ -239,7 +248,10 @@ extension Dictionary {
         let removed = removeValue(forKey: key)
         // A filter that leaves nothing out would keep the memory.
         if capacity > 64, count < capacity / 8 {
-            self = Dictionary(uniqueKeysWithValues: lazy.map { ($0.key, $0.value) })
+            // `Dictionary(uniqueKeysWithValues:)` would bring two kilobytes with it.
+            var smaller = Dictionary(minimumCapacity: count)
+            for (key, value) in self { smaller[key] = value }
+            self = smaller
         }
         return removed
     }

@@ -35,33 +35,33 @@ struct Pending: ~Copyable, Sendable {
 /// Relaxed throughout. A removal in the observer's own isolation is ordered before any later delivery in that
 /// isolation; for other removals only "soon" is promised. The counts are as in `Pending`.
 struct RegistrationStatus: ~Copyable, Sendable {
-    private enum State: UInt8, AtomicRepresentable {
-        case unregistered, registered
-        /// Set only where the observer runs. A notifier elsewhere does not load the owner for each call, since it might
-        /// drop the last reference, and the owner's `deinit` would run there.
-        case ownerIsDead
-        case removed
-    }
+    // Numbers, not an enumeration that is `AtomicRepresentable`: its conformance is a kilobyte of every program.
+    private static var unregistered: UInt8 { 0 }
+    private static var registered: UInt8 { 1 }
+    /// Set only where the observer runs. A notifier elsewhere does not load the owner for each call, since it might
+    /// drop the last reference, and the owner's `deinit` would run there.
+    private static var ownerIsDead: UInt8 { 2 }
+    private static var removed: UInt8 { 3 }
 
-    private let state: Atomic<State>
+    private let state: Atomic<UInt8>
     private let posted = Atomic<UInt32>(0)
     private let begun = Atomic<UInt32>(0)
 
-    init(isClaimed: Bool = false) { state = Atomic(isClaimed ? .registered : .unregistered) }
+    init(isClaimed: Bool = false) { state = Atomic(isClaimed ? Self.registered : Self.unregistered) }
 
     /// Claims the status for a registration; false if another registration has it already.
     func claim() -> Bool {
-        state.compareExchange(expected: .unregistered, desired: .registered, ordering: .relaxed).exchanged
+        state.compareExchange(expected: Self.unregistered, desired: Self.registered, ordering: .relaxed).exchanged
     }
 
     /// Whether a value may be enqueued, and one from the mailbox be delivered.
-    var isActive: Bool { state.load(ordering: .relaxed) == .registered }
+    var isActive: Bool { state.load(ordering: .relaxed) == Self.registered }
 
     /// Whether a call has found that the owner is dead.
-    var isOwnerKnownDead: Bool { state.load(ordering: .relaxed) == .ownerIsDead }
+    var isOwnerKnownDead: Bool { state.load(ordering: .relaxed) == Self.ownerIsDead }
 
-    func noteDeadOwner() { state.store(.ownerIsDead, ordering: .relaxed) }
-    func end() { state.store(.removed, ordering: .relaxed) }
+    func noteDeadOwner() { state.store(Self.ownerIsDead, ordering: .relaxed) }
+    func end() { state.store(Self.removed, ordering: .relaxed) }
 
     /// How many values wait for this registration.
     var waiting: Int { posted.load(ordering: .relaxed).waiting(begun.load(ordering: .relaxed)) }

@@ -4,11 +4,17 @@
 /// It is put into all mailboxes at once, and only then awaited. A caller that entered them one after the other would
 /// also wait for what had arrived meanwhile: for ever, perhaps, and the longer the more mailboxes there are.
 package final class SettledWait: Recipient, @unchecked Sendable {
-    private struct State: Sendable {
+    @safe private struct State: Sendable {
         /// How many hold up the caller; zero if it was cancelled.
         var left: Int
-        /// The caller, once it waits.
-        var caller: CheckedContinuation<Void, Never>?
+        /// The caller, once it waits: resumed by whoever takes it out, and so once. Unchecked, since what checks it has a layout
+        /// that is found at run time, by functions for everything that contains it.
+        var caller: UnsafeContinuation<Void, Never>?
+
+        init(left: Int) {
+            self.left = left
+            unsafe caller = nil
+        }
     }
 
     private let state: Lock<State>
@@ -37,11 +43,11 @@ package final class SettledWait: Recipient, @unchecked Sendable {
     func leave() { setLeft { max(0, $0 - 1) } }
 
     private func setLeft(_ next: (Int) -> Int) {
-        let caller = state.withLock { state in
+        let caller = unsafe state.withLock { state in
             state.left = next(state.left)
-            return state.left == 0 ? state.caller.take() : nil
+            return unsafe state.left == 0 ? state.caller.take() : nil
         }
-        caller?.resume()
+        unsafe caller?.resume()
     }
 
     /// Returns when no mailbox holds up the caller any longer, or when its task is cancelled; awaited once.
@@ -49,13 +55,13 @@ package final class SettledWait: Recipient, @unchecked Sendable {
         // The closures below leave the caller's actor, and come back to it.
         if state.withLock({ $0.left == 0 }) { return }
         await withTaskCancellationHandler {
-            await withCheckedContinuation { caller in
+            unsafe await withUnsafeContinuation { caller in
                 let isOver = state.withLock { state in
                     guard state.left > 0 else { return true }
-                    state.caller = caller
+                    unsafe state.caller = caller
                     return false
                 }
-                if isOver { caller.resume() }
+                if isOver { unsafe caller.resume() }
             }
         } onCancel: {
             setLeft { _ in 0 }

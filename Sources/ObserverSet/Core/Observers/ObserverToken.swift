@@ -4,7 +4,7 @@ import Synchronization
 ///
 /// Dropping a token removes nothing. It keeps neither the set nor the owner nor the observer alive; when they are gone,
 /// `remove()` returns `false`. It may be copied, compared, hashed and used on any thread; two tokens are equal if they
-/// name the same registration. Ids are unique in the process and never reused.
+/// name the same registration. A token never comes to name another one.
 ///
 /// ```swift
 /// let token = playlist.itemAdded.add { item in print(item.name) }
@@ -14,8 +14,6 @@ import Synchronization
 public struct ObserverToken: Sendable {
     let issuer: TokenIssuer
     let id: UInt64
-
-    private static let issued = Atomic<UInt64>(0)
 
     init(issuer: TokenIssuer, id: UInt64) {
         self.issuer = issuer
@@ -31,7 +29,7 @@ public struct ObserverToken: Sendable {
     ///
     /// - Complexity: `remove()` and `isActive` cost the sum of the parts'.
     public init(_ tokens: [ObserverToken]) {
-        self.init(issuer: CombinedIssuer(tokens), id: Self.nextID())
+        self.init(issuer: CombinedIssuer(tokens), id: 0)
     }
 
     /// Ends the registration.
@@ -71,22 +69,6 @@ public struct ObserverToken: Sendable {
     public var droppedCount: Int {
         issuer.droppedCount(id)
     }
-
-    /// An id that no token in this process had before.
-    ///
-    /// Rises from call to call.
-    static func nextID() -> UInt64 {
-        // Relaxed: only the number matters. The ids of one set ascend because they are issued under the set's lock.
-        issued.wrappingAdd(1, ordering: .relaxed).newValue
-    }
-
-    /// The last id that was issued in this process.
-    ///
-    /// Relaxed: every registration that this thread knows of has an id at most this high. For one that is made at the
-    /// same time either answer is right.
-    package static var lastID: UInt64 {
-        @inline(__always) get { issued.load(ordering: .relaxed) }
-    }
 }
 
 extension ObserverToken: Hashable {
@@ -95,8 +77,11 @@ extension ObserverToken: Hashable {
     /// A combination has an identity of its own, and so has the token of an observer that is called once.
     public static func == (left: Self, right: Self) -> Bool { left.id == right.id && left.issuer === right.issuer }
 
-    /// Hashes the id alone.
-    public func hash(into hasher: inout Hasher) { hasher.combine(id) }
+    /// Hashes what issued it and its number there: each set numbers its registrations.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(ObjectIdentifier(issuer))
+        hasher.combine(id)
+    }
 }
 
 extension ObserverToken: CustomStringConvertible {

@@ -7,7 +7,7 @@ struct Cleanup: ~Copyable {
     private var ended: [AnyEntry]?
 
     /// Records that the registration of that observer has been removed.
-    @inline(__always)
+    @inline(never)
     mutating func end(_ entry: AnyEntry) {
         entry.end()
         guard entry.isAwaited else { return }
@@ -15,7 +15,7 @@ struct Cleanup: ~Copyable {
         ended?.append(entry)
     }
 
-    @inline(__always)
+    @inline(never)
     consuming func run() {
         ended?.forEach { $0.cancel() }
         releasable.release()

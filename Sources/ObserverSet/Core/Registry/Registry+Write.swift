@@ -14,7 +14,7 @@ extension Registry {
     /// Ends these registrations, and returns how many of them had not ended before.
     ///
     /// Each costs amortised O(1), plus O(log *n*) to find it.
-    func remove(_ ids: some Sequence<UInt64>) -> Int {
+    func remove(_ ids: [UInt64]) -> Int {
         write { contents, cleanup in
             ids.count { id in remove(id, &contents, &cleanup) != nil }
         }
@@ -84,7 +84,8 @@ extension Registry {
     func insert(
         _ callee: Callee, site: Site, _ contents: inout Contents, _ cleanup: inout Cleanup
     ) -> (id: UInt64, shouldSweep: Bool) {
-        let id = ObserverToken.nextID()
+        contents.lastIssued += 1
+        let id = contents.lastIssued
         if slots.isFull(contents.counts) { moveToFreshBlock(&contents, &cleanup) }
         let slot = unsafe slots[Int(contents.counts.taken)]
         // Before the slot is published: see `lastID`. Releasing, for a notification that acquires it: whoever may call this
@@ -96,6 +97,7 @@ extension Registry {
     }
 
     /// Ends a registration, and returns its entry: `.some(nil)` for a plain function, nil if it had ended before.
+    @inline(never)
     func remove(_ id: UInt64, _ contents: inout Contents, _ cleanup: inout Cleanup) -> AnyEntry?? {
         guard let slot = unsafe slots.living(id, among: contents.counts.taken) else { return nil }
         let callee = unsafe slot.pointee.callee
@@ -117,6 +119,7 @@ extension Registry {
         return .some(entry)
     }
 
+    @inline(never)
     private func moveToFreshBlock(_ contents: inout Contents, _ cleanup: inout Cleanup) {
         unsafe replaceBlock(by: slots.freshBlock(&contents.counts), &contents, &cleanup)
     }
@@ -215,8 +218,9 @@ extension Registry {
 
     /// Moves what no traversal can reach any more to `cleanup.releasable`, and says whether something still waits.
     ///
-    /// Called under the lock, when a change has been made.
-    @inline(__always)
+    /// Called under the lock, when a change has been made. A function of its own, here and below: in each change it would be
+    /// another half a kilobyte.
+    @inline(never)
     private func collect(_ contents: inout Contents, _ cleanup: inout Cleanup) -> Bool {
         reclamation.collect(&contents, &cleanup.releasable)
         finish(&contents, &cleanup)

@@ -56,7 +56,7 @@
     }
 
     /// Releases everything; the `deinit` of closures' captures runs here.
-    @inline(__always)
+    @inline(never)
     consuming func release() {
         LockCheck.assertNoLockIsHeld()
         forEachCallee { $0.release() }

@@ -2,34 +2,32 @@
 ///
 /// `package`, not internal: the layers have something to queue, too.
 package struct Queue<Element> {
-    /// The first elements begin at `head`; the places before it are nil.
-    private var front: [Element?] = []
+    // One array, and no slice of it: what the standard library's slices bring for each type of element is five times this.
+
+    /// The elements begin at `head`; the places before it are nil.
+    private var elements: [Element?] = []
     private var head = 0
-    /// The elements behind them.
-    private var back: [Element?] = []
 
     /// The capacity that an empty queue keeps; what a burst needed beyond that is freed.
     private static var retainedCapacity: Int { 32 }
 
     package init() {}
 
-    package var count: Int { front.count - head + back.count }
+    package var count: Int { elements.count - head }
 
-    var first: Element? { head < front.count ? front[head] : back.first ?? nil }
+    var first: Element? { head < elements.count ? elements[head] : nil }
 
-    package mutating func append(_ element: Element) { back.append(element) }
+    package mutating func append(_ element: Element) { elements.append(element) }
 
     package mutating func removeFirst() -> Element {
-        if head == front.count {
-            front.removeAll(keepingCapacity: front.capacity <= Self.retainedCapacity)
-            head = 0
-            swap(&front, &back)
-        }
-        let element = front[head].take()!
+        let element = elements[head].take()!
         head += 1
-        if count == 0 {
-            front.removeAll(keepingCapacity: front.capacity <= Self.retainedCapacity)
+        if head == elements.count {
+            elements.removeAll(keepingCapacity: elements.capacity <= Self.retainedCapacity)
             head = 0
+        } else if head >= Self.retainedCapacity, head >= count {
+            // Moves no more elements than have been taken out since the last time.
+            keep { _ in true }
         }
         return element
     }
@@ -37,14 +35,20 @@ package struct Queue<Element> {
     /// Removes and returns the elements that satisfy a condition.
     mutating func remove(where isIncluded: (Element) -> Bool) -> [Element] {
         var removed: [Element] = []
-        front = (front[head...] + back).filter { element in
-            guard isIncluded(element!) else { return true }
-            removed.append(element!)
+        keep { element in
+            guard isIncluded(element) else { return true }
+            removed.append(element)
             return false
         }
-        head = 0
-        back = []
         return removed
+    }
+
+    @inline(never)
+    private mutating func keep(_ isKept: (Element) -> Bool) {
+        var kept: [Element?] = []
+        for index in head..<elements.count where isKept(elements[index]!) { kept.append(elements[index]) }
+        elements = kept
+        head = 0
     }
 }
 
