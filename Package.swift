@@ -18,6 +18,9 @@ let settings: [SwiftSetting] = [
     // The C library's mutex lies inside the object that it guards: see `Lock.swift`, which takes `Mutex` without this.
     // https://github.com/swiftlang/swift/blob/main/docs/ReferenceGuides/UnderscoredAttributes.md#_rawlayout
     .enableExperimentalFeature("RawLayout", .when(platforms: [.linux])),
+    // `ActorExecutor.swift` declares a function of the runtime, whose names the compiler reserves otherwise.
+    // https://github.com/swiftlang/swift/pull/80322
+    .enableExperimentalFeature("AllowRuntimeSymbolDeclarations"),
 ]
 
 let package = Package(

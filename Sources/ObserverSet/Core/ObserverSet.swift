@@ -99,8 +99,9 @@ extension ObserverSet {
     /// others the value is put into their actor's mailbox. May be called on any thread, and from inside an observer
     /// (guarantees 6 and 7).
     ///
-    /// A debug build traps if the caller is not on the actor that its type says: a closure that was formed on an actor
-    /// was passed to unchecked code, which called it elsewhere. Mark the closure `@Sendable`.
+    /// An actor's observer is called in place only if Swift's runtime confirms that the caller is on its actor. Otherwise its
+    /// value is posted, also where the compiler takes the caller for the actor's code by mistake, and where an older interface
+    /// calls the actor's closure on another thread.
     ///
     /// - Parameters:
     ///   - parameters: The value that the observers receive.
@@ -118,7 +119,6 @@ extension ObserverSet {
     /// a stack frame, here one for each nested notification (guarantee 6).
     @_transparent
     package func notify(_ parameters: Parameters, upTo limit: UInt64, from actor: (any Actor)?) {
-        Isolation.assertIsOn(actor)
         // The registry is not retained: the set holds it, and is held until this returns.
         defer { extendLifetime(self) }
         guard let registry = unsafe unmanagedRegistry else { return }
@@ -133,9 +133,9 @@ extension ObserverSet {
     /// saved and restored.
     @inline(never)
     private func notify(
-        _ parameters: Parameters, _ registry: Unmanaged<Registry>, upTo limit: UInt64, from callerID: UInt
+        _ parameters: Parameters, _ registry: Unmanaged<Registry>, upTo limit: UInt64, from actor: UInt
     ) {
-        var context = NotifyContext(identity: callerID)
+        var context = NotifyContext(claiming: actor)
         var traversal = unsafe Traversal(registry, upTo: limit)
         var isPlain = false
         while let slot = unsafe traversal.next(&isPlain) {

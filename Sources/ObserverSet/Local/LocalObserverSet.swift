@@ -124,7 +124,7 @@ extension LocalObserverSet {
     @inline(never)
     private func deliver(_ parameters: Parameters, _ registry: Unmanaged<Registry>, upTo limit: UInt64) {
         // Nobody asks who notifies: all observers are called here.
-        var context = NotifyContext(identity: 0)
+        var context = NotifyContext(claiming: 0)
         var traversal = unsafe Traversal(registry, upTo: limit)
         var isPlain = false
         while let slot = unsafe traversal.next(&isPlain) {

@@ -19,6 +19,7 @@ import Synchronization
         private let words: (Words, Words, Words, Words) = ((0, 0, 0, 0), (0, 0, 0, 0), (0, 0, 0, 0), (0, 0, 0, 0))
     }
 
+    private let executor: ActorExecutor
     /// How many observers use it; guarded by the lock of its part of the table.
     private var uses = 1
     private let gapBeforeBatch = Gap()
@@ -27,6 +28,14 @@ import Synchronization
     private let inbox = Lock(Inbox())
     /// Whether something was posted that has not been delivered; stored under the lock of the inbox.
     private let isBusy = Atomic<Bool>(false)
+
+    private init(of actor: any Actor, on executor: ActorExecutor) {
+        self.executor = executor
+        super.init(of: actor)
+    }
+
+    // The main actor's code often runs outside tasks: callbacks of a user interface, blocks on the main queue.
+    override var isCurrent: Bool { isMain && isOnMainQueue() || executor.isCurrent }
 
     // Acquiring, paired with the stores of false: who sees it idle, and does not wait, knows of all that its calls have done.
     override var isIdle: Bool { !isBusy.load(ordering: .acquiring) }
@@ -161,10 +170,7 @@ import Synchronization
     /// Not inside a call of that observer: values do not overtake the one of the call. Nor if more waits than fits in a turn:
     /// the caller, an event handler perhaps, must not be held up. The clock is not looked at, so that it does not depend on the
     /// machine whether a call is made in place.
-    override func catchUp(_ observer: Recipient, _ pending: borrowing Pending, by context: inout NotifyContext) -> Bool
-    {
-        // Code without isolation may happen to run on the main actor.
-        guard context.isOn(self) || isMain && context.isOnMainQueue else { return false }
+    override func catchUp(_ observer: Recipient, _ pending: borrowing Pending) -> Bool {
         if pending.isEmpty { return true }
         // If the actor is gone, and another has its address, another thread may be delivering.
         guard actor != nil, !pending.isInCall, pending.waiting <= Turn.limit else { return false }
@@ -192,7 +198,7 @@ import Synchronization
 // MARK: - The mailbox of an actor
 
 extension ActorMailbox {
-    private static let main = ActorMailbox(of: MainActor.shared)
+    private static let main = ActorMailbox(of: MainActor.shared, on: ActorExecutor(of: MainActor.shared))
 
     /// A part of the table of mailboxes: those who add observers on different actors seldom wait for each other.
     private final class Shard: Sendable {
@@ -209,7 +215,7 @@ extension ActorMailbox {
     /// The mailbox of an actor, for one more observer; `endUse` is called when that is deallocated.
     static func of(_ actor: any Actor) -> ActorMailbox {
         if actor === MainActor.shared { return main }
-        let identity = Isolation.identity(of: actor)
+        let (identity, executor) = (Isolation.identity(of: actor), ActorExecutor(of: actor))
         return Shard.of(identity).table.withLock { table in
             // A dead actor may have had this address. Loading the weak reference, under the lock for once, cannot drop the
             // last one: if it is not nil, it is the caller's own actor.
@@ -218,7 +224,7 @@ extension ActorMailbox {
                 mailbox.uses += 1
                 return mailbox
             }
-            let fresh = ActorMailbox(of: actor)
+            let fresh = ActorMailbox(of: actor, on: executor)
             table[identity] = fresh
             return fresh
         }

@@ -22,12 +22,15 @@ class Mailbox: @unchecked Sendable {
     /// The actor; nil if it is gone, or if there is none.
     final var actor: (any Actor)? { isMain ? MainActor.shared : weakActor }
 
+    /// Whether the runtime, or Dispatch, confirms that the caller is on the actor.
+    var isCurrent: Bool { false }
+
     /// Whether everything that was posted has been delivered or dropped.
     var isIdle: Bool { fatalError("abstract") }
 
-    /// Delivers what waits for an observer if the caller is where the observer runs, and returns whether the observer may
-    /// now be called in place; if not, the next value has to be posted.
-    func catchUp(_ observer: Recipient, _ pending: borrowing Pending, by context: inout NotifyContext) -> Bool { false }
+    /// Delivers what waits for an observer, and returns whether the observer may now be called in place; if not, the next
+    /// value has to be posted. Called on the actor.
+    func catchUp(_ observer: Recipient, _ pending: borrowing Pending) -> Bool { false }
 
     /// Appends a value for an observer, and makes sure that it is delivered.
     func post(

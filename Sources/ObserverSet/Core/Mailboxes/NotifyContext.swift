@@ -1,26 +1,32 @@
-/// The caller of a notification, about whom mailboxes ask once for all observers.
+/// The caller of a notification, about whom entries and mailboxes ask once for all observers.
 ///
 /// Small: each nested notification has one on its stack.
 struct NotifyContext {
-    /// The mailbox of the actor that the caller is on, as far as it is known; never loaded, only compared.
+    /// The mailbox of the actor that the caller is known to be on; never loaded, only compared.
     private var current: ObjectIdentifier?
-    /// Identifies the actor to which the caller is isolated; zero if it is isolated to none.
-    private let identity: UInt
+    /// Identifies the actor that the compiler says the caller is isolated to, and zero if to none. When the runtime has been
+    /// asked, the actor that the caller is on, and zero if that could not be confirmed.
+    private var actor: UInt
+    private var isAsked = false
     private var knownUrgency: Urgency?
-    private var knownOnMainQueue: Bool?
 
-    init(identity: UInt) { self.identity = identity }
+    init(claiming actor: UInt) { self.actor = actor }
 
-    /// Whether the caller is on the actor of a mailbox.
+    /// Whether the caller is on the actor of a mailbox; false if that cannot be confirmed.
     @inline(__always)
-    mutating func isOn(_ mailbox: Mailbox) -> Bool {
-        current == ObjectIdentifier(mailbox) || identity != 0 && confirm(mailbox)
-    }
+    mutating func isOn(_ mailbox: Mailbox) -> Bool { current == ObjectIdentifier(mailbox) || confirm(mailbox) }
 
+    /// Asks about the actor that the compiler names. If it names none, asks about the main actor, on which code without
+    /// isolation may happen to run.
     // A function of its own, so that the usual way stays short.
     @inline(never)
     private mutating func confirm(_ mailbox: Mailbox) -> Bool {
-        guard mailbox.identity == identity else { return false }
+        guard actor == 0 ? mailbox.isMain && !isAsked : mailbox.identity == actor else { return false }
+        if !isAsked {
+            isAsked = true
+            actor = mailbox.isCurrent ? mailbox.identity : 0
+            if actor == 0 { return false }
+        }
         current = ObjectIdentifier(mailbox)
         return true
     }
@@ -31,15 +37,6 @@ struct NotifyContext {
             let urgency = knownUrgency ?? .current
             knownUrgency = urgency
             return urgency
-        }
-    }
-
-    /// Whether code without isolation happens to run on the main actor.
-    var isOnMainQueue: Bool {
-        mutating get {
-            let isOnMainQueue = knownOnMainQueue ?? (identity == 0 && ObserverSet::isOnMainQueue())
-            knownOnMainQueue = isOnMainQueue
-            return isOnMainQueue
         }
     }
 }

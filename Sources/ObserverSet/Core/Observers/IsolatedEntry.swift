@@ -34,7 +34,7 @@
     ) -> Bool {
         if !mayCall(by: &context) {
             guard status.isActive else { return !status.isOwnerKnownDead }
-            guard home.catchUp(self, pending, by: &context) else {
+            guard context.isOn(home), home.catchUp(self, pending) else {
                 home.post(Job(value: parameters, recipient: registration), pending, status, by: &context)
                 return true
             }

@@ -7,9 +7,9 @@
 /// Why it is sound: isolation does not affect how a synchronous function is called, only who may call it. The results
 /// are called in exactly two ways:
 ///
-/// - By a notification, in place, if the function has no isolation, or the notifier's own. The notifier proves its
-///   isolation by an `isolated` parameter (`Delivery.mayCall`), which debug builds check. If it has none, and the function
-///   is the main actor's, Dispatch says whether this is the main queue (`MainQueue`).
+/// - By a notification, in place, if the function has no isolation, or the notifier's own. That the notifier has an `isolated`
+///   parameter is no proof, since the compiler is wrong now and then: the runtime has to confirm it (`NotifyContext.isOn`).
+///   If the notifier has none, and the function is the main actor's, the same is asked about the main actor.
 /// - By a drain, which runs on the function's actor. There are two exceptions. If the actor was the owner, it may be
 ///   dead, another actor may have its address by now, and the drain may run anywhere; then there is no owner, and
 ///   nothing is called. If the function has no isolation of its own, it runs on the actor that added it, and may be
@@ -66,19 +66,6 @@ enum Isolation {
         fromMethod function: @escaping @isolated(any) @Sendable (repeat each A) -> Void
     ) -> @Sendable (repeat each A) -> Void {
         unsafe unsafeBitCast(IsolatedPack(function: function), to: NonisolatedPack<repeat each A>.self).function
-    }
-
-    /// Stops a debug build in which code is not on the actor that its type says.
-    ///
-    /// The compiler trusts those who call a closure that is formed on an actor. In language mode 5 they may call it
-    /// elsewhere. Where the runtime itself can tell that, it traps before this message is printed: on Linux with a message
-    /// of its own for an actor's instance, and with none for the main actor.
-    @inline(__always)
-    static func assertIsOn(_ actor: (any Actor)?) {
-        #if DEBUG
-        actor?.preconditionIsolated(
-            "notified by a closure that was formed on this actor, but is called elsewhere: mark it @Sendable")
-        #endif
     }
 
     /// A number that identifies an actor among those that are alive; zero for none.
