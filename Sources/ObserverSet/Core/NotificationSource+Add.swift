@@ -37,7 +37,6 @@ extension NotificationSource {
     ///   - line: The line of the registration, for descriptions.
     /// - Returns: A token that ends the registration. Dropping it ends nothing.
     /// - Complexity: Amortised O(1).
-    @discardableResult
     @inlinable
     public func add(
         @_inheritActorContext _ observer: @escaping @isolated(any) @Sendable (Parameters) -> Void,
@@ -258,7 +257,6 @@ extension NotificationSource {
     ///   - line: The line of the registration, for descriptions.
     /// - Returns: A token that ends the registration.
     /// - Complexity: Amortised O(1).
-    @discardableResult
     @inlinable
     public func addNonisolated(
         _ observer: @escaping @Sendable (Parameters) -> Void,

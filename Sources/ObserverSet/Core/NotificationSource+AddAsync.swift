@@ -45,7 +45,6 @@ extension NotificationSource {
     ///   - line: The line of the registration, for descriptions.
     /// - Returns: A token that ends the registration. Dropping it ends nothing.
     /// - Complexity: Amortised O(1).
-    @discardableResult
     public func addAsync(
         buffering: Buffering = .unbounded,
         @_inheritActorContext _ observer: @escaping @isolated(any) @Sendable (Parameters) async -> Void,

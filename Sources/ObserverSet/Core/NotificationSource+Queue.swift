@@ -23,7 +23,6 @@ extension NotificationSource {
     ///   - line: The line of the registration, for descriptions.
     /// - Returns: A token that ends the registration.
     /// - Complexity: Amortised O(1).
-    @discardableResult
     public func addNonisolated(
         on queue: DispatchQueue,
         _ observer: @escaping @Sendable (Parameters) -> Void,

@@ -64,11 +64,11 @@ final class AwaitingEntry<Parameters: Sendable>: Entry<Parameters>, AwaitedObser
     override var owner: AnyObject? { weakOwner }
     override var ownerType: Any.Type? { staticOwnerType }
     override var mailbox: Mailbox? { home }
-    override var droppedCount: Int { dropped.load(ordering: .relaxed) }
+    override var counts: (waiting: Int, dropped: Int) { (status.waiting, dropped.load(ordering: .relaxed)) }
 
     override var placeDescription: String {
-        let dropped = droppedCount
-        return "on " + home.description + Mailbox.describe(isInCall: home.isCalling(self), waiting: status.waiting)
+        let (waiting, dropped) = counts
+        return "on " + home.description + Mailbox.describe(isInCall: home.isCalling(self), waiting: waiting)
             + (dropped == 0 ? "" : ", \(dropped) dropped")
     }
 

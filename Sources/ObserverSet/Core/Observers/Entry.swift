@@ -15,8 +15,8 @@ class AnyEntry: Recipient, @unchecked Sendable {
     var placeDescription: String { base?.placeDescription ?? "nonisolated" }
     /// The mailbox for values that cannot be delivered at once; nil if it needs none.
     var mailbox: Mailbox? { base?.mailbox }
-    /// How many values were dropped because there was no room for them.
-    var droppedCount: Int { base?.droppedCount ?? 0 }
+    /// How many values wait for this registration in a mailbox, and how many were dropped because there was no room for them.
+    var counts: (waiting: Int, dropped: Int) { base?.counts ?? (0, 0) }
     /// Whether it is an `IsolatedClosure`.
     var isIsolatedClosure: Bool { false }
     /// The address of its object, which may be dead, if it is a `WeakEntry`.

@@ -69,6 +69,7 @@
     override final var isInCall: Bool { pending.isInCall }
     override final var mailbox: Mailbox? { home }
     override final func end() { status.end() }
+    override final var counts: (waiting: Int, dropped: Int) { (status.waiting, 0) }
     override final var placeDescription: String {
         "on " + home.description + Mailbox.describe(isInCall: pending.isInCall, waiting: pending.waiting)
     }
@@ -153,6 +154,7 @@ private final class RepeatedEntry<Parameters: Sendable>: Entry<Parameters>, @unc
     override func isKnownAlive(by context: inout NotifyContext) -> Bool { first.isKnownAlive(status, by: &context) }
     override func passGates() -> Bool { gates.pass() }
     override func end() { status.end() }
+    override var counts: (waiting: Int, dropped: Int) { (status.waiting, 0) }
     override var base: AnyEntry? { first }
     override var observer: Recipient { first }
     override var isInCall: Bool { first.isInCall }

@@ -32,6 +32,12 @@ public struct ObserverToken: Sendable {
         self.init(issuer: CombinedIssuer(tokens), id: 0)
     }
 
+    /// The token of an observer that first receives a value which no set has sent: `entry` is the registration for which that
+    /// may wait.
+    init(_ token: ObserverToken, first entry: AnyEntry) {
+        self.init(issuer: CombinedIssuer([token], first: entry), id: 0)
+    }
+
     /// Ends the registration.
     ///
     /// May be called on any thread, and from inside any observer, the token's own included. A notification in progress
@@ -66,9 +72,24 @@ public struct ObserverToken: Sendable {
     /// is their sum. Values that a removal drops are not counted. The descriptions of the set show the count, too.
     ///
     /// - Complexity: O(log *n*).
-    public var droppedCount: Int {
-        issuer.droppedCount(id)
-    }
+    public var droppedCount: Int { issuer.counts(id).dropped }
+
+    /// How many values wait for the observer: posted to its actor or queue, or to an observer that awaits, and not yet
+    /// delivered. The one with which it is being called does not count.
+    ///
+    /// To see who does not keep up, and act on it:
+    ///
+    /// ```swift
+    /// let token = document.wordAdded.addAsync { word in await history.append(word) }
+    /// if token.waitingCount > 1_000 { token.remove() }
+    /// ```
+    ///
+    /// It is 0 for an observer that is called in place, for a stream, and when the registration has ended. For the token of
+    /// several registrations it is their sum. While values are posted and delivered on other threads, it may be out of date by
+    /// some.
+    ///
+    /// - Complexity: O(log *n*) to find the registration; for several, the sum of the parts'.
+    public var waitingCount: Int { issuer.counts(id).waiting }
 }
 
 extension ObserverToken: Hashable {
@@ -107,7 +128,7 @@ package class TokenIssuer: @unchecked Sendable {
     func isActive(_ id: UInt64) -> Bool { fatalError("abstract") }
     /// The registration as the set's description shows it; nil if it is no longer active.
     func describe(_ id: UInt64) -> String? { fatalError("abstract") }
-    func droppedCount(_ id: UInt64) -> Int { fatalError("abstract") }
+    func counts(_ id: UInt64) -> (waiting: Int, dropped: Int) { fatalError("abstract") }
     /// Whether tokens of this issuer name registrations of that one.
     func issuesTokens(for issuer: TokenIssuer) -> Bool { self === issuer }
 }
@@ -115,22 +136,27 @@ package class TokenIssuer: @unchecked Sendable {
 /// The issuer of a token that combines several tokens.
 private final class CombinedIssuer: TokenIssuer, @unchecked Sendable {
     private let tokens: [ObserverToken]
+    /// A registration that is in no set; its mailbox holds it as long as its value waits.
+    private weak let first: AnyEntry?
     private let hasBeenRemoved = Atomic<Bool>(false)
 
-    init(_ tokens: [ObserverToken]) {
+    init(_ tokens: [ObserverToken], first: AnyEntry? = nil) {
         self.tokens = tokens
+        self.first = first
     }
 
     override func remove(_ id: UInt64, _ removal: Removal?) -> Bool {
         close(id)
         // All are removed before any caller returns. If two callers have each removed some, only one gets true.
         let count = tokens.count { $0.issuer.remove($0.id, removal) }
+        first?.cancel()
         return count > 0 && !hasBeenRemoved.exchange(true, ordering: .relaxed)
     }
 
     /// Comes first, since they may be registrations of one observer: its call for one is cancelled when that is removed, and
     /// what waits for another must not be delivered next.
     override func close(_ id: UInt64) {
+        first?.end()
         for token in tokens { token.issuer.close(token.id) }
     }
 
@@ -138,8 +164,15 @@ private final class CombinedIssuer: TokenIssuer, @unchecked Sendable {
         tokens.contains(where: \.isActive)
     }
 
-    override func droppedCount(_ id: UInt64) -> Int {
-        tokens.reduce(0) { $0 + $1.droppedCount }
+    override func counts(_ id: UInt64) -> (waiting: Int, dropped: Int) {
+        tokens.reduce(first?.counts ?? (0, 0)) { sum, token in
+            let counts = token.issuer.counts(token.id)
+            return (sum.waiting + counts.waiting, sum.dropped + counts.dropped)
+        }
+    }
+
+    override func issuesTokens(for issuer: TokenIssuer) -> Bool {
+        tokens.count == 1 && tokens[0].issuer.issuesTokens(for: issuer)
     }
 
     override func describe(_ id: UInt64) -> String? {

@@ -52,7 +52,9 @@ final class OnceGate: TokenIssuer, @unchecked Sendable {
     override func close(_ id: UInt64) { token.map { $0.issuer.close($0.id) } }
     override func isActive(_ id: UInt64) -> Bool { token?.isActive ?? false }
     override func describe(_ id: UInt64) -> String? { token.flatMap { $0.issuer.describe($0.id) } }
-    override func droppedCount(_ id: UInt64) -> Int { token?.droppedCount ?? 0 }
+    override func counts(_ id: UInt64) -> (waiting: Int, dropped: Int) {
+        token.map { $0.issuer.counts($0.id) } ?? (0, 0)
+    }
     override func issuesTokens(for issuer: TokenIssuer) -> Bool { token?.issuer.issuesTokens(for: issuer) ?? false }
 
     /// The registration's own, unless the gate has been passed.

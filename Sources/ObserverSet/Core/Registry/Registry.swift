@@ -79,7 +79,9 @@ import Synchronization
     override func close(_ id: UInt64) { _ = registration(id) { entry, _ in entry?.end() } }
     override func isActive(_ id: UInt64) -> Bool { registration(id) { _, _ in true } ?? false }
     override func describe(_ id: UInt64) -> String? { registration(id, describe) ?? nil }
-    override func droppedCount(_ id: UInt64) -> Int { registration(id) { entry, _ in entry?.droppedCount ?? 0 } ?? 0 }
+    override func counts(_ id: UInt64) -> (waiting: Int, dropped: Int) {
+        registration(id) { entry, _ in entry?.counts ?? (0, 0) } ?? (0, 0)
+    }
 }
 
 /// The state that the registry's lock guards.
