@@ -93,7 +93,10 @@ let lost = Client("lost", delay: .seconds(600))
 let gone = Client("gone", delay: .seconds(600))
 await room.enter(near)
 await room.enter(lost)
-for number in 1...110 { await room.say("line \(number)") }
+for number in 1...110 {
+    await room.say("line \(number)")
+    try await Task.sleep(for: .milliseconds(3))
+}
 
 // A client that doesn't answer, and isn't late enough to be dropped before the end.
 await room.enter(gone)
