@@ -16,8 +16,6 @@
 //     row: of the second document
 //     search for: kind of
 //     drawn last: 100 %; fewer than all: true
-//     huge: cancelled
-//     small: uploaded
 //     called when the session opened
 //     called at once: the session is open
 //     speed: 100
@@ -225,32 +223,6 @@ for percent in 1...100 { loaded.notify(percent) }
 await loaded.settled()
 let drawn = await gauge.drawn
 print("drawn last: \(drawn.last ?? 0) %; fewer than all: \(drawn.count < 100)")
-
-// MARK: A time limit for each call
-
-extension NotificationSource {
-    func addAsync(
-        limit: Duration, _ observer: @escaping @Sendable (Parameters) async -> Void
-    ) -> ObserverToken {
-        addAsync { value in
-            await withTaskGroup { group in
-                group.addTask { await observer(value) }
-                group.addTask { try? await Task.sleep(for: limit) }
-                await group.next()
-                group.cancelAll()
-            }
-        }
-    }
-}
-
-let saved = ObserverSet<String>()
-let uploading = saved.addAsync(limit: .milliseconds(50)) { text in
-    try? await Task.sleep(for: text == "huge" ? .seconds(600) : .zero)
-    print("\(text): \(Task.isCancelled ? "cancelled" : "uploaded")")
-}
-saved.notify("huge")
-saved.notify("small")
-await saved.settled()
 
 // MARK: Once
 
