@@ -83,10 +83,10 @@ extension ActorMailbox {
             return taken
         }
 
-        /// Puts back what was passed over.
+        /// Puts back what was passed over: an observer whose call has ended may be caught up with, or called in its turn.
         mutating func endCatchUp() {
             catchUps -= 1
-            guard catchUps == 0, !held.isEmpty else { return }
+            if held.isEmpty { return }
             jobs.replaceSubrange(..<head, with: held)
             (head, held) = (0, [])
         }

@@ -34,8 +34,7 @@ import Synchronization
         super.init(of: actor)
     }
 
-    // The main actor's code often runs outside tasks: callbacks of a user interface, blocks on the main queue.
-    override var isCurrent: Bool { isMain && isOnMainQueue() || executor.isCurrent }
+    override var isCurrent: Bool { executor.isCurrent }
 
     // Acquiring, paired with the stores of false: who sees it idle, and does not wait, knows of all that its calls have done.
     override var isIdle: Bool { !isBusy.load(ordering: .acquiring) }
@@ -174,8 +173,8 @@ import Synchronization
         if pending.isEmpty { return true }
         // If the actor is gone, and another has its address, another thread may be delivering.
         guard actor != nil, !pending.isInCall, pending.waiting <= Turn.limit else { return false }
-        let waiting = pending.waiting
-        var jobs = withAll { batch, inbox in batch.beginCatchUp(of: observer, waiting, from: &inbox) }
+        // Counted under the lock under which they are posted: so these are all, and the oldest is among them.
+        var jobs = withAll { batch, inbox in batch.beginCatchUp(of: observer, pending.waiting, from: &inbox) }
         // Each is released before the next is delivered.
         // fault: last-of-what-waits-first
         while let job = jobs.popLast() { job.deliver() }

@@ -214,7 +214,7 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
         case .resume(let waiters):
             waiters.leave()
         case .handOver(let urgency):
-            send(urgency, to: actor)
+            send(urgency, to: holdsActor ? actor : nil)
             return false
         case .end:
             return false

@@ -1,0 +1,151 @@
+import Testing
+
+@testable import ObserverSet
+
+/// What waits for an observer is delivered ahead of the rest when code on its actor notifies. If one of these calls runs an
+/// event loop, the actor's other observers are delivered to meanwhile.
+@Suite("A catch-up whose calls run an event loop", .lifetimesChecked, .againstHanging)
+struct CatchUpTests {
+    private let first = ObserverSet<Int>()
+    private let second = ObserverSet<Int>()
+    private let actor = LoopActor()
+    private let log = Log<String>()
+
+    @Test("What waits for other observers is delivered meanwhile")
+    func othersAreServed() async {
+        add("A", to: first) { [actor, log] value in
+            guard value == 1 else { return }
+            actor.runLoop()
+            log.append("loop ended")
+        }
+        add("B", to: second)
+
+        await actor.perform { [first, second, log] _ in
+            join { [first, second] in
+                first.notify(1)
+                second.notify(1)
+            }
+            first.notify(2)
+            log.append("notified")
+        }
+
+        #expect(log.entries == ["A1", "B1", "loop ended", "A2", "notified"])
+    }
+
+    @Test("A value for the observer that is in the call is not delivered inside it, and comes behind those before it")
+    func ownValuesWait() async {
+        add("A", to: first) { [actor, first] value in
+            guard value == 1 else { return }
+            join { first.notify(3) }
+            actor.runLoop()
+        }
+        add("B", to: second)
+
+        await actor.perform { [first, second] _ in
+            join { [first, second] in
+                first.notify(1)
+                second.notify(1)
+            }
+            first.notify(2)
+        }
+        await first.settled()
+
+        #expect(log.entries == ["A1", "B1", "A2", "A3"])
+    }
+
+    @Test("A caller of settled() goes on when the call has ended")
+    func settledWaitsForTheCall() async {
+        let wait = Shared<SettledWait?>(nil)
+        let isOver = Shared<Bool?>(nil)
+        add("A", to: first) { [actor, first] value in
+            guard value == 1 else { return }
+            wait.exchange(first.beginSettledWait())
+            actor.runLoop()
+            isOver.exchange(wait.value?.isOver)
+        }
+        add("B", to: second)
+
+        await actor.perform { [first, second] _ in
+            join { [first, second] in
+                first.notify(1)
+                second.notify(1)
+            }
+            first.notify(2)
+        }
+        await wait.value?.wait()
+
+        #expect(isOver.value == false)
+        #expect(log.entries == ["A1", "B1", "A2"])
+    }
+
+    @Test("What a drain inside a nested catch-up has passed over comes before what is notified next")
+    func nested() async {
+        add("A", to: first) { [second] value in
+            guard value == 1 else { return }
+            second.notify(2)
+            second.notify(3)
+        }
+        add("B", to: second) { [actor, second] value in
+            guard value == 1 else { return }
+            join { second.notify(10) }
+            actor.runLoop()
+        }
+
+        await actor.perform { [first, second] _ in
+            join { [first, second] in
+                first.notify(1)
+                second.notify(1)
+            }
+            first.notify(2)
+        }
+        await second.settled()
+
+        #expect(log.entries == ["A1", "B1", "B2", "B10", "B3", "A2"])
+    }
+
+    @Test("An observer that is removed while what waits for it is delivered is not called again")
+    func removed() async {
+        let token = Shared<ObserverToken?>(nil)
+        token.exchange(
+            add("A", to: first) { value in
+                if value == 2 { token.value?.remove() }
+            })
+
+        await actor.perform { [first] _ in
+            join { [first] in for value in 1...3 { first.notify(value) } }
+            first.notify(4)
+        }
+        await first.settled()
+
+        #expect(log.entries == ["A1", "A2"])
+    }
+
+    @Test("Values that other threads post while an observer is caught up with keep the order of their threads")
+    func posters() async {
+        let calls = Log<[Int]>()
+        let set = ObserverSet<[Int]>()
+        set.add(actor) { (_: isolated LoopActor, value) in calls.append(value) }
+        let rounds = many(20_000)
+
+        async let posted: Void = onThreads(3) { thread in
+            for number in 0..<rounds { set.notify([thread, number]) }
+        }
+        for number in 0..<rounds { await actor.perform { _ in set.notify([3, number]) } }
+        await posted
+        await set.settled()
+
+        for thread in 0...3 {
+            #expect(calls.entries.filter { $0[0] == thread }.map { $0[1] } == Array(0..<rounds))
+        }
+    }
+
+    @discardableResult
+    private func add(
+        _ name: String, to set: ObserverSet<Int>, _ body: @escaping @Sendable (Int) -> Void = { _ in }
+    ) -> ObserverToken {
+        set.add(actor) { [log] (_: isolated LoopActor, value) in
+            log.append("\(name)\(value)")
+            body(value)
+        }
+    }
+}

@@ -1,0 +1,252 @@
+import Dispatch
+import Testing
+
+@testable import ObserverSet
+
+/// The current value first, then each change.
+@Suite("Sources that start with a value", .lifetimesChecked, .againstHanging)
+struct StartingTests {
+    private let set = ObserverSet<Int>()
+    private let log = Log<Int>()
+
+    // MARK: Which observers receive it
+
+    @Test("An observer receives the value, then what the source sends; other observers receive nothing")
+    func valueFirst() {
+        let others = Log<Int>()
+        _ = set.addNonisolated { others.append($0) }
+        _ = set.starting(with: 1).addNonisolated { [log] in log.append($0) }
+        set.notify(2)
+
+        #expect(log.entries == [1, 2])
+        #expect(others.entries == [2])
+    }
+
+    @Test("An observer that an owner has receives it, too")
+    func owned() {
+        let owner = Tracked()
+        set.starting(with: 1).addNonisolated(owner) { [log] _, value in log.append(value) }
+        set.notify(2)
+
+        #expect(log.entries == [1, 2])
+    }
+
+    @Test("A map behind it maps the value, a filter may hold it back, and a map in front does not")
+    func derived() {
+        _ = set.starting(with: 1).map { $0 * 10 }.addNonisolated { [log] in log.append($0) }
+        _ = set.starting(with: 2).filter { $0 > 2 }.addNonisolated { [log] in log.append($0) }
+        _ = set.map { $0 * 100 }.starting(with: 3).addNonisolated { [log] in log.append($0) }
+        set.notify(4)
+
+        #expect(log.entries == [10, 3, 40, 4, 400])
+    }
+
+    @Test("An observer of merged sources and of a group receives it once")
+    func merged() {
+        let other = ObserverSet<Int>()
+        _ = set.merge(with: other).starting(with: 1).addNonisolated { [log] in log.append($0) }
+        _ = ObserverGroup(set, other).starting(with: ()).addNonisolated { [log] in log.append(0) }
+        other.notify(2)
+
+        #expect(log.entries == [1, 0, 2, 0])
+    }
+
+    @Test("One that is called once is called with the value, and leaves nothing behind")
+    @MainActor func once() async {
+        let isolated = set.starting(with: 1).once.add { @MainActor [log] in log.append($0) }
+        let awaiting = set.starting(with: 2).once.addAsync { [log] in log.append($0) }
+        let plain = set.starting(with: 3).once.addNonisolated { [log] in log.append($0) }
+        await set.settled()
+        await eventually { log.count == 3 }
+        set.notify(4)
+        await set.settled()
+
+        #expect(log.entries.sorted() == [1, 2, 3])
+        #expect(set.isEmpty)
+        #expect(![isolated, awaiting, plain].contains { $0.isActive || $0.remove() })
+    }
+
+    @Test("A source that sends once sends the value besides")
+    func behindOnce() {
+        let token = set.once.starting(with: 1).addNonisolated { [log] in log.append($0) }
+        set.notify(2)
+        set.notify(3)
+
+        #expect(log.entries == [1, 2])
+        #expect(!token.isActive)
+    }
+
+    @Test("A stream has the value as its first element, and ends with the set")
+    func stream() async {
+        var set: ObserverSet<Int>? = ObserverSet()
+        let values = set?.starting(with: 1).values()
+        set?.notify(2)
+        set = nil
+        var elements: [Int] = []
+        for await value in values! { elements.append(value) }
+
+        #expect(elements == [1, 2])
+    }
+
+    // MARK: Where it is called
+
+    @Test("An observer of the caller's actor is called before add returns")
+    func inPlace() async {
+        let keeper = Keeper()
+        await keeper.perform { [set, log] keeper in
+            set.starting(with: 1).add(keeper) { (_: isolated Keeper, value) in log.append(value) }
+            log.append(0)
+        }
+
+        #expect(log.entries == [1, 0])
+    }
+
+    @Test("An observer of another actor is called later, in order")
+    func posted() async {
+        let keeper = Keeper()
+        await keeper.perform { [set, log] keeper in
+            join {
+                set.starting(with: 1).add(keeper) { (_: isolated Keeper, value) in log.append(value) }
+                set.notify(2)
+            }
+            log.append(0)
+        }
+        await set.settled()
+
+        #expect(log.entries == [0, 1, 2])
+    }
+
+    @Test("An observer on a queue and one that awaits receive it first")
+    func queuesAndAwaits() async {
+        let queue = DispatchQueue(label: "queue")
+        let awaited = Log<Int>()
+        _ = set.starting(with: 1).addNonisolated(on: queue) { [log] in log.append($0) }
+        _ = set.starting(with: 1).addAsync { awaited.append($0) }
+        set.notify(2)
+        await set.settled()
+
+        #expect(log.entries == [1, 2])
+        #expect(awaited.entries == [1, 2])
+    }
+
+    @Test("What an observer notifies in its call with the value, it receives")
+    @MainActor func notifiesInItsFirstCall() {
+        _ = set.starting(with: 1).add { @MainActor [set, log] value in
+            log.append(value)
+            if value == 1 { set.notify(2) }
+        }
+
+        #expect(log.entries == [1, 2])
+    }
+
+    // MARK: Its registration
+
+    @Test("It is one registration, which its token and the set end")
+    func registration() {
+        let token = set.starting(with: 1).addNonisolated { [log] in log.append($0) }
+        #expect(set.count == 1)
+        #expect(set.remove(token))
+        #expect(!set.remove(token))
+        #expect(set.isEmpty)
+    }
+
+    @Test("A value that waits is not delivered any more when the token has been removed")
+    func removedBefore() async {
+        let queue = DispatchQueue(label: "queue")
+        queue.suspend()
+        let tokens = [set.starting(with: 1), set.once.starting(with: 1)].map { (source: any NotificationSource<Int>) in
+            source.addNonisolated(on: queue) { [log] in log.append($0) }
+        }
+        #expect(tokens.map(\.waitingCount) == [1, 1])
+        #expect(tokens.map { $0.remove() } == [true, true])
+        #expect(!tokens.contains(where: \.isActive))
+        queue.resume()
+        for token in tokens { await token.removeAndWait() }
+
+        #expect(log.entries.isEmpty)
+    }
+
+    @Test("The first call of an observer that awaits is cancelled when the token is removed")
+    func cancelled() async {
+        let isCalled = Signal()
+        let token = set.starting(with: 1).addAsync { [log] _ in
+            isCalled.set()
+            await cancellation()
+            log.append(Task.isCancelled ? 1 : 0)
+        }
+        await eventually { isCalled.isSet }
+        #expect(await token.removeAndWait())
+
+        #expect(log.entries == [1])
+    }
+
+    @Test("An owner ends with its last reference, and what it captured with the registration")
+    func lifetimes() async {
+        var owner: Tracked? = Tracked()
+        weak var weakOwner = owner
+        let captured = Tracked()
+        let keeper = Keeper()
+        set.starting(with: 1).addNonisolated(owner!) { [captured] _, _ in _ = captured }
+        let token = set.starting(with: 1).add(keeper) { [captured] (_: isolated Keeper, _) in _ = captured }
+        await set.settled()
+        owner = nil
+
+        #expect(weakOwner == nil)
+        token.remove()
+        set.removeAll()
+    }
+
+    // MARK: Exactness
+
+    /// A model whose lock its observers' registration and its changes share.
+    private final class Model: Sendable {
+        let changed = ObserverSet<Int>()
+        private let value = Guarded(0)
+
+        func change() {
+            value.withLock { value in
+                value += 1
+                changed.notify(value)
+            }
+        }
+
+        func observe(_ add: @Sendable (any NotificationSource<Int>) -> Void) {
+            value.withLock { value in add(changed.starting(with: value)) }
+        }
+    }
+
+    @Test("Observers that come while four threads change the model have no gap and no double")
+    func contiguous() async {
+        for _ in 0..<many(1_000) {
+            let model = Model()
+            let keepers = (0..<4).map { _ in Keeper() }
+            let logs = (0..<12).map { _ in Log<Int>() }
+            let streams = Log<(AsyncStream<Int>, Log<Int>)>()
+            let changes = 25
+            async let changing: Void = onThreads(4) { _ in for _ in 0..<changes { model.change() } }
+            await onThread {
+                for (index, log) in logs.enumerated() {
+                    model.observe { source in
+                        switch index % 3 {
+                        case 0: source.add(keepers[index / 3]) { (_: isolated Keeper, value) in log.append(value) }
+                        case 1: _ = source.addAsync { log.append($0) }
+                        default: streams.append((source.values(), log))
+                        }
+                    }
+                }
+            }
+            await changing
+            await model.changed.settled()
+            model.changed.removeAll()
+            for (stream, log) in streams.entries {
+                for await value in stream { log.append(value) }
+            }
+
+            for log in logs {
+                let entries = log.entries
+                #expect(entries.last == 4 * changes)
+                #expect(entries == Array((entries.first ?? 0)...(entries.last ?? 0)))
+            }
+        }
+    }
+}

@@ -1,0 +1,134 @@
+import Dispatch
+import Testing
+
+@testable import ObserverSet
+
+/// How many values wait for an observer, as its token says.
+@Suite("Values that wait", .lifetimesChecked, .againstHanging)
+struct WaitingCountTests {
+    private let set = ObserverSet<Int>()
+
+    @Test("Values for another actor count until their calls begin")
+    func actor() async {
+        let keeper = Keeper()
+        let seen = Log<Int>()
+        let token = Shared<ObserverToken?>(nil)
+        token.exchange(
+            set.add(keeper) { (_: isolated Keeper, _) in seen.append(token.value?.waitingCount ?? -1) })
+        await keeper.perform { [set] _ in
+            join { [set] in for value in 0..<5 { set.notify(value) } }
+            #expect(token.value?.waitingCount == 5)
+        }
+        await set.settled()
+
+        #expect(seen.entries == [4, 3, 2, 1, 0])
+        #expect(token.value?.waitingCount == 0)
+    }
+
+    @Test("Values for a queue count until their calls begin")
+    func queue() async {
+        let queue = DispatchQueue(label: "queue")
+        queue.suspend()
+        let token = set.addNonisolated(on: queue) { _ in }
+        for value in 0..<3 { set.notify(value) }
+        #expect(token.waitingCount == 3)
+        queue.resume()
+        await set.settled()
+
+        #expect(token.waitingCount == 0)
+    }
+
+    @Test("The value with which an observer that awaits is being called does not count")
+    func awaiting() async {
+        let isCalled = Signal()
+        let token = set.addAsync { _ in
+            isCalled.set()
+            await cancellation()
+        }
+        for value in 0..<5 { set.notify(value) }
+        await eventually { isCalled.isSet }
+        #expect(token.waitingCount == 4)
+        token.remove()
+
+        #expect(token.waitingCount == 0)
+    }
+
+    @Test("A value that a bounded buffer drops does not count any more, and counts as dropped")
+    func bounded() async {
+        let keeper = Keeper()
+        let counts = await keeper.perform { [set] keeper in
+            let token = set.addAsync(keeper, buffering: .newest(2)) { (_: isolated Keeper, _) in }
+            for value in 0..<5 { set.notify(value) }
+            return (token.waitingCount, token.droppedCount)
+        }
+        await set.settled()
+
+        #expect(counts == (2, 3))
+    }
+
+    @Test("Each registration of merged sources has its own count, and their token the sum")
+    func registrations() async {
+        let other = ObserverSet<Int>()
+        let queue = DispatchQueue(label: "queue")
+        queue.suspend()
+        let tokens = Log<ObserverToken>()
+        let noting = NotingSource(source: set, tokens: tokens)
+        let token = noting.merge(with: NotingSource(source: other, tokens: tokens)).addNonisolated(on: queue) { _ in }
+        set.notify(1)
+        for value in 0..<3 { other.notify(value) }
+
+        #expect(tokens.entries.map(\.waitingCount) == [1, 3])
+        #expect(token.waitingCount == 4)
+        queue.resume()
+        await set.settled()
+        await other.settled()
+        #expect(token.waitingCount == 0)
+    }
+
+    @Test("It is zero for observers in place, streams, and registrations that have ended")
+    func zero() {
+        let owner = Tracked()
+        let token = set.addNonisolated { _ in }
+        let owned = set.addNonisolated(owner) { _, _ in }
+        let values = set.values()
+        set.notify(1)
+        #expect(token.waitingCount == 0 && owned.waitingCount == 0)
+        token.remove()
+        #expect(token.waitingCount == 0)
+        #expect(ObserverToken([]).waitingCount == 0)
+        withExtendedLifetime(values) {}
+    }
+
+    @Test("While values are posted and delivered it is never negative, and exact when nothing moves")
+    func meanwhile() async {
+        let keeper = Keeper()
+        let token = set.add(keeper) { (_: isolated Keeper, _) in }
+        let isOver = Signal()
+        let values = many(100_000)
+        let least = Shared(0)
+        async let looking: Void = onThread {
+            while !isOver.isSet { least.value = min(least.value, token.waitingCount) }
+        }
+        await onThreads(3) { [set] _ in for value in 0..<values { set.notify(value) } }
+        await set.settled()
+        isOver.set()
+        await looking
+
+        #expect(least.value == 0)
+        #expect(token.waitingCount == 0)
+    }
+}
+
+/// Notes the tokens of its source.
+private struct NotingSource: NotificationSource {
+    let source: ObserverSet<Int>
+    let tokens: Log<ObserverToken>
+
+    func register(_ observer: Observer<Int>) -> ObserverToken {
+        let token = source.register(observer)
+        tokens.append(token)
+        return token
+    }
+
+    func settled() async { await source.settled() }
+}

@@ -1,0 +1,31 @@
+import Dispatch
+
+/// An actor on an event loop, which its own code may run inside a call, as a modal dialog does.
+actor LoopActor {
+    private nonisolated let executor = LoopExecutor()
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe executor.asUnownedSerialExecutor() }
+
+    /// Runs what has been enqueued for the actor; called on the actor.
+    nonisolated func runLoop() { executor.run() }
+
+    func perform<Result: Sendable>(_ body: @Sendable (isolated LoopActor) -> Result) -> Result { body(self) }
+}
+
+private final class LoopExecutor: SerialExecutor {
+    private let jobs = Log<UnownedJob>()
+    private let taken = Shared(0)
+    private let queue = DispatchQueue(label: "loop")
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        jobs.append(UnownedJob(job))
+        queue.async { self.run() }
+    }
+
+    func run() {
+        while taken.value < jobs.count {
+            let job = jobs.entries[taken.exchange(taken.value + 1)]
+            unsafe job.runSynchronously(on: asUnownedSerialExecutor())
+        }
+    }
+}
