@@ -33,7 +33,7 @@ struct TestingArticleTests {
     @Test @MainActor func appendingNotifies() {
         let playlist = Playlist()
         var added: [String] = []
-        playlist.itemAdded.add { name in added.append(name) }
+        _ = playlist.itemAdded.add { name in added.append(name) }
 
         playlist.append("So What")
         playlist.append("Blue in Green")
@@ -166,7 +166,7 @@ struct TestingArticleTests {
         let playlist = Playlist()
         playlist.append("So What")
         await confirmation(expectedCount: 0) { added in
-            playlist.itemAdded.add { _ in added() }
+            _ = playlist.itemAdded.add { _ in added() }
             playlist.append("So What")
         }
     }
@@ -179,7 +179,7 @@ struct TestingArticleTests {
 
         playlist.append("So What")
         playlist.append("Blue in Green")
-        playlist.itemAdded.removeAll()  // ends the sequence, after what was sent
+        playlist.itemAdded.removeAll()  // ends the stream, after what was sent
 
         var received: [String] = []
         for await name in names { received.append(name) }
