@@ -271,11 +271,6 @@ function inPlace(type, number,   call, isLocal, heard, owner) {
         # What belongs to another actor is added from here, too.
         withOwner(call ".add(", "history", "isolated History")
         withOwner(call once "(", "history", "isolated History")
-        if (familyOf[s] == "ObserverSet") {
-            withOwner(call ".replacing.add(", "self", type == "History" ? "isolated History" : type)
-            withOwner(call ".replacing.addAsync(", "history", "isolated History")
-            observer(call ".replacing.add", "method: View." methodOf[kind] ", of: view")
-        }
         observer(call ".add", "method: View." methodOf[kind] ", of: view")
         observer(call once, "method: View." methodOf[kind] ", of: view")
     }
