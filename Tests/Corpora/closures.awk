@@ -59,7 +59,6 @@ BEGIN {
     addKind("Event", "take", "order", "OrderPlaced", "X.name", "X.number")
     addKind("Class", "receive", "message", "Message", "X.text", "X.text.count")
     addKind("AnyEvent", "hear", "event", "any Event", "\"\\(X)\"", "\"\\(X)\".count")
-    addKind("Kept", "keep", "kept", "Buffering.Kept<String>", "X.value", "X.droppedBefore")
     addKind("Bridged", "change", "theme", "ThemeChanged", "X.name", "X.number")
 
     addSource("ObserverSet", "Void", "model.cleared")
@@ -70,7 +69,6 @@ BEGIN {
     addSource("NotificationSource", "Value", "model.renamedSource")
     addSource("NotificationSource", "Labelled", "model.itemAddedSource")
     addSource("NotificationSource", "Pair", "model.movedSource")
-    addSource("NotificationSource", "Kept", "model.renamedSource.countingDrops")
     addSource("AnySource", "Void", "model.anyCleared")
     addSource("AnySource", "Value", "model.anyRenamed")
     addSource("AnySource", "Labelled", "model.anyItemAdded")

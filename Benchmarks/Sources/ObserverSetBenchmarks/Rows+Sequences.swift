@@ -24,14 +24,6 @@ enum SequenceRows {
                 "`values(buffering: .newest(10))`, full: notify, per element", to: "`AsyncStream` yield",
                 reach: .time(atMost: 1.5)
             ) { _ in (filling { $0.values(buffering: .newest(10)) }, yieldingIntoFull()) },
-            .comparing(
-                "the same with `countingDrops`", to: "without", reach: .time(atMost: 2.2)
-            ) { _ in
-                (
-                    filling { $0.countingDrops.values(buffering: .newest(10)) },
-                    filling { $0.values(buffering: .newest(10)) }
-                )
-            },
         ]
     }
 

@@ -103,13 +103,6 @@ func callsNextOfOpaqueSequence(_ model: Model) async {
     _ = await names.next()
 }
 
-func treatsKeptValueAsValue(_ model: Model, _ log: Log) async {
-    for await text in model.renamed.countingDrops.values(buffering: .newest(1)) {
-        // error at text: cannot convert value of type 'Buffering.Kept<String>' to expected argument type 'String'
-        log.show(text)
-    }
-}
-
 protocol PlayerDelegate: AnyObject {
     func playerDidStop()
 }
