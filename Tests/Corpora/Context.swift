@@ -121,18 +121,3 @@ extension History {
 
     private func isNew(_ text: String) -> Bool { !words.contains(text) }
 }
-
-/// A report's closure, in nonisolated code, on the main actor and on an actor's instance.
-func reports(_ log: Log) -> ObserverToken {
-    ObserverSetDiagnostics.report(observersPerLine: 100, waiting: 10_000) { suspicion in log.show(suspicion) }
-}
-
-extension View {
-    func reports() -> ObserverToken {
-        ObserverSetDiagnostics.report(observersPerLine: 100, waiting: 10_000) { print($0) }
-    }
-}
-
-extension History {
-    func reports() { ObserverSetDiagnostics.report(observersPerLine: 100, waiting: 10_000) { print("leak? \($0)") } }
-}

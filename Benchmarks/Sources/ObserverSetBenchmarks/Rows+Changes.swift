@@ -2,7 +2,7 @@ import ObserverSet
 
 /// Adding and removing, on one thread.
 enum ChangeRows {
-    static var all: [Row] { againstCenter + [againstOne] + owners + orders + [reported] }
+    static var all: [Row] { againstCenter + [againstOne] + owners + orders }
 
     private static var againstCenter: [Row] {
         [1, 100, 10_000].map { others in
@@ -18,21 +18,6 @@ enum ChangeRows {
     private static var againstOne: Row {
         .comparing("add + remove, 10000 others", to: "the same, 1 other", reach: .time(atMost: 1.1)) { plan in
             (changing(.ours, 10_000, plan), changing(.ours, 1, plan))
-        }
-    }
-
-    /// Without a report, nothing is looked at but a flag: the limits of all other rows hold for that.
-    private static var reported: Row {
-        .comparing(
-            "add + remove, 100 others, while there is a report", to: "the same without", reach: .time(atMost: 2)
-        ) { plan in
-            let (peer, other) = (System.ours.make(100), System.ours.make(100))
-            let reported = loop(plan) { repetitions in
-                let token = ObserverSetDiagnostics.report(observersPerLine: 1_000, waiting: 10_000) { _ in }
-                peer.change(repetitions)
-                token.remove()
-            }
-            return (reported, loop(plan) { repetitions in other.change(repetitions) })
         }
     }
 
