@@ -24,7 +24,6 @@ SET = "Core/ObserverSet.swift"
 MAILBOX = "Core/Delivery/ActorMailbox.swift"
 TRAVERSAL_FILE = "Core/Registry/Traversal.swift"
 TABLE = "Events/EventTable.swift"
-CLASSES = "Events/ClassChannels.swift"
 
 HOLDING = "mutex.withLock { state in beginHolding() defer { endHolding() }"
 
@@ -103,8 +102,6 @@ STEPS = {
     "replace-table": (
         TABLE, "func enter<Observed",
         "in: table) if unsafe table != before { unsafe current.store(table, ordering: .releasing)"),
-    "link": (CLASSES, "var following: Link?", "next.load(ordering: .acquiring)"),
-    "insert-link": (CLASSES, "func insert(", "link.next.store(.passRetained(fresh), ordering: .releasing)"),
     # Decisions, and what comes before what, that the tests take for granted.
     "enter-before-head": (
         TRAVERSAL_FILE, "init(_ registry: Unmanaged<Registry>",
@@ -660,15 +657,4 @@ TESTS += [
         """],
         "1:v=0 or 1:w=0",
         weaker("enter-key relaxed", "replace-table relaxed", "table relaxed", "key relaxed")),
-    Test(
-        "class-link",
-        "A link is made with what follows it, then stored in the one before; a walk that loads it reads it.",
-        "",
-        ["link = 1\nnext = 1 @insert-link", """
-            n = next @link
-            if n == 1:
-                v = link
-        """],
-        "1:v=0",
-        weaker("insert-link relaxed", "link relaxed")),
 ]
