@@ -67,7 +67,7 @@ struct Doubled: NotificationSource {
 }
 
 func forgetsAwait(_ model: Model) async {
-    // error at values: for-in loop requires 'NotificationSequence<String>' to conform to 'Sequence'
+    // error at values: for-in loop requires 'AsyncStream<String>' to conform to 'Sequence'
     for text in model.renamed.values() { print(text) }
 }
 
@@ -97,7 +97,7 @@ extension Model {
 }
 
 func callsNextOfOpaqueSequence(_ model: Model) async {
-    // The type to publish is `NotificationSequence<String>`, or `AsyncStream<String>` with `stream()`.
+    // The type to publish is `AsyncStream<String>`.
     var names = model.names.makeAsyncIterator()
     // error at names: call can throw, but it is not marked with 'try' and the error is not handled
     _ = await names.next()
