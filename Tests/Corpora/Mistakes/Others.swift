@@ -88,8 +88,8 @@ func forgetsToUnwrapNext(_ model: Model, _ log: Log) async {
 }
 
 func buffersWrongly(_ model: Model) async {
-    // error at latest: type 'Buffering' has no member 'latest'
-    for await text in model.renamed.values(buffering: .latest) { print(text) }
+    // error at newest: member 'newest' expects argument of type 'Int'
+    for await text in model.renamed.values(buffering: .newest) { print(text) }
 }
 
 extension Model {
