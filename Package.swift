@@ -15,9 +15,6 @@ let settings: [SwiftSetting] = [
     // A member is visible only where its module is imported.
     // https://github.com/swiftlang/swift-evolution/blob/main/proposals/0444-member-import-visibility.md
     .enableUpcomingFeature("MemberImportVisibility"),
-    // The C library's mutex lies inside the object that it guards: see `Lock.swift`, which takes `Mutex` without this.
-    // https://github.com/swiftlang/swift/blob/main/docs/ReferenceGuides/UnderscoredAttributes.md#_rawlayout
-    .enableExperimentalFeature("RawLayout", .when(platforms: [.linux])),
     // `ActorExecutor.swift` declares a function of the runtime, whose names the compiler reserves otherwise.
     // https://github.com/swiftlang/swift/pull/80322
     .enableExperimentalFeature("AllowRuntimeSymbolDeclarations"),

@@ -26,7 +26,7 @@ TRAVERSAL_FILE = "Core/Registry/Traversal.swift"
 TABLE = "Events/EventTable.swift"
 CLASSES = "Events/ClassChannels.swift"
 
-HOLDING = "mutex.withLock { state in beginHolding() defer { endHolding() }"
+HOLDING = "mutex.lock() defer { mutex.unlock() } return"
 
 # Where a step is: the file, the beginning of the declaration, and what stands in it once. The last order that is named
 # there is the step's; where none is, it is given.
@@ -77,15 +77,13 @@ STEPS = {
     "fence-after-unlocking": (
         WRITE, "private func collectAfterUnlocking(",
         "atomicMemoryFence(ordering: .sequentiallyConsistent) guard reclamation.idleIsEmpty()"),
-    # The lock: what a mutex promises, and the flag beside it. A try that fails is a load.
-    "lock": (LOCK, "package func withLock<", HOLDING, "acquiring"),
-    "unlock": (LOCK, "package func withLock<", HOLDING, "releasing"),
-    "try": (LOCK, "func withLockIfAvailable<", "mutex.withLockIfAvailable {", "relaxed"),
-    "is-taken": (
-        LOCK, "func withLockIfAvailable<",
-        "guard !isTaken.load(ordering: .relaxed) else { return nil } return mutex.withLockIfAvailable"),
-    "begin-holding": (LOCK, "private func beginHolding()", "isTaken.store(true, ordering: .relaxed)"),
-    "end-holding": (LOCK, "private func endHolding()", "isTaken.store(false, ordering: .relaxed)"),
+    # The lock: what a mutex promises, and, where there is one, the flag beside it. A try that fails is a load.
+    "lock": (LOCK, "func withLock<Result>(", HOLDING, "acquiring"),
+    "unlock": (LOCK, "func withLock<Result>(", HOLDING, "releasing"),
+    "try": (LOCK, "func withLockIfAvailable<Result>(", "guard mutex.lockIfAvailable() else { return nil }", "relaxed"),
+    "is-taken": (LOCK, "private var seemsFree: Bool", "!isTaken.load(ordering: .relaxed)"),
+    "begin-holding": (LOCK, "private func taking<Result>(", "isTaken.store(true, ordering: .relaxed)"),
+    "end-holding": (LOCK, "private func taking<Result>(", "defer { isTaken.store(false, ordering: .relaxed) }"),
     # What is made when it is needed first.
     "registry": (SET, "private var unmanagedRegistry", "lazyRegistry.load(ordering: .acquiring)"),
     "make-registry": (
@@ -415,8 +413,25 @@ TESTS = [
         weaker("leave acquiringAndReleasing", "waiting acquiring", "without fence-after-unlocking", "look relaxed")),
     Test(
         "leave-try",
-        "A traversal that has left fences, and goes where it finds the lock taken, by the flag or by the mutex; who "
-        "unlocks then sees the count zero.",
+        "A traversal that has left fences, and goes where it cannot take the lock; who unlocks then sees the count zero.",
+        "count=1 mutex=1",
+        ["""
+            count -= 1 @leave
+            fence @fence-after-leaving
+            t = mutex @try
+        """, """
+            mutex = 0 @unlock
+            fence @fence-after-unlocking
+            z = count @look
+        """],
+        "0:t=1 and 1:z=1",
+        weaker(
+            "fence-after-leaving acquiringAndReleasing", "without fence-after-leaving",
+            "fence-after-unlocking acquiringAndReleasing", "without fence-after-unlocking",
+            "leave acquiringAndReleasing", "leave relaxed", "look relaxed")),
+    Test(
+        "leave-try-flag",
+        "The same where a flag is checked before the mutex is tried, and may say that the lock is taken.",
         "count=1 mutex=1 taken=1",
         ["""
             count -= 1 @leave
@@ -439,6 +454,32 @@ TESTS = [
         "hand-on",
         "The traversal goes, since the first or the second holds the lock; the first goes, since the second holds it: "
         "the last of them sees the count zero.",
+        "count=1 mutex=1",
+        ["""
+            count -= 1 @leave
+            fence @fence-after-leaving
+            t = mutex @try
+        """, """
+            mutex = 0 @unlock
+            fence @fence-after-unlocking
+            z = count @look
+            if z == 0:
+                t = mutex @try
+        """, """
+            m = mutex @lock
+            if m == 0:
+                mutex = 3 @lock
+                mutex = 2 @unlock
+                fence @fence-after-unlocking
+                y = count @look
+        """],
+        "(0:t=1 or 0:t=3) and (1:z=1 or 1:t=3) and (2:m=1 or 2:y=1)",
+        weaker(
+            "without fence-after-leaving", "without fence-after-unlocking", "leave acquiringAndReleasing",
+            "look relaxed")),
+    Test(
+        "hand-on-flag",
+        "The same where they go since the flag says that the lock is taken.",
         "count=1 mutex=1 taken=1",
         ["""
             count -= 1 @leave

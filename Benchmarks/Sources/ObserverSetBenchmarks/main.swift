@@ -74,7 +74,8 @@ nonisolated func report(_ options: Options) -> Int32 {
 }
 
 nonisolated var allRows: [Row] {
-    EverydayRows.all + NotifyRows.all + OwnerRows.all + ChangeRows.all + ThreadRows.all + HopRows.all
+    EverydayRows.all + NotifyRows.all + OwnerRows.all + ChangeRows.all + ThreadRows.all + ContentionRows.all
+        + HopRows.all
         + MemoryRows.all + EventRows.all + DelegateRows.all + SequenceRows.all + LocalRows.all + PeerRows.all
 }
 

@@ -1,6 +1,6 @@
 import Synchronization
 
-#if canImport(Glibc) && hasFeature(RawLayout)
+#if canImport(Glibc)
 import Glibc
 #endif
 
@@ -34,6 +34,7 @@ package struct Lock<State: ~Copyable & Sendable>: ~Copyable, Sendable {
         mutex.withLockIfAvailable { state in holding { body(&state) } }
     }
 
+    /// Runs `body`, between what the sanitizer and the debug flag must know of.
     @inline(__always)
     private func holding<Result>(_ body: () -> Result) -> Result {
         edge.acquire()
@@ -43,73 +44,109 @@ package struct Lock<State: ~Copyable & Sendable>: ~Copyable, Sendable {
 }
 
 #if canImport(Darwin)
-private typealias SystemMutex = Mutex
-#elseif canImport(Glibc) && hasFeature(RawLayout)
-/// What `Mutex` is elsewhere, for Linux, on the C library's mutex.
+typealias SystemMutex = Mutex
+#elseif canImport(Glibc)
+/// What `Mutex` is on other systems, with the C library's mutex.
 ///
-/// `Mutex` of Swift 6.3 on Linux gives itself, at each unlocking, to a thread that must first be woken: eight threads that
-/// post to one actor then wait a hundred times as long as with this one. Later versions spin (swiftlang/swift#88523).
-/// This type may go when the oldest Swift that the package supports has that; the benchmark's rows "8 threads on one lock"
-/// tell.
+/// On Linux, `Mutex` of Swift 6.3 hands itself to a thread that sleeps whenever it is unlocked, and everybody waits until
+/// that thread has been woken (swiftlang/swift#88440). With eight threads, a notification of a busy actor then takes a
+/// hundred times as long as with this mutex. A later `Mutex` spins instead (swiftlang/swift#88523). When the oldest Swift
+/// that this package supports has that one, this type may go: the benchmark's rows "a lock, 8 threads" show it.
 ///
-/// An adaptive mutex spins before it sleeps. With critical sections as short as the library's, eight threads get three
-/// times as much done as with a normal one. One thread loses nothing.
+/// Several threads use both stored properties at the same time, so neither is ever accessed exclusively, but by address.
 ///
-/// Nothing of it is ever accessed exclusively, since other threads access it, too: both parts have raw layout, so the
-/// compiler takes what is in them neither for constant nor for known, and they are reached by their address alone. That
-/// is the same as long as a thread may use the mutex. Values of raw layout are borrowed in place; and what moves this type,
-/// as its initializer's caller does once, owns it alone, so that no thread holds the mutex then, or waits for it. Such a
-/// mutex is plain bytes to the C library, whose static initializer gives it no address of its own.
-@safe private struct SystemMutex<State: ~Copyable & Sendable>: ~Copyable, @unchecked Sendable {
-    private let mutex: Cell<pthread_mutex_t>
-    private let state: Cell<State>
+/// Not private: the compiler (6.3) fails where a file has an object whose lock's memory it does not know.
+@safe struct SystemMutex<State: ~Copyable & Sendable>: ~Copyable, @unchecked Sendable {
+    private let mutex = AdaptiveMutex()
+    /// The place of the state. Only the initializer and the end of this mutex's life refer to it by this name.
+    private let place: State
 
+    /// Not inlined: where the compiler sees what is stored in a `let`, it may use that in place of what is there later.
+    @inline(never)
     init(_ state: consuming sending State) {
-        // As `PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP`, a macro that is not imported.
-        var mutex = unsafe pthread_mutex_t()
-        unsafe mutex.__data.__kind = Int32(PTHREAD_MUTEX_ADAPTIVE_NP)
-        unsafe self.mutex = unsafe Cell(mutex)
-        self.state = Cell(state)
+        place = state
+        precondition(MemoryLayout<Self>.size == Self.offset + MemoryLayout<State>.size)
+    }
+
+    private static var offset: Int {
+        @inline(__always) get {
+            let alignment = MemoryLayout<State>.alignment
+            return (MemoryLayout<AdaptiveMutex>.size + alignment - 1) / alignment * alignment
+        }
+    }
+
+    private var state: UnsafeMutablePointer<State> {
+        @inline(__always) get { unsafe (mutex.address + Self.offset).assumingMemoryBound(to: State.self) }
     }
 
     @inline(__always)
     func withLock<Result>(_ body: (inout State) -> Result) -> Result {
-        unsafe pthread_mutex_lock(mutex.address)
-        defer { unsafe pthread_mutex_unlock(mutex.address) }
-        return unsafe body(&state.address.pointee)
+        mutex.lock()
+        defer { mutex.unlock() }
+        return unsafe body(&state.pointee)
     }
 
     @inline(__always)
     func withLockIfAvailable<Result>(_ body: (inout State) -> Result) -> Result? {
-        guard unsafe pthread_mutex_trylock(mutex.address) == 0 else { return nil }
-        defer { unsafe pthread_mutex_unlock(mutex.address) }
-        return unsafe body(&state.address.pointee)
+        guard mutex.lockIfAvailable() else { return nil }
+        defer { mutex.unlock() }
+        return unsafe body(&state.pointee)
     }
-
-    deinit { unsafe pthread_mutex_destroy(mutex.address) }
 }
 
-/// The memory of one value, with its size and its alignment, of which the compiler assumes nothing.
-@_rawLayout(like: Value, movesAsLike)
-private struct Cell<Value: ~Copyable>: ~Copyable {
-    @inline(__always)
-    var address: UnsafeMutablePointer<Value> {
-        unsafe withUnsafePointer(to: self) {
-            unsafe UnsafeMutableRawPointer(mutating: $0).assumingMemoryBound(to: Value.self)
+/// A mutex of the C library that spins before it sleeps.
+///
+/// Eight threads with critical sections as short as those of this library pass it three to four times as often as a mutex
+/// that sleeps at once. For one thread both cost the same.
+///
+/// Its address stays the same for as long as a thread may use it. A value that contains an `Atomic` is borrowed where it is,
+/// and not as a copy. It may be moved before it is shared, as when an initializer returns it to be stored in an object. The
+/// code that moves it then owns it alone, so no thread holds the mutex or waits for it. The C library keeps nothing about
+/// such a mutex outside its bytes, nor its address in them. For that reason nothing is to be done at its end, either.
+@safe struct AdaptiveMutex: ~Copyable, Sendable {
+    private typealias Word = Atomic<UInt>
+    private let first = Word(0), second = Word(0), third = Word(0), fourth = Word(0), fifth = Word(0)
+    #if arch(arm64)
+    private let sixth = Word(0)
+    #endif
+
+    init() {
+        unsafe precondition(
+            MemoryLayout<pthread_mutex_t>.size <= MemoryLayout<Self>.size
+                && MemoryLayout<pthread_mutex_t>.alignment <= MemoryLayout<Self>.alignment)
+        // As `PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP` does, a macro that is not imported. The other bytes are zero.
+        unsafe mutex.pointee.__data.__kind = Int32(PTHREAD_MUTEX_ADAPTIVE_NP)
+    }
+
+    /// Found by its number, so that the compiler does not connect the two: it takes what is in a `let` for constant.
+    var address: UnsafeMutableRawPointer {
+        @inline(__always) get {
+            unsafe withUnsafePointer(to: self) {
+                unsafe UnsafeMutableRawPointer(bitPattern: UInt(bitPattern: $0)).unsafelyUnwrapped
+            }
         }
     }
 
-    init(_ value: consuming Value) { unsafe address.initialize(to: value) }
+    private var mutex: UnsafeMutablePointer<pthread_mutex_t> {
+        @inline(__always) get { unsafe address.assumingMemoryBound(to: pthread_mutex_t.self) }
+    }
 
-    deinit { unsafe address.deinitialize(count: 1) }
+    @inline(__always) func lock() { unsafe pthread_mutex_lock(mutex) }
+    @inline(__always) func lockIfAvailable() -> Bool { unsafe pthread_mutex_trylock(mutex) == 0 }
+    @inline(__always) func unlock() { unsafe pthread_mutex_unlock(mutex) }
 }
 #else
-/// A `Mutex` that says whether a thread holds it, since trying to lock one that is held may be a system call, which costs
-/// many times as much as a critical section.
-private struct SystemMutex<State: ~Copyable & Sendable>: ~Copyable, Sendable {
+/// A `Mutex`, and a flag that is checked before a try.
+///
+/// On Linux, to try to lock a `Mutex` that is held is a system call, which costs many times as much as a critical section.
+struct SystemMutex<State: ~Copyable & Sendable>: ~Copyable, Sendable {
     private let mutex: Mutex<State>
-    /// May be out of date. Relaxed: see "Why nothing is forgotten" in `Reclamation.swift`.
+    /// Whether a thread holds the mutex; it may be out of date.
+    ///
+    /// Relaxed: see "Why nothing is forgotten" in `Reclamation.swift`.
     private let isTaken = Atomic<Bool>(false)
+
+    private var seemsFree: Bool { !isTaken.load(ordering: .relaxed) }
 
     init(_ state: consuming sending State) {
         mutex = Mutex(state)
@@ -117,22 +154,19 @@ private struct SystemMutex<State: ~Copyable & Sendable>: ~Copyable, Sendable {
 
     @inline(__always)
     func withLock<Result: Sendable>(_ body: (inout State) -> Result) -> Result {
-        mutex.withLock { state in
-            // Before the state is touched: passing it `inout` already counts as an access.
-            isTaken.store(true, ordering: .relaxed)
-            defer { isTaken.store(false, ordering: .relaxed) }
-            return body(&state)
-        }
+        mutex.withLock { state in taking { body(&state) } }
     }
 
     @inline(__always)
     func withLockIfAvailable<Result: Sendable>(_ body: (inout State) -> Result) -> Result? {
-        guard !isTaken.load(ordering: .relaxed) else { return nil }
-        return mutex.withLockIfAvailable { state in
-            isTaken.store(true, ordering: .relaxed)
-            defer { isTaken.store(false, ordering: .relaxed) }
-            return body(&state)
-        }
+        seemsFree ? mutex.withLockIfAvailable { state in taking { body(&state) } } : nil
+    }
+
+    @inline(__always)
+    private func taking<Result>(_ body: () -> Result) -> Result {
+        isTaken.store(true, ordering: .relaxed)
+        defer { isTaken.store(false, ordering: .relaxed) }
+        return body()
     }
 }
 #endif

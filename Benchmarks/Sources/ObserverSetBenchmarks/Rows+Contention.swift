@@ -1,0 +1,296 @@
+import Dispatch
+import Foundation
+import ObserverSet
+import Synchronization
+
+/// Eight threads that do the same to one set, one actor or one queue, or each to its own.
+///
+/// There are eight on any machine: on two processors a thread that is made to wait for another is caught as it holds what
+/// all need, which shows as much as sixteen processors do. What can be reached depends on the processors, see `reach`.
+///
+/// The time is that of all together, so the same number of operations is compared, made by eight threads or by one.
+enum ContentionRows {
+    static var all: [Row] { posts + awaitedPosts + queues + changes + notifications + locks }
+
+    private static let threads = 8
+
+    /// How often each of the eight does it in one sample, which takes some milliseconds.
+    private static func count(_ plan: Plan) -> Int { Int(plan.sampleTime / 100) }
+
+    /// A throughput that is reached on two processors, and another on sixteen or more; in between in proportion.
+    private static func reach(onTwo few: Double, onSixteen many: Double) -> Reach {
+        let processors = ProcessInfo.processInfo.activeProcessorCount
+        let share = min(max(Double(processors - 2) / 14, 0), 1)
+        return .throughput(atLeast: ((few + share * (many - few)) * 100).rounded() / 100)
+    }
+
+    // MARK: Posts
+
+    private static var posts: [Row] {
+        let name = "post to one actor, 8 threads"
+        return [
+            .comparing(name, to: "`DispatchQueue.async`, 8 threads", reach: reach(onTwo: 0.5, onSixteen: 0.3)) { plan in
+                (posting(threads, plan), dispatching(threads, plan))
+            },
+            .comparing(name, to: "a Task { } for each value, 8 threads", reach: .throughput(atLeast: 1)) { plan in
+                (posting(threads, plan), launching(threads, plan))
+            },
+            .comparing(name, to: "on 1 thread", reach: reach(onTwo: 0.5, onSixteen: 0.35)) { plan in
+                (posting(threads, plan), posting(1, plan))
+            },
+        ]
+    }
+
+    private static var awaitedPosts: [Row] {
+        [
+            .comparing(
+                "post to an observer that awaits, 8 threads", to: "on 1 thread", reach: .throughput(atLeast: 0.5)
+            ) { plan in (awaiting(threads, plan), awaiting(1, plan)) }
+        ]
+    }
+
+    private static var queues: [Row] {
+        let name = "post to a queue, 8 threads"
+        return [
+            .comparing(name, to: "`DispatchQueue.async`, 8 threads", reach: .toldThroughput) { plan in
+                (enqueuing(threads, plan), dispatching(threads, plan))
+            },
+            .comparing(name, to: "a Task { } for each value, 8 threads", reach: .throughput(atLeast: 1)) { plan in
+                (enqueuing(threads, plan), launching(threads, plan))
+            },
+            .comparing(name, to: "on 1 thread", reach: .throughput(atLeast: 0.5)) { plan in
+                (enqueuing(threads, plan), enqueuing(1, plan))
+            },
+        ]
+    }
+
+    /// Counts what arrives, one value after the other, on whatever receives them.
+    private final class Arrivals: @unchecked Sendable {
+        private let expected: Int
+        private let done = DispatchSemaphore(value: 0)
+        private var received = 0
+
+        init(expecting count: Int) {
+            expected = count
+        }
+
+        func note() {
+            received += 1
+            guard received == expected else { return }
+            received = 0
+            done.signal()
+        }
+
+        /// Returns when as many values have arrived as are expected.
+        func wait() { done.wait() }
+    }
+
+    private actor Sink {
+        private let arrivals: Arrivals
+
+        init(_ arrivals: Arrivals) {
+            self.arrivals = arrivals
+        }
+
+        func receive(_ value: Int) { arrivals.note() }
+    }
+
+    private static func posting(_ threads: Int, _ plan: Plan) -> Sampler {
+        sending(threads, plan) { arrivals in
+            let set = ObserverSet<Int>()
+            let sink = Sink(arrivals)
+            set.add(sink) { sink, value in sink.receive(value) }
+            return { value in withExtendedLifetime(sink) { set.notify(value) } }
+        }
+    }
+
+    private static func awaiting(_ threads: Int, _ plan: Plan) -> Sampler {
+        sending(threads, plan) { arrivals in
+            let set = ObserverSet<Int>()
+            let sink = Sink(arrivals)
+            set.addAsync(sink) { sink, value in sink.receive(value) }
+            return { value in withExtendedLifetime(sink) { set.notify(value) } }
+        }
+    }
+
+    private static func enqueuing(_ threads: Int, _ plan: Plan) -> Sampler {
+        sending(threads, plan) { arrivals in
+            let set = ObserverSet<Int>()
+            _ = set.addNonisolated(on: DispatchQueue(label: "receiver")) { _ in arrivals.note() }
+            return { value in set.notify(value) }
+        }
+    }
+
+    private static func dispatching(_ threads: Int, _ plan: Plan) -> Sampler {
+        sending(threads, plan) { arrivals in
+            let queue = DispatchQueue(label: "receiver")
+            return { _ in queue.async { arrivals.note() } }
+        }
+    }
+
+    private static func launching(_ threads: Int, _ plan: Plan) -> Sampler {
+        sending(threads, plan) { arrivals in
+            let sink = Sink(arrivals)
+            return { value in Task { await sink.receive(value) } }
+        }
+    }
+
+    /// The time from the first value that a thread sends to the arrival of the last.
+    private static func sending(
+        _ threads: Int, _ plan: Plan, to receiver: (Arrivals) -> @Sendable (Int) -> Void
+    ) -> Sampler {
+        let total = count(plan) * Self.threads
+        let arrivals = Arrivals(expecting: total)
+        let send = receiver(arrivals)
+        let body: @Sendable () -> Void = { for value in 0..<total / threads { send(value) } }
+        return {
+            let sending = together(Array(repeating: body, count: threads))
+            let sent = now()
+            arrivals.wait()
+            return Double(sending + now() - sent) / Double(total)
+        }
+    }
+
+    // MARK: Changes
+
+    private static var changes: [Row] {
+        [
+            .comparing(
+                "add + remove, 8 threads, one set", to: "on 1 thread", reach: reach(onTwo: 0.25, onSixteen: 0.1)
+            ) { plan in
+                let set = ObserverSet<Int>()
+                return (changing(threads, plan) { set }, changing(1, plan) { ObserverSet() })
+            },
+            .comparing(
+                "add + remove, 8 threads, a set each", to: "on 1 thread", reach: reach(onTwo: 1.4, onSixteen: 5),
+                needsQuiet: true
+            ) { plan in (changing(threads, plan) { ObserverSet() }, changing(1, plan) { ObserverSet() }) },
+            .comparing(
+                "add + remove on an actor, 8 threads, an actor and a set each", to: "on 1 thread",
+                reach: reach(onTwo: 1.2, onSixteen: 4), needsQuiet: true
+            ) { plan in (changingOnActors(threads, plan), changingOnActors(1, plan)) },
+        ]
+    }
+
+    private static func changing(_ threads: Int, _ plan: Plan, _ set: () -> ObserverSet<Int>) -> Sampler {
+        let counter = Counter()
+        return acting(
+            (0..<threads).map { _ in set() }, plan
+        ) { set in set.addNonisolated { counter.check($0) }.remove() }
+    }
+
+    private static func changingOnActors(_ threads: Int, _ plan: Plan) -> Sampler {
+        acting((0..<threads).map { _ in Place() }, plan) { place in
+            place.set.add(place.sink) { sink, value in sink.receive(value) }.remove()
+        }
+    }
+
+    /// An actor, and a set that it observes.
+    private final class Place: Sendable {
+        let sink = Sink(Arrivals(expecting: 0))
+        let set = ObserverSet<Int>()
+    }
+
+    // MARK: Notifications
+
+    private static var notifications: [Row] {
+        let name = "notify, N = 10, 8 threads"
+        return [
+            .comparing(name, to: "on 1 thread", reach: reach(onTwo: 1.4, onSixteen: 2), needsQuiet: true) { plan in
+                let set = readingSet()
+                return (notifying(threads, plan) { set }, notifying(1, plan) { readingSet() })
+            },
+            .comparing(name, to: "limit: 8 threads, a set each", reach: .toldThroughput) { plan in
+                let set = readingSet()
+                return (notifying(threads, plan) { set }, notifying(threads, plan) { readingSet() })
+            },
+        ]
+    }
+
+    private static func notifying(_ threads: Int, _ plan: Plan, _ set: () -> ObserverSet<Int>) -> Sampler {
+        acting((0..<threads).map { _ in set() }, plan) { set in set.notify(1) }
+    }
+
+    /// A set whose observers only read what they share.
+    ///
+    /// Not inlined: copies of its literal would be merged, and then be reached through a jump.
+    @inline(never)
+    private static func readingSet() -> ObserverSet<Int> {
+        let set = ObserverSet<Int>()
+        let counter = Counter()
+        for _ in 0..<10 { _ = set.addNonisolated { counter.check($0) } }
+        return set
+    }
+
+    /// Each target has a thread, which acts on it; all together act as often, whatever their number.
+    private static func acting<Target: Sendable>(
+        _ targets: [Target], _ plan: Plan, _ act: @escaping @Sendable (Target) -> Void
+    ) -> Sampler {
+        let total = count(plan) * threads
+        let bodies = targets.map { target -> @Sendable () -> Void in
+            { for _ in 0..<total / targets.count { act(target) } }
+        }
+        return { Double(together(bodies)) / Double(total) }
+    }
+
+    // MARK: Locks
+
+    #if canImport(Glibc)
+    /// Shows when the library needs no lock of its own on Linux any more: see its `Lock.swift`.
+    private static var locks: [Row] {
+        [
+            .comparing(
+                "a lock, 8 threads: `Mutex`", to: "adaptive pthread mutex; `Lock` needs none from 0.8 × on",
+                reach: .toldThroughput
+            ) { plan in
+                let standard = Locked(), system = SystemLocked()
+                return (
+                    acting(Array(repeating: standard, count: threads), plan) { $0.step() },
+                    acting(Array(repeating: system, count: threads), plan) { $0.step() }
+                )
+            }
+        ]
+    }
+
+    /// What a critical section as short as the library's does.
+    private struct Work {
+        private var count = 0
+        private var words: InlineArray<4, Int> = [0, 0, 0, 0]
+
+        mutating func step() {
+            count &+= 1
+            words[count & 3] &+= count
+            words[(count &+ 1) & 3] &+= 1
+        }
+    }
+
+    private final class Locked: Sendable {
+        private let work = Mutex(Work())
+
+        func step() { work.withLock { $0.step() } }
+    }
+
+    private final class SystemLocked: @unchecked Sendable {
+        private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+        private var work = Work()
+
+        init() {
+            mutex.initialize(to: pthread_mutex_t())
+            mutex.pointee.__data.__kind = Int32(PTHREAD_MUTEX_ADAPTIVE_NP)
+        }
+
+        func step() {
+            pthread_mutex_lock(mutex)
+            work.step()
+            pthread_mutex_unlock(mutex)
+        }
+
+        deinit {
+            pthread_mutex_destroy(mutex)
+            mutex.deallocate()
+        }
+    }
+    #else
+    private static var locks: [Row] { [] }
+    #endif
+}

@@ -1,0 +1,145 @@
+import Foundation
+import Testing
+
+@testable import ObserverSet
+
+@Suite("A lock", .lifetimesChecked, .againstHanging)
+struct LockTests {
+    /// Like the state of a registry or a mailbox: a value with references, which a critical section replaces.
+    private struct State: ~Copyable, Sendable {
+        var count = 0
+        var numbers: [Int] = []
+        var object: Tracked?
+    }
+
+    private final class Holder: Sendable {
+        let lock: Lock<State>
+
+        init(_ object: Tracked? = nil) {
+            lock = Lock(State(object: object))
+        }
+    }
+
+    private let holder = Holder()
+
+    @Test(
+        "One thread at a time is in a critical section, and sees what the one before it has written", arguments: [2, 8])
+    func exclusion(threads: Int) async {
+        let times = many(200_000) / threads
+
+        await onThreads(threads) { thread in
+            for number in 0..<times {
+                holder.lock.withLock { state in
+                    state.count += 1
+                    state.numbers.append(thread)
+                    if number % 100 == 0 { state.numbers = [] }
+                    state.object = nil
+                }
+            }
+        }
+
+        #expect(holder.lock.withLock { $0.count } == threads * times)
+    }
+
+    @Test("So it is for threads that only try")
+    func tries() async {
+        let entered = Counter()
+
+        await onThreads(4) { _ in
+            for _ in 0..<many(50_000) {
+                let count = holder.lock.withLockIfAvailable { state in
+                    state.count += 1
+                    return state.count
+                }
+                if count != nil { entered.increment() }
+            }
+        }
+
+        #expect(entered.value > 0)
+        #expect(holder.lock.withLock { $0.count } == entered.value)
+    }
+
+    @Test("A try fails while another thread holds the lock, and succeeds when that has let go")
+    func heldElsewhere() {
+
+        holder.lock.withLock { _ in
+            join { #expect(holder.lock.withLockIfAvailable { _ in true } == nil) }
+        }
+        join { #expect(holder.lock.withLockIfAvailable { _ in true } == true) }
+
+        _ = holder.lock.withLockIfAvailable { _ in
+            join { #expect(holder.lock.withLockIfAvailable { _ in true } == nil) }
+        }
+        join { #expect(holder.lock.withLockIfAvailable { _ in true } == true) }
+    }
+
+    @Test("Its state is released once: what it holds in the end, not what it was made with")
+    func release() {
+        let lifetimes = Lifetimes.current
+        do {
+            let holder = Holder(Tracked())
+            #expect(lifetimes.count == 1)
+            let first = holder.lock.withLock { state in
+                let first = state.object
+                state.object = Tracked(2)
+                return first
+            }
+            #expect(first?.isIntact == true)
+            withExtendedLifetime(first) { #expect(lifetimes.count == 2) }
+        }
+        #expect(lifetimes.count == 0)
+
+        // A lock that the compiler sees made, used and released in one function.
+        for _ in 0..<10 {
+            let lock = Lock(State(object: Tracked()))
+            lock.withLock { $0.object = Tracked() }
+            lock.withLock { $0.object = Tracked() }
+            #expect(lifetimes.count == 1)
+            #expect(lock.withLock { $0.object?.isIntact } == true)
+        }
+        #expect(lifetimes.count == 0)
+    }
+
+    @Test("It may be moved until it is shared")
+    func moves() {
+        var lock = Lock(State(object: Tracked(1)))
+        lock.withLock { $0.count = 1 }
+        let moved = consume lock
+        lock = Lock(State())
+
+        #expect(moved.withLock { $0.count } == 1)
+        #expect(moved.withLock { $0.object?.value } == 1)
+        #expect(lock.withLock { $0.count } == 0)
+        #expect(moved.withLockIfAvailable { $0.count } == 1)
+    }
+
+    @Test("It guards state of any size and alignment")
+    func layouts() {
+        #expect(Lock(()).withLock { _ in 1 } == 1)
+        #expect(Lock(UInt8.max).withLock { $0 } == .max)
+        #expect(Lock(SIMD8<Int64>(repeating: 7)).withLock { $0.wrappedSum() } == 56)
+        #expect(MemoryLayout<Lock<SIMD8<Int64>>>.alignment == MemoryLayout<SIMD8<Int64>>.alignment)
+    }
+
+    #if canImport(Glibc)
+    @Test("On Linux it is an adaptive mutex of the C library, in place, with nothing beside it and the state")
+    func mutex() {
+        let kind = unsafe withUnsafePointer(to: holder.lock) { lock in
+            unsafe UnsafeRawPointer(lock).assumingMemoryBound(to: pthread_mutex_t.self).pointee.__data.__kind
+        }
+        #if OBSERVERSET_TSAN
+        let edge = MemoryLayout<UInt>.size
+        #else
+        let edge = 0
+        #endif
+        let mutex = unsafe (
+            size: MemoryLayout<pthread_mutex_t>.size, alignment: MemoryLayout<pthread_mutex_t>.alignment
+        )
+
+        #expect(kind == Int32(PTHREAD_MUTEX_ADAPTIVE_NP))
+        #expect(MemoryLayout<Lock<Void>>.size == mutex.size + edge)
+        #expect(MemoryLayout<Lock<Void>>.alignment == mutex.alignment)
+        #expect(MemoryLayout<Lock<Int>>.size == mutex.size + MemoryLayout<Int>.size + edge)
+    }
+    #endif
+}
