@@ -49,7 +49,7 @@ import Synchronization
 public final class EventPublisher: Sendable {
     /// The publisher of programs that need only one.
     ///
-    /// Take the publisher as a parameter with this as its default, so that a test can pass one of its own.
+    /// Take the publisher as a parameter with this as its default, so that a test can pass another.
     public static let `default` = EventPublisher()
 
     /// Finds the sets of `channels` by the types of their events.
@@ -66,7 +66,7 @@ public final class EventPublisher: Sendable {
 // MARK: - Publishing
 
 extension EventPublisher {
-    /// Calls the observers of the event's type, and then those of all events.
+    /// Calls the observers of the event's type, and then the observers of all events.
     ///
     /// As with ``ObserverSet/ObserverSet/notify(_:isolation:)-(Parameters,_)``, observers that belong to no actor, or
     /// to the one the caller is on, are called before this returns. For the others the event is put into their mailbox.
@@ -143,7 +143,7 @@ extension EventPublisher {
     /// For logs, for tests, and for forwarding to code that does not know the types.
     ///
     /// ```swift
-    /// publisher.allEvents.addNonisolated { event in log.debug("\(event)") }
+    /// _ = publisher.allEvents.addNonisolated { event in log.debug("\(event)") }
     /// ```
     public var allEvents: some NotificationSource<any Event> { Self.source(of: all) }
 

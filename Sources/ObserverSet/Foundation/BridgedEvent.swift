@@ -1,8 +1,7 @@
 #if NotificationCenter
 public import Foundation
 
-/// An event that is posted as a notification of Foundation's, so that code that knows only names and `userInfo` can
-/// post and receive it.
+/// An event that is posted as a notification, so that code that knows only names and `userInfo` can post and receive it.
 ///
 /// A structure needs no code: the notification's name is that of the type, with its module, and `userInfo` holds the
 /// event itself.

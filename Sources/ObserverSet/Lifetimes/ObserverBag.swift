@@ -76,7 +76,7 @@ public final class ObserverBag: Sendable {
         for token in removed { token.remove() }
     }
 
-    /// The number of active tokens in the bag; that of several registrations counts as one.
+    /// The number of active tokens in the bag; the token of several registrations counts as one.
     ///
     /// - Complexity: *n* times that of ``ObserverToken/isActive``.
     public var count: Int {

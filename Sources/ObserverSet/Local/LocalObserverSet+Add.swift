@@ -33,7 +33,7 @@ extension LocalObserverSet {
     /// Adds observers that are called at most once, and then removed.
     ///
     /// ```swift
-    /// connection.opened.once.add { print("connected") }
+    /// _ = connection.opened.once.add { print("connected") }
     /// ```
     ///
     /// Every form of `add` may follow. An observer is removed as it is called: inside the call it is no longer counted, and its
@@ -159,7 +159,7 @@ extension _LocalSource {
 extension _LocalSource where Parameters == Void {
     /// Adds an observer of `Void` that lives as long as its owner, which is all it is passed.
     ///
-    /// See the same form for sets with parameters.
+    /// See the form for sets with parameters.
     ///
     /// - Parameters:
     ///   - owner: The object that the observer belongs to; of any class.

@@ -31,9 +31,9 @@ import Synchronization
 ///
 /// ## Its isolation domain
 ///
-/// It is not `Sendable`. Like any such object it may be sent to another domain if nothing in this one refers to it.
-/// When an observer has been added on an actor, the set belongs to that actor for good, whatever the observer captures.
-/// A token belongs to the domain of its set.
+/// It is not `Sendable`, but may be sent to another domain if nothing in this one refers to it. When an observer has been
+/// added on an actor, the set belongs to that actor for good, whatever the observer captures. A token belongs to the domain
+/// of its set.
 @safe public final class LocalObserverSet<Parameters> {
     /// Made when the first observer is added, since most sets of a model are never observed.
     private var registry: Registry?
