@@ -139,7 +139,7 @@ struct AwaitingEndTests {
         arguments: [.unbounded, .newest(1), .oldest(1)] as [Buffering])
     func postedLate(_ buffering: Buffering) async {
         let lifetimes = Lifetimes.current
-        let entry = AwaitingEntry<Tracked>(owner: nil, nil, on: nil, buffering) { [door] _, _ in
+        let entry = AwaitingEntry<Tracked>(owner: nil, nil, in: AwaitingMailbox(on: nil, buffering)) { [door] _, _ in
             await door.pass()
         }
         _ = entry.forRegistration([])
