@@ -159,7 +159,7 @@ struct StartingTests {
         }
         #expect(tokens.map(\.waitingCount) == [1, 1])
         #expect(tokens.map { $0.remove() } == [true, true])
-        #expect(!tokens.contains(where: \.isActive))
+        #expect(!tokens.contains { $0.isActive })
         queue.resume()
         for token in tokens { await token.removeAndWait() }
 
