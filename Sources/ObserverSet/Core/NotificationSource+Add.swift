@@ -54,9 +54,8 @@ extension NotificationSource {
     /// playlist.itemAdded.add(view) { view, item in view.insert(item.name, at: item.index) }
     /// ```
     ///
-    /// For isolation, order and threads see ``add(_:isolation:fileID:line:)``. The last reference to the owner may be
-    /// the one that is held for its call, or for a moment by `count` and the like. The owner's `deinit` then runs on
-    /// that thread.
+    /// For isolation, order and threads see ``add(_:isolation:fileID:line:)``. A call, or for a moment `count` and the
+    /// like, may hold the last reference to the owner. Its `deinit` then runs on that thread.
     ///
     /// - Parameters:
     ///   - owner: The object that the observer belongs to.
@@ -89,8 +88,8 @@ extension NotificationSource {
     /// In language mode 5 the compiler warns that an unapplied method is not `Sendable`, unless the upcoming feature
     /// `InferSendableFromCaptures` is on.
     ///
-    /// Other methods, whatever their actor, have a form of their own. A tuple with labels matches a method that takes it as
-    /// one parameter, and not one with a parameter for each; a closure sees the labels.
+    /// There is another form for methods that do not belong to the main actor. A tuple with labels matches a method that
+    /// takes it as one parameter, and not one with a parameter for each; a closure sees the labels.
     ///
     /// - Parameters:
     ///   - method: The method, unapplied.
@@ -155,7 +154,7 @@ extension NotificationSource {
     /// table.moved.add(method: TableView.moveRow, of: self)                // func moveRow(_ from: Int, _ to: Int)
     /// ```
     ///
-    /// Otherwise the same as the form for one parameter.
+    /// Isolation, order and cost are those of the form for a method with one parameter.
     ///
     /// - Parameters:
     ///   - method: The method, unapplied.
@@ -183,7 +182,7 @@ extension NotificationSource {
 
     /// Adds any other method that has no parameter, or several, to a source of `Void` or of an unlabelled tuple.
     ///
-    /// Otherwise the same as the form for one parameter.
+    /// Isolation, order and cost are those of the form for a method with one parameter.
     ///
     /// - Parameters:
     ///   - method: The method, unapplied.
@@ -216,8 +215,8 @@ extension NotificationSource {
     /// }
     /// ```
     ///
-    /// The actor is held weakly; while values are on their way to it, the job that delivers them holds it. For an observer
-    /// that has something to await there is ``addAsync(buffering:_:isolation:fileID:line:)``, with the same forms.
+    /// The actor is held weakly, but retained while values are pending for it. For an observer that has something to await
+    /// there is ``addAsync(buffering:_:isolation:fileID:line:)``, with the same forms.
     ///
     /// - Parameters:
     ///   - owner: The actor on which the observer runs.
@@ -241,7 +240,7 @@ extension NotificationSource {
     /// to the actor, too. This is the fastest form: the closure needs no box for its isolation.
     ///
     /// ```swift
-    /// playlist.itemAdded.addNonisolated { item in log.debug("added \(item.name)") }
+    /// _ = playlist.itemAdded.addNonisolated { item in log.debug("added \(item.name)") }
     /// ```
     ///
     /// - Parameters:

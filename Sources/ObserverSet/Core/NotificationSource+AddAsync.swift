@@ -17,27 +17,26 @@ extension NotificationSource {
     /// let token = document.titleChanged.addAsync { title in await history.append(title) }
     /// ```
     ///
-    /// A value waits in the observer's mailbox until the calls before it have returned. `buffering` limits how many
-    /// values wait; the one with which the observer is being called does not count. Values for which there is no room
-    /// are dropped, and counted in ``ObserverToken/droppedCount``. If there is room for less than one value, the
-    /// program stops with "An observer that awaits needs room for at least one element; use .newest(1) instead of
-    /// .newest(0)".
+    /// A value is pending until the calls before it have returned. `buffering` limits how many values are pending, without
+    /// the value of the call in progress. Values for which there is no room are dropped, and counted in
+    /// ``ObserverToken/droppedCount``. If there is room for less than one value, the program stops with "An observer that
+    /// awaits needs room for at least one element; use .newest(1) instead of .newest(0)".
     ///
-    /// The observer lives as long as the source does, or until its token is removed. Its removal drops what waits, and
+    /// The observer lives as long as the source does, or until its token is removed. Its removal drops pending values, and
     /// cancels the call in progress without waiting for its end: `Task.isCancelled` is true in that call, and its
     /// cancellation handlers run on the thread that removes. A call that removes its own observer is not cancelled, and
     /// goes on; nor is one whose observer is removed in a task that it has started with `Task { }`, unless that task is
-    /// detached. When the set is released, what waits is still delivered. ``settled()`` waits for these calls, too.
+    /// detached. When the set is released, pending values are still delivered. ``settled()`` waits for these calls, too.
     ///
-    /// There is no order between two observers that await, nor between one and the other observers of its actor: observe
-    /// several sources as one, with ``map(_:)`` and `merge(with:)`, where that matters.
+    /// There is no order between two observers that await, nor between one that awaits and its actor's synchronous ones:
+    /// observe several sources as one, with ``map(_:)`` and `merge(with:)`, where that matters.
     ///
-    /// Each call has the highest priority of what waits, and no task-local values of a notifier.
+    /// Each call has the highest priority of the pending values, and no task-local values of a notifier.
     ///
-    /// May be called on any thread. See <doc:OnTheServer> for a server that is built of such observers.
+    /// May be called on any thread. The page *On the server* builds a server of such observers.
     ///
     /// - Parameters:
-    ///   - buffering: How many values wait for an observer that is slower than its notifiers. By default all of them:
+    ///   - buffering: How many values may be pending. By default all of them:
     ///     use `.newest(1)` where only the latest counts.
     ///   - observer: What to call, and to await.
     ///   - isolation: The caller's own, filled in by the compiler.
@@ -58,8 +57,8 @@ extension NotificationSource {
 
     /// Adds an observer that lives as long as its owner, which it is passed, and whose calls are awaited.
     ///
-    /// The owner is held weakly while values wait, and strongly during its own call, suspensions included. When the
-    /// owner is released, what waits is dropped. Use the owner that is passed rather than capturing it, which would
+    /// The owner is held weakly while values are pending, and strongly during its call, suspensions included. When the
+    /// owner is released, pending values are dropped. Use the owner that is passed rather than capturing it, which would
     /// keep it alive.
     ///
     /// ```swift
@@ -75,7 +74,7 @@ extension NotificationSource {
     ///
     /// - Parameters:
     ///   - owner: The object that the observer belongs to; held weakly.
-    ///   - buffering: How many values wait for an observer that is slower than its notifiers; by default all of them.
+    ///   - buffering: How many values may be pending; by default all.
     ///   - observer: What to call with the owner, and to await.
     ///   - isolation: The caller's own, filled in by the compiler.
     ///   - fileID: The file of the registration, for descriptions.
@@ -114,13 +113,12 @@ extension NotificationSource {
     /// }
     /// ```
     ///
-    /// The actor is held weakly, but strongly as long as values wait for it: it receives all that was notified to it. For
-    /// order, buffering and removal see
-    /// ``addAsync(buffering:_:isolation:fileID:line:)``.
+    /// The actor is held weakly. If `buffering` is unbounded, it is retained while values are pending, and receives all of
+    /// them. For order, buffering and removal see ``addAsync(buffering:_:isolation:fileID:line:)``.
     ///
     /// - Parameters:
     ///   - owner: The actor on which the observer runs; held weakly.
-    ///   - buffering: How many values wait for an observer that is slower than its notifiers; by default all of them.
+    ///   - buffering: How many values may be pending; by default all.
     ///   - observer: What to call with the actor, and to await.
     ///   - fileID: The file of the registration, for descriptions.
     ///   - line: The line of the registration, for descriptions.
@@ -159,11 +157,11 @@ extension NotificationSource where Parameters == Void {
     /// }
     /// ```
     ///
-    /// See the same form for sources with parameters.
+    /// See the form for sources with parameters.
     ///
     /// - Parameters:
     ///   - owner: The object that the observer belongs to; held weakly.
-    ///   - buffering: How many values wait for an observer that is slower than its notifiers; by default all of them.
+    ///   - buffering: How many values may be pending; by default all.
     ///   - observer: What to call with the owner, and to await.
     ///   - isolation: The caller's own, filled in by the compiler.
     ///   - fileID: The file of the registration, for descriptions.
@@ -191,11 +189,11 @@ extension NotificationSource where Parameters == Void {
     /// }
     /// ```
     ///
-    /// See the same form for sources with parameters.
+    /// See the form for sources with parameters.
     ///
     /// - Parameters:
     ///   - owner: The actor on which the observer runs; held weakly.
-    ///   - buffering: How many values wait for an observer that is slower than its notifiers; by default all of them.
+    ///   - buffering: How many values may be pending; by default all.
     ///   - observer: What to call with the actor, and to await.
     ///   - fileID: The file of the registration, for descriptions.
     ///   - line: The line of the registration, for descriptions.

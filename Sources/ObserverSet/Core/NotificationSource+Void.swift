@@ -7,7 +7,7 @@ extension NotificationSource where Parameters == Void {
     /// playlist.cleared.add(self) { view in view.clear() }
     /// ```
     ///
-    /// See the same form for sources with parameters.
+    /// See the form for sources with parameters.
     ///
     /// - Parameters:
     ///   - owner: The object that the observer belongs to; held weakly.
@@ -34,7 +34,7 @@ extension NotificationSource where Parameters == Void {
     /// playlist.cleared.add(history) { history in history.names = [] }
     /// ```
     ///
-    /// See the same form for sources with parameters.
+    /// See the form for sources with parameters.
     ///
     /// - Parameters:
     ///   - owner: The actor on which the observer runs; held weakly.
@@ -54,7 +54,7 @@ extension NotificationSource where Parameters == Void {
 
     /// Adds an observer of `Void` that lives as long as its owner, which is all it is passed, and runs on the notifying thread.
     ///
-    /// See the same form for sources with parameters.
+    /// See the form for sources with parameters.
     ///
     /// - Parameters:
     ///   - owner: The object that the observer belongs to; held weakly.

@@ -75,7 +75,7 @@ struct MemoryArticleTests {
     @MainActor func closureWithoutAnOwner() {
         let document = Document()
 
-        #expect(!isReleased { view in document.titleChanged.add { title in view.show(title) } })
+        #expect(!isReleased { view in _ = document.titleChanged.add { title in view.show(title) } })
         document.titleChanged.removeAll()
         #expect(isReleased { view in document.titleChanged.add(view) { view, title in view.show(title) } })
 
@@ -85,7 +85,7 @@ struct MemoryArticleTests {
             let document = Document()
             view.document = document
             kept = document
-            document.titleChanged.add { title in view.show(title) }
+            _ = document.titleChanged.add { title in view.show(title) }
         }
         #expect(!isViewReleased)
         #expect(kept != nil)
@@ -106,7 +106,7 @@ struct MemoryArticleTests {
 
         for number in 1...3 {
             let isReleased = isReleased { (view: View) in
-                document.titleChanged.add { [weak view] title in
+                _ = document.titleChanged.add { [weak view] title in
                     calls.append(number)
                     view?.show(title)
                 }
@@ -237,12 +237,12 @@ struct MemoryArticleTests {
         do {
             let shelf = Shelf()
             wrong = shelf
-            shelf.changedWrong.addNonisolated { _ in }
+            _ = shelf.changedWrong.addNonisolated { _ in }
         }
         do {
             let shelf = Shelf()
             right = shelf
-            shelf.changedRight.addNonisolated { _ in }
+            _ = shelf.changedRight.addNonisolated { _ in }
         }
 
         #expect(wrong != nil)
@@ -567,8 +567,8 @@ struct MemoryArticleTests {
     @MainActor func staticSet() {
         let set = Self.renamedAnywhere
 
-        #expect(!isReleased { view in set.add { title in view.show(title) } })
-        #expect(!isReleased { view in set.add { title in view.show(title) } })
+        #expect(!isReleased { view in _ = set.add { title in view.show(title) } })
+        #expect(!isReleased { view in _ = set.add { title in view.show(title) } })
         #expect(set.count == 2)
         set.removeAll()
         #expect(isReleased { view in set.add(view) { view, title in view.show(title) } })

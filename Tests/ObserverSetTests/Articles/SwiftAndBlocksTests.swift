@@ -93,7 +93,7 @@ struct SwiftAndBlocksTests {
 
     @Test("A block is removed after its first call")
     func once() {
-        center.observers(named: .didSave).once.add { [log] in log.append("first") }
+        _ = center.observers(named: .didSave).once.add { [log] in log.append("first") }
 
         center.post(name: .didSave, object: nil)
         center.post(name: .didSave, object: nil)

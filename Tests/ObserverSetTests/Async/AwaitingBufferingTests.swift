@@ -65,7 +65,7 @@ struct AwaitingBufferingTests {
     @Test("Dropped values are released at once", arguments: [.newest(1), .oldest(1)] as [Buffering])
     func lostIsReleased(_ buffering: Buffering) async {
         let set = ObserverSet<Tracked>()
-        set.addAsync(buffering: buffering) { [door] _ in await door.pass() }
+        _ = set.addAsync(buffering: buffering) { [door] _ in await door.pass() }
         set.notify(Tracked())
         await eventually { door.waiting == 1 }
 
@@ -79,7 +79,7 @@ struct AwaitingBufferingTests {
     @Test("A value is released when the call that received it has returned")
     func calledIsReleased() async {
         let set = ObserverSet<Tracked>()
-        set.addAsync { [door] _ in await door.pass() }
+        _ = set.addAsync { [door] _ in await door.pass() }
 
         for _ in 0..<3 { set.notify(Tracked()) }
         for left in [3, 2, 1] {
@@ -139,7 +139,7 @@ struct AwaitingBufferingTests {
         await #expect(processExitsWith: .success) {
             let set = ObserverSet<Int>()
             let door = Door()
-            set.addAsync { number in if number == 0 { await door.pass() } }
+            _ = set.addAsync { number in if number == 0 { await door.pass() } }
             // Lets that many values wait at once, and then has them delivered.
             let send: (Int) async -> Void = { count in
                 set.notify(0)
@@ -217,7 +217,7 @@ struct AwaitingBufferingTests {
         let set = ObserverSet<Int>()
         let log = Log<String>()
         let door = Door()
-        set.addAsync(buffering: .latest) { value in
+        _ = set.addAsync(buffering: .latest) { value in
             log.append("in \(value)")
             await door.pass()
             log.append("out \(value)" + (Task.isCancelled ? ", cancelled" : ""))
@@ -255,7 +255,7 @@ struct AwaitingBufferingTests {
     func latestByItself() async {
         let set = ObserverSet<Int>()
         let log = Log<String>()
-        set.addAsync(buffering: .latest) { [weak set] value in
+        _ = set.addAsync(buffering: .latest) { [weak set] value in
             if value == 1 { set?.notify(2) }
             await Task.yield()
             log.append("\(value)" + (Task.isCancelled ? ", cancelled" : ""))

@@ -392,7 +392,7 @@ func addInBoth<Parameters>(
     _ call: @escaping @Sendable (Parameters) async -> Void
 ) -> (ObserverToken, ObserverToken) {
     let kept = KeptObserver<Parameters>()
-    kept.addAsync(buffering: buffering) { await call($0) }
+    _ = kept.addAsync(buffering: buffering) { await call($0) }
     let observer = kept.observer.exchange(nil)!
     return (first.register(observer), second.register(observer))
 }

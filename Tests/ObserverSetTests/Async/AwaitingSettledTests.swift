@@ -17,11 +17,11 @@ struct AwaitingSettledTests {
     @Test("In an observer's first call, `settled()` waits for another observer's first call")
     func anotherFirstCall() async {
         let other = ObserverSet<Int>()
-        other.addAsync { [log, door] _ in
+        _ = other.addAsync { [log, door] _ in
             await door.pass()
             log.append("other")
         }
-        set.addAsync { [log] _ in
+        _ = set.addAsync { [log] _ in
             await other.settled()
             log.append("own")
         }
@@ -55,7 +55,7 @@ struct AwaitingSettledTests {
     @Test("`settled()` waits for the only call of an observer, which has ended its registration")
     func onlyCall() async {
         let begun = Counter()
-        set.once.addAsync { [log, door] value in
+        _ = set.once.addAsync { [log, door] value in
             begun.increment()
             await door.pass()
             log.append("\(value)")
@@ -124,7 +124,7 @@ struct AwaitingSettledTests {
 
     @Test("`settled()` does not wait for values that are enqueued later")
     func notForLaterValues() async {
-        set.addAsync { [log, door] value in
+        _ = set.addAsync { [log, door] value in
             await door.pass()
             log.append("\(value)")
         }
@@ -206,7 +206,7 @@ struct AwaitingSettledTests {
                 log.append("settled")
             }
         }
-        set.addAsync { [log, door] value in
+        _ = set.addAsync { [log, door] value in
             progress.notify(value)
             await door.pass()
             for _ in 0..<100 { await Task.yield() }
@@ -244,11 +244,11 @@ struct AwaitingSettledTests {
     @Test("`settled()` in one observer's call waits for another observer's call that was notified inside it")
     func insideAnothersCall() async {
         let other = ObserverSet<Int>()
-        other.addAsync { [log] value in
+        _ = other.addAsync { [log] value in
             await Task.yield()
             log.append("other \(value)")
         }
-        set.addAsync { [log] value in
+        _ = set.addAsync { [log] value in
             other.notify(value)
             await other.settled()
             log.append("\(value)")
@@ -327,7 +327,7 @@ struct AwaitingSettledTests {
     @Test("An observer that never returns holds up only its own `settled()`")
     func neverReturns() async {
         let other = ObserverSet<Int>()
-        other.addAsync { [log] value in log.append("\(value)") }
+        _ = other.addAsync { [log] value in log.append("\(value)") }
         let token = set.addAsync { [door] _ in await door.pass() }
         set.notify(1)
         let task = await waiting(for: set)
@@ -380,7 +380,7 @@ struct AwaitingSettledTests {
             withExtendedLifetime(capture) { _ = token.exchange(nil)?.remove() }
         }
         capture = nil
-        set.addAsync { [log, door] value in
+        _ = set.addAsync { [log, door] value in
             other.notify(value)
             await door.pass()
             log.append("over")
@@ -401,7 +401,7 @@ struct AwaitingSettledTests {
     @Test("Many tasks may await `settled()` at once, and all of them resume")
     func manyTasks() async {
         let calls = Counter()
-        set.addAsync { _ in
+        _ = set.addAsync { _ in
             await Task.yield()
             calls.increment()
         }

@@ -56,7 +56,7 @@ struct Promise01NoLockCheckUnderTheLockTests {
             ended.increment()
         }
         token.value = registration.token
-        set.add { _ in behind.increment() }
+        _ = set.add { _ in behind.increment() }
 
         set.notify(1)
         await set.settled()
@@ -186,7 +186,7 @@ struct Promise01NoLockCheckUnderTheLockTests {
     @Test("A capture of a one-time observer may use the set in its `deinit` when the observer has been called")
     func captureOfOneTimeObserver() {
         let capture = Shared<Tracked?>(meddler())
-        set.once.add { [capture = capture.exchange(nil)] _ in _ = capture }
+        _ = set.once.add { [capture = capture.exchange(nil)] _ in _ = capture }
 
         set.notify(1)
 
@@ -196,7 +196,7 @@ struct Promise01NoLockCheckUnderTheLockTests {
     @Test("A capture of an observer removed during a notification may use the set in its `deinit` at the end")
     func captureAtTheEndOfThePass() {
         let token = Shared<ObserverToken?>(nil)
-        set.add { [ended] _ in
+        _ = set.add { [ended] _ in
             token.value?.remove()
             #expect(ended.value == 0)
         }

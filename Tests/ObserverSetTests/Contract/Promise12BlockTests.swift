@@ -238,7 +238,7 @@ struct Promise12BlockTests {
     @Test("The counts of traversals are spread only once, however many threads meet in a set, and however often")
     func spreadOnce() async throws {
         let set = ObserverSet<Int>()
-        set.add { _ in }
+        _ = set.add { _ in }
         let registry = try #require(set.registry)
         set.notify(0)
         #expect(!areSpread(registry))
@@ -246,7 +246,8 @@ struct Promise12BlockTests {
         // As two threads do whose traversals overlap.
         let first = unsafe registry.reclamation.enter()
         let second = unsafe registry.reclamation.enter()
-        for ticket in unsafe [first, second] { _ = unsafe registry.reclamation.mayRelease(Reclamation.leave(ticket)) }
+        _ = unsafe registry.reclamation.mayRelease(Reclamation.leave(first))
+        _ = unsafe registry.reclamation.mayRelease(Reclamation.leave(second))
         #expect(areSpread(registry))
         let before = place(registry)
 
@@ -270,10 +271,10 @@ struct Promise12BlockTests {
         // notifications below runs where a step ends.
         let results = Log<Bool>()
         let nested = ObserverSet<Int>()
-        nested.add { [weak nested] depth in
+        _ = nested.add { [weak nested] depth in
             if depth > 0 { return nested!.notify(depth - 1) }
             let set = ObserverSet<Int>()
-            set.once.add { _ in }
+            _ = set.once.add { _ in }
             set.notify(0)
             results.append(areSpread(set.registry!))
         }

@@ -196,7 +196,7 @@ struct Promise12SweepTests {
             set.register(Observer(entry: owner, site: Site()))
         }
         let depth = 10
-        set.addNonisolated { [weak set] value in if value < depth { set?.notify(value + 1) } }
+        _ = set.addNonisolated { [weak set] value in if value < depth { set?.notify(value + 1) } }
 
         set.notify(1)
 

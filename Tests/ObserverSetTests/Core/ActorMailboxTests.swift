@@ -19,8 +19,8 @@ struct ActorMailboxTests {
         set.add(keeper) { (_: isolated Keeper, _) in }
         set.add(keeper) { (_: isolated Keeper, _) in }
         other.add(keeper) { (_: isolated Keeper, _) in }
-        set.add { @MainActor _ in }
-        other.add { @MainActor _ in }
+        _ = set.add { @MainActor _ in }
+        _ = other.add { @MainActor _ in }
 
         let ofSet = Set(try #require(set.registry).mailboxes().map(ObjectIdentifier.init))
         let ofOther = Set(try #require(other.registry).mailboxes().map(ObjectIdentifier.init))
@@ -50,7 +50,7 @@ struct ActorMailboxTests {
 
     @Test("An observer for which more waits than fits in a turn can catch up as soon as a drain has left few enough")
     @MainActor func crowd() async {
-        set.add { @MainActor [log] in log.append($0) }
+        _ = set.add { @MainActor [log] in log.append($0) }
         join { [set] in for value in 0...Turn.limit { set.notify(value) } }
 
         // This runs behind the first turn of the delivery.
@@ -206,7 +206,7 @@ struct ActorMailboxTests {
         }
         set.notify(1)
         await eventually { isInCall.isSet }
-        set.addNonisolated { _ in
+        _ = set.addNonisolated { _ in
             isUnderWay.set()
             mayGoOn.wait()
         }
@@ -231,7 +231,7 @@ struct ActorMailboxTests {
     func urgentCalls() async {
         let priorities = Log<TaskPriority>()
         let door = Door()
-        set.addAsync { _ in
+        _ = set.addAsync { _ in
             priorities.append(Task.currentPriority)
             await door.pass()
         }

@@ -24,7 +24,7 @@ struct DemandTests {
         second.remove()
         #expect(log.entries == [true, false])
 
-        set.add { _ in }
+        _ = set.add { _ in }
         #expect(log.entries == [true, false, true])
         set.removeAll()
         #expect(log.entries == [true, false, true, false])
@@ -152,7 +152,7 @@ struct DemandTests {
             if isObserved { set.value?.notify(7) }
         }
 
-        set.value?.add { _ in calls.increment() }
+        _ = set.value?.add { _ in calls.increment() }
 
         #expect(calls.value == 1)
         set.value = nil

@@ -11,7 +11,7 @@ struct OnceTests {
     @Test("A one-time observer is called by the first notification, and then not again")
     func once() {
         let token = set.once.add { [log] in log.append("once \($0)") }
-        set.add { [log] in log.append("always \($0)") }
+        _ = set.add { [log] in log.append("always \($0)") }
         #expect(token.isActive)
         #expect(set.count == 2)
 
@@ -154,7 +154,7 @@ struct OnceTests {
     @Test("`settled()` of a source for one call waits for its observers")
     func settled() async {
         let once = set.once
-        once.addAsync { [log] value in
+        _ = once.addAsync { [log] value in
             await Task.yield()
             log.append("\(value)")
         }
@@ -168,7 +168,7 @@ struct OnceTests {
     @Test("A one-time observer that awaits is not cancelled by its own end")
     func awaitedIsNotCancelled() async {
         let isCancelled = Log<Bool>()
-        set.once.addAsync { _ in
+        _ = set.once.addAsync { _ in
             await Task.yield()
             isCancelled.append(Task.isCancelled)
         }
@@ -241,7 +241,7 @@ struct OnceTests {
 
     @Test("Several one-time observers are each called once, in order")
     func several() {
-        for index in 0..<5 { set.once.add { [log] in log.append("\(index) \($0)") } }
+        for index in 0..<5 { _ = set.once.add { [log] in log.append("\(index) \($0)") } }
 
         set.notify(1)
         set.notify(2)
@@ -280,11 +280,11 @@ struct OnceTests {
 
     @Test("A one-time observer is called by a notification nested in an earlier observer's call, not by the outer one")
     func nestedBefore() {
-        set.add { [log, weak set] value in
+        _ = set.add { [log, weak set] value in
             log.append("first \(value)")
             if value == 1 { set?.notify(2) }
         }
-        set.once.add { [log] in log.append("once \($0)") }
+        _ = set.once.add { [log] in log.append("once \($0)") }
 
         set.notify(1)
 
@@ -437,7 +437,7 @@ private actor Listener {
     var values: [Int] = []
 
     func observeOnce(_ set: ObserverSet<Int>) {
-        set.once.add { value in self.values.append(value) }
+        _ = set.once.add { value in self.values.append(value) }
     }
 }
 

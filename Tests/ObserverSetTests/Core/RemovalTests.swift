@@ -200,7 +200,7 @@ struct RemovalTests {
     @Test("It waits for a notification that is calling another observer, and has this one before it")
     func otherObserver() async {
         let isCalled = Signal()
-        set.addNonisolated { [mayEnd] _ in
+        _ = set.addNonisolated { [mayEnd] _ in
             isCalled.set()
             mayEnd.wait()
         }
@@ -510,7 +510,7 @@ struct RemovalRaceTests {
         let rounds = many(2_000, long: 100_000)
         let set = ObserverSet<Int>()
         // Another observer, so that there are slots behind the first.
-        set.addNonisolated { _ in }
+        _ = set.addNonisolated { _ in }
         let notified = Gate(2)
         let next = Gate(2)
         let notifying = Task {

@@ -183,7 +183,7 @@ struct StartingTests {
     @Test("An owner ends with its last reference, and what it captured with the registration")
     func lifetimes() async {
         var owner: Tracked? = Tracked()
-        weak var weakOwner = owner
+        weak let weakOwner = owner
         let captured = Tracked()
         let keeper = Keeper()
         set.starting(with: 1).addNonisolated(owner!) { [captured] _, _ in _ = captured }

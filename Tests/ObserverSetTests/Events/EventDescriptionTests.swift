@@ -19,11 +19,11 @@ struct EventDescriptionTests {
 
     @Test("The description counts the observers and the types that they observe")
     func description() {
-        publisher.observers(of: Opened.self).add { _ in }
+        _ = publisher.observers(of: Opened.self).add { _ in }
         #expect(publisher.description == "EventPublisher(1 observer of 1 type)")
-        publisher.observers(of: Opened.self).add { _ in }
-        publisher.observers(of: Closed.self).add { _ in }
-        publisher.allEvents.add { _ in }
+        _ = publisher.observers(of: Opened.self).add { _ in }
+        _ = publisher.observers(of: Closed.self).add { _ in }
+        _ = publisher.allEvents.add { _ in }
 
         #expect(publisher.description == "EventPublisher(4 observers of 3 types)")
     }
@@ -32,9 +32,9 @@ struct EventDescriptionTests {
     func debugDescription() {
         let owner = Tracked()
         let line = #line + 1
-        publisher.allEvents.add { _ in }
+        _ = publisher.allEvents.add { _ in }
         publisher.observers(of: Closed.self).add(owner) { _, _ in }
-        publisher.observers(of: Opened.self).add { _ in }
+        _ = publisher.observers(of: Opened.self).add { _ in }
         publisher.observers(of: Opened.self).addNonisolated(owner) { _, _ in }
 
         let expected = """
@@ -53,7 +53,7 @@ struct EventDescriptionTests {
     @Test("The debug description has one line for observers that one line of code has added, and counts them all")
     func equalLines() {
         let line = #line + 1
-        for _ in 0..<3 { publisher.observers(of: Opened.self).add { _ in } }
+        for _ in 0..<3 { _ = publisher.observers(of: Opened.self).add { _ in } }
 
         let expected = """
             EventPublisher(3 observers of 1 type)
@@ -68,7 +68,7 @@ struct EventDescriptionTests {
         var publisher: EventPublisher? = EventPublisher()
         let source = publisher!.observers(of: Opened.self)
         let line = #line + 1
-        source.add { _ in }
+        _ = source.add { _ in }
 
         let expected = "ObserverSet<Opened>(1 observer)\n  closure, nonisolated, registered at \(file):\(line)"
         #expect(String(reflecting: source) == expected)
@@ -79,7 +79,7 @@ struct EventDescriptionTests {
     @Test("A publisher may be described by its own observers")
     func describedInside() {
         let log = Log<String>()
-        publisher.observers(of: Opened.self).add { [weak publisher] _ in
+        _ = publisher.observers(of: Opened.self).add { [weak publisher] _ in
             log.append(publisher?.debugDescription ?? "")
         }
 

@@ -117,9 +117,9 @@ struct EventLifetimeTests {
     @Test("Events are released when they have been delivered")
     func events() async {
         let publisher = EventPublisher()
-        publisher.observers(of: Ended.self).add { _ in }
-        publisher.observers(of: Ended.self).addNonisolated(on: DispatchQueue(label: "Q")) { _ in }
-        publisher.allEvents.addNonisolated(on: DispatchQueue(label: "Q")) { _ in }
+        _ = publisher.observers(of: Ended.self).add { _ in }
+        _ = publisher.observers(of: Ended.self).addNonisolated(on: DispatchQueue(label: "Q")) { _ in }
+        _ = publisher.allEvents.addNonisolated(on: DispatchQueue(label: "Q")) { _ in }
         let lifetimes = Lifetimes.current
 
         publisher.publish(Ended(life: Tracked()))
@@ -166,7 +166,7 @@ struct EventLifetimeTests {
                 publisher.observers(of: Ended.self), publisher.observers(of: Closed.self), publisher.allEvents
             )
             token = all.add { [life = Tracked()] _ in _ = life }
-            publisher.observers(of: Ended.self).add { [life = Tracked()] _ in _ = life }
+            _ = publisher.observers(of: Ended.self).add { [life = Tracked()] _ in _ = life }
             #expect(token.isActive)
         }
         #expect(weakPublisher == nil)
@@ -205,12 +205,12 @@ struct EventLifetimeTests {
     func diesDuringItsEvent() {
         let publisher = Shared<EventPublisher?>(EventPublisher())
         weak let weakPublisher = publisher.value
-        publisher.value?.observers(of: Closed.self).add { [log] _ in
+        _ = publisher.value?.observers(of: Closed.self).add { [log] _ in
             publisher.value = nil
             log.append("1")
         }
-        publisher.value?.observers(of: Closed.self).add { [log] _ in log.append("2") }
-        publisher.value?.allEvents.add { [log] _ in log.append("all \(weakPublisher != nil)") }
+        _ = publisher.value?.observers(of: Closed.self).add { [log] _ in log.append("2") }
+        _ = publisher.value?.allEvents.add { [log] _ in log.append("all \(weakPublisher != nil)") }
 
         publisher.value?.publish(Closed())
 
@@ -225,8 +225,8 @@ struct EventLifetimeTests {
         queue.suspend()
         do {
             let publisher = EventPublisher()
-            publisher.observers(of: Ended.self).addNonisolated(on: queue) { [log] _ in log.append("ended") }
-            publisher.allEvents.addNonisolated(on: queue) { [log] _ in
+            _ = publisher.observers(of: Ended.self).addNonisolated(on: queue) { [log] _ in log.append("ended") }
+            _ = publisher.allEvents.addNonisolated(on: queue) { [log] _ in
                 log.append("all")
                 isDelivered.set()
             }
@@ -247,9 +247,9 @@ struct EventLifetimeTests {
             let atEnd: @Sendable () -> Void = { [weak publisher, log] in
                 publisher?.publish(Ended())
                 log.append("\(source.add { _ in }.isActive)")
-                all.add { _ in log.append("never") }
+                _ = all.add { _ in log.append("never") }
             }
-            publisher.observers(of: Ended.self).add { [life = Tracked(atEnd: atEnd)] _ in _ = life }
+            _ = publisher.observers(of: Ended.self).add { [life = Tracked(atEnd: atEnd)] _ in _ = life }
             publisher.publish(Ended())
         }
 
@@ -260,7 +260,7 @@ struct EventLifetimeTests {
     func captureEndsByRemoval() {
         let publisher = EventPublisher()
         let atEnd: @Sendable () -> Void = { [weak publisher, log] in
-            publisher?.observers(of: Closed.self).add { _ in log.append("closed") }
+            _ = publisher?.observers(of: Closed.self).add { _ in log.append("closed") }
             publisher?.publish(Closed())
         }
         let token = publisher.observers(of: Ended.self).add { [life = Tracked(atEnd: atEnd)] _ in _ = life }

@@ -24,7 +24,7 @@ struct EventThreadTests {
             let calls = Counter()
 
             await onThreads(threads) { _ in
-                publisher.observers(of: Numbered.self).addNonisolated { _ in calls.increment() }
+                _ = publisher.observers(of: Numbered.self).addNonisolated { _ in calls.increment() }
             }
             publisher.publish(Numbered(thread: 0, number: 0))
 
@@ -58,7 +58,7 @@ struct EventThreadTests {
     ) {
         guard count > 0 else { return }
         let heard = calls.value
-        publisher.observers(of: Changed<Value>.self).addNonisolated { _ in calls.increment() }
+        _ = publisher.observers(of: Changed<Value>.self).addNonisolated { _ in calls.increment() }
         publisher.publish(Changed<Value>())
         #expect(calls.value > heard, "an observer receives what its own thread publishes next")
         observe(count - 1, [Value].self, publisher, calls)
@@ -78,8 +78,8 @@ struct EventThreadTests {
     func enteredWhilePublished() async {
         for _ in 0..<many(8_000) {
             let publisher = EventPublisher()
-            publisher.observers(of: Numbered.self).addNonisolated { _ in }
-            publisher.allEvents.addNonisolated { _ in }
+            _ = publisher.observers(of: Numbered.self).addNonisolated { _ in }
+            _ = publisher.allEvents.addNonisolated { _ in }
             let calls = Counter()
             let isPublished = Signal()
 
@@ -87,7 +87,7 @@ struct EventThreadTests {
                 if thread == 0 {
                     let source = publisher.observers(of: Changed<Int>.self)
                     isPublished.wait()
-                    source.addNonisolated { _ in calls.increment() }
+                    _ = source.addNonisolated { _ in calls.increment() }
                 } else {
                     for _ in 0..<100 { publisher.publish(Changed<Int>()) }
                     isPublished.set()
@@ -104,8 +104,8 @@ struct EventThreadTests {
     func lockIsHeld() async {
         let publisher = EventPublisher()
         let calls = Counter()
-        publisher.observers(of: Numbered.self).add { _ in calls.increment() }
-        publisher.allEvents.add { _ in calls.increment() }
+        _ = publisher.observers(of: Numbered.self).add { _ in calls.increment() }
+        _ = publisher.allEvents.add { _ in calls.increment() }
         let isHeld = Signal()
         let mayLetGo = Signal()
 
@@ -136,11 +136,11 @@ struct EventThreadTests {
         let onActor = Log<Numbered>()
         let onQueue = Log<Numbered>()
         let all = Log<Numbered>()
-        source.addNonisolated { inPlace.append($0) }
-        source.add { @MainActor in onMain.append($0) }
-        source.add { @Elsewhere in onActor.append($0) }
-        source.addNonisolated(on: DispatchQueue(label: "Q")) { onQueue.append($0) }
-        publisher.allEvents.add { @Elsewhere in if let event = $0 as? Numbered { all.append(event) } }
+        _ = source.addNonisolated { inPlace.append($0) }
+        _ = source.add { @MainActor in onMain.append($0) }
+        _ = source.add { @Elsewhere in onActor.append($0) }
+        _ = source.addNonisolated(on: DispatchQueue(label: "Q")) { onQueue.append($0) }
+        _ = publisher.allEvents.add { @Elsewhere in if let event = $0 as? Numbered { all.append(event) } }
 
         await onThreads(4) { thread in
             for number in 0..<1_000 { publisher.publish(Numbered(thread: thread, number: number)) }

@@ -9,7 +9,7 @@ struct EventTypeTests {
 
     /// Observes the type, and logs its events under that name.
     private func observe<E: Event>(_ type: E.Type, as name: String) {
-        publisher.observers(of: type).add { [log] _ in log.append(name) }
+        _ = publisher.observers(of: type).add { [log] _ in log.append(name) }
     }
 
     /// Publishes the event, and returns which observers have received it.
@@ -168,7 +168,7 @@ struct EventTypeTests {
     func staticType() {
         observe(Leaf.self, as: "leaf")
         observe(Base.self, as: "base")
-        publisher.allEvents.add { [log] event in log.append("all \(type(of: event))") }
+        _ = publisher.allEvents.add { [log] event in log.append("all \(type(of: event))") }
         let asEvent: any Event = Leaf()
 
         #expect(heard(Leaf()) == ["leaf", "all Leaf"])
@@ -206,8 +206,8 @@ struct EventTypeTests {
         final class Note: Event {
             let life = Tracked(7)
         }
-        publisher.observers(of: Note.self).add { [log] note in log.append("\(note.life.value)") }
-        publisher.allEvents.add { [log] note in log.append("all \((note as? Note)?.life.value ?? 0)") }
+        _ = publisher.observers(of: Note.self).add { [log] note in log.append("\(note.life.value)") }
+        _ = publisher.allEvents.add { [log] note in log.append("all \((note as? Note)?.life.value ?? 0)") }
 
         #expect(heard(Note()) == ["7", "all 7"])
         #expect(Lifetimes.current.count == 0)

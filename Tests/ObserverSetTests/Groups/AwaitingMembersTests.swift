@@ -11,7 +11,7 @@ struct AwaitingMembersTests {
 
     @Test("A merged source's observer is called one at a time, in the order of one thread, whichever member notifies")
     func merged() async {
-        left.merge(with: right.map { 10 * $0 }).addAsync { [log, door] value in
+        _ = left.merge(with: right.map { 10 * $0 }).addAsync { [log, door] value in
             log.append("in \(value)")
             await door.pass()
             log.append("out \(value)")
@@ -42,7 +42,7 @@ struct AwaitingMembersTests {
             await Task.yield()
             log.append("out \(number)")
         }
-        group.addAsync { calls.increment() }
+        _ = group.addAsync { calls.increment() }
 
         for number in 0..<50 {
             left.notify(number)
@@ -102,7 +102,7 @@ struct AwaitingMembersTests {
 
     @Test("The only call of an observer of several sources is not cancelled by a later value of another")
     func onlyCall() async {
-        left.merge(with: right).once.addAsync(buffering: .latest) { [log, door] value in
+        _ = left.merge(with: right).once.addAsync(buffering: .latest) { [log, door] value in
             await door.pass()
             log.append("\(value)" + (Task.isCancelled ? ", cancelled" : ""))
         }
@@ -163,7 +163,7 @@ struct AwaitingMembersTests {
         let words = ObserverSet<Int>()
         let ends = ObserverSet<Void>()
         let steps = Log<Step>()
-        words.map { Step.word($0) }.merge(with: ends.map { Step.end }).addAsync { step in
+        _ = words.map { Step.word($0) }.merge(with: ends.map { Step.end }).addAsync { step in
             await Task.yield()
             steps.append(step)
         }

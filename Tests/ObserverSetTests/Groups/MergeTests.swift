@@ -21,7 +21,7 @@ struct MergeTests {
     @Test("The description of a merged source, and of a group, has the observers of each member")
     func descriptionOfTheSource() {
         let (first, second) = (ObserverSet<Int>(), ObserverSet<Int>())
-        second.add { _ in }
+        _ = second.add { _ in }
         let expected = first.debugDescription + "\n" + second.debugDescription
 
         #expect(String(reflecting: first.merge(with: second)) == expected)
@@ -32,7 +32,7 @@ struct MergeTests {
 
     @Test("An observer receives the values of every member")
     func anyMember() {
-        merged.add { [log] in log.append("\($0)") }
+        _ = merged.add { [log] in log.append("\($0)") }
 
         notifyEach()
 
@@ -42,8 +42,8 @@ struct MergeTests {
 
     @Test("A list of sources may be merged as well, even an empty one")
     func list() {
-        left.merge(with: [right, words.map(\.line)]).add { [log] in log.append("\($0)") }
-        left.merge(with: []).add { [log] in log.append("alone \($0)") }
+        _ = left.merge(with: [right, words.map(\.line)]).add { [log] in log.append("\($0)") }
+        _ = left.merge(with: []).add { [log] in log.append("alone \($0)") }
 
         notifyEach()
 
@@ -54,7 +54,7 @@ struct MergeTests {
     func parameters() {
         let owner = Hearer(log)
         let other = ObserverSet<(word: String, line: Int)>()
-        words.merge(with: other).add { [log] item in log.append("\(item.word) in \(item.line)") }
+        _ = words.merge(with: other).add { [log] item in log.append("\(item.word) in \(item.line)") }
         left.map { _ in }.merge(with: ObserverSet<Void>()).add(owner) { owner in owner.note("left") }
 
         other.notify((word: "what", line: 4))
@@ -166,7 +166,7 @@ struct MergeTests {
         var member: ObserverSet<Int>? = ObserverSet()
         let actor = Held()
         let source = left.merge(with: right, member!).once
-        source.add { [log] in log.append("\($0)") }
+        _ = source.add { [log] in log.append("\($0)") }
         let token = source.add(actor) { [log] (_: isolated Held, value) in log.append("waiting \(value)") }
         left.removeAll()
         member = nil
@@ -222,7 +222,7 @@ struct MergeTests {
     func orderAcrossMembers() async {
         let received = Log<Int>()
         let merged = left.merge(with: right.map { $0 }, words.map(\.line))
-        merged.add { @Elsewhere in received.append($0) }
+        _ = merged.add { @Elsewhere in received.append($0) }
 
         for number in 0..<1_000 {
             switch number % 3 {

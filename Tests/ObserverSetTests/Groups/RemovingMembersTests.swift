@@ -163,7 +163,7 @@ struct RemovingMembersTests {
 
     @Test("A call that another member has made is not cancelled when a member is emptied")
     func callOfAnother() async {
-        left.merge(with: right).addAsync { [log, door] value in
+        _ = left.merge(with: right).addAsync { [log, door] value in
             await door.pass()
             log.append("\(value), \(Task.isCancelled)")
         }
@@ -182,7 +182,7 @@ struct RemovingMembersTests {
     /// A source of two, whose observer is in a call with the value of the first, while one of the second waits.
     private func inCallOfTheFirst() async -> Several {
         let source = Several(left, right)
-        source.addAsync { [log, door] value in
+        _ = source.addAsync { [log, door] value in
             await door.pass()
             log.append("\(value), \(Task.isCancelled)")
         }

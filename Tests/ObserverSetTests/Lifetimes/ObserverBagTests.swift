@@ -16,7 +16,7 @@ struct ObserverBagTests {
         var bag: ObserverBag? = ObserverBag()
         let mine = set.add { [log] in log.append("mine \($0)") }
         mine.store(in: bag!)
-        set.add { [log] in log.append("other \($0)") }
+        _ = set.add { [log] in log.append("other \($0)") }
 
         set.notify(1)
         bag = nil
@@ -384,7 +384,7 @@ struct ObserverBagTests {
         await onThread { [set, log] in
             let bag = Shared<ObserverBag?>(ObserverBag())
             set.add { log.append("ender \($0)") }.store(in: bag.value!)
-            set.add { _ in join { bag.value = nil } }
+            _ = set.add { _ in join { bag.value = nil } }
             set.add { log.append("later \($0)") }.store(in: bag.value!)
 
             set.notify(1)

@@ -81,7 +81,7 @@ struct LocalNestedTests {
         let received = (0..<3).map { _ in Notes<Int>() }
         let next = Notes<Int>()
         for notes in received {
-            set.add { [unowned set] value in
+            _ = set.add { [unowned set] value in
                 notes.entries.append(value)
                 guard next.entries.count < 50 else { return }
                 next.entries.append(value)
@@ -104,8 +104,8 @@ struct LocalNestedTests {
             changed.notify((old, new))
         }
         let shown = Notes<Int>()
-        changed.add { change in if change.new > 42 { set(42) } }
-        changed.add { change in shown.entries.append(change.new) }
+        _ = changed.add { change in if change.new > 42 { set(42) } }
+        _ = changed.add { change in shown.entries.append(change.new) }
 
         set(50)
 
@@ -117,7 +117,7 @@ struct LocalNestedTests {
     @Test("Another set that is notified in between is no part of the order")
     func twoSets() {
         let other = LocalObserverSet<Int>()
-        other.add { [unowned set] value in if value < 3 { set.notify(value) } }
+        _ = other.add { [unowned set] value in if value < 3 { set.notify(value) } }
         add("a") { value in other.notify(value + 1) }
         add("b")
 
@@ -149,7 +149,7 @@ struct LocalNestedTests {
     func addedBefore() {
         add("a") { [unowned set, notes] value in
             guard value == 0 else { return }
-            set.add { value in notes.entries.append("new\(value)") }
+            _ = set.add { value in notes.entries.append("new\(value)") }
             set.notify(1)
         }
         add("b")
@@ -163,7 +163,7 @@ struct LocalNestedTests {
     func addedMeanwhile() {
         add("a") { [unowned set] value in if value == 0 { set.notify(1) } }
         add("b") { [unowned set, notes] value in
-            if value == 0 { set.add { value in notes.entries.append("new\(value)") } }
+            if value == 0 { _ = set.add { value in notes.entries.append("new\(value)") } }
         }
 
         set.notify(0)
@@ -209,7 +209,7 @@ struct LocalNestedTests {
             set.notify(1)
             #expect(token?.remove() == true)
             #expect(set.isEmpty)
-            set.add { value in notes.entries.append("new\(value)") }
+            _ = set.add { value in notes.entries.append("new\(value)") }
         }
 
         set.notify(0)
@@ -221,13 +221,13 @@ struct LocalNestedTests {
     @Test("`removeAll` drops what waits, which may use the set in its `deinit`")
     func removeAll() {
         let set = LocalObserverSet<Plain>()
-        set.add { [unowned set, notes] value in
+        _ = set.add { [unowned set, notes] value in
             notes.entries.append("a")
             for _ in 0..<3 { set.notify(Plain { notes.entries.append("gone, \(set.count) observers") }) }
             set.removeAll()
-            set.add { _ in notes.entries.append("new") }
+            _ = set.add { _ in notes.entries.append("new") }
         }
-        set.add { [notes] _ in notes.entries.append("b") }
+        _ = set.add { [notes] _ in notes.entries.append("b") }
 
         set.notify(Plain())
 
@@ -268,13 +268,13 @@ struct LocalNestedTests {
     @Test("A set that is released while values wait delivers them first")
     func setDiesWhileValuesWait() {
         var dying: LocalObserverSet<Int>? = LocalObserverSet()
-        dying!.add { [notes] value in
+        _ = dying!.add { [notes] value in
             notes.entries.append("a\(value)")
             guard value == 0 else { return }
             for next in 1...2 { dying!.notify(next) }
             dying = nil
         }
-        dying!.add { [notes] value in notes.entries.append("b\(value)") }
+        _ = dying!.add { [notes] value in notes.entries.append("b\(value)") }
 
         dying!.notify(0)
 
@@ -285,11 +285,11 @@ struct LocalNestedTests {
     @Test("A set that is released in a nested call delivers everything first")
     func setDies() {
         var dying: LocalObserverSet<Int>? = LocalObserverSet()
-        dying!.add { [notes] value in
+        _ = dying!.add { [notes] value in
             notes.entries.append("a\(value)")
             if value < 2 { dying!.notify(value + 1) } else { dying = nil }
         }
-        dying!.add { [notes] value in notes.entries.append("b\(value)") }
+        _ = dying!.add { [notes] value in notes.entries.append("b\(value)") }
 
         dying!.notify(0)
 
@@ -302,7 +302,7 @@ struct LocalNestedTests {
         let set = LocalObserverSet<Int>()
         let notes = Notes<Int>()
         var victim: LocalObserverSet<Int>.Token?
-        set.add { [unowned set] depth in
+        _ = set.add { [unowned set] depth in
             if depth < 5 { set.notify(depth + 1) } else { #expect(victim?.remove() == true) }
             #expect(Lifetimes.current.count == 2, "the traversal may still reach the removed observer")
         }
@@ -330,7 +330,7 @@ struct LocalNestedTests {
                     if value < 100_000 { set.notify(value + 1) }
                 }
                 // Behind the one that notifies again, and so sees whether all values come in order.
-                set.add { value in owner.entries.append(value) }
+                _ = set.add { value in owner.entries.append(value) }
                 set.notify(1)
                 return owner.entries
             }
@@ -347,8 +347,8 @@ struct LocalNestedTests {
                 let notes = (0..<3).map { _ in Notes<Int>() }
                 for (index, set) in sets.enumerated() {
                     let next = sets[(index + 1) % 3]
-                    set.add { [unowned next] value in if value < 100_000 { next.notify(value + 1) } }
-                    set.add { value in notes[index].entries.append(value) }
+                    _ = set.add { [unowned next] value in if value < 100_000 { next.notify(value + 1) } }
+                    _ = set.add { value in notes[index].entries.append(value) }
                 }
                 sets[0].notify(0)
                 return notes.map(\.entries)

@@ -80,7 +80,7 @@ struct SequenceEndTests {
         let set = ObserverSet<Int>()
         let (isCalled, mayReturn) = (Signal(), Signal())
         let reached = set.values()
-        set.addNonisolated { _ in
+        _ = set.addNonisolated { _ in
             isCalled.set()
             mayReturn.wait()
         }
@@ -103,7 +103,7 @@ struct SequenceEndTests {
     @Test("A set that is released during its own notification still delivers it")
     func setDiesDuringItsNotification() async {
         let holder = Shared<ObserverSet<Int>?>(ObserverSet())
-        holder.value?.add { [holder] _ in holder.value = nil }
+        _ = holder.value?.add { [holder] _ in holder.value = nil }
         let sequence = holder.value!.values()
 
         holder.value?.notify(1)
@@ -240,7 +240,7 @@ struct SequenceEndTests {
     func droppedInsideANotification() {
         let set = ObserverSet<Int>()
         let sequences = Shared<[AsyncStream<Int>]>([])
-        set.once.add { _ in sequences.value = [] }
+        _ = set.once.add { _ in sequences.value = [] }
         sequences.value = [set.values(), set.values()]
 
         set.notify(1)

@@ -40,7 +40,9 @@ final class WatchedEntry: Entry<Int>, @unchecked Sendable {
 
     override var owner: AnyObject? { hasOwner && !isOver.load(ordering: .relaxed) ? self : nil }
 
-    override func deliver(_ parameters: Int, by context: inout NotifyContext) -> Bool { !isOver.load(ordering: .relaxed) }
+    override func deliver(_ parameters: Int, by context: inout NotifyContext) -> Bool {
+        !isOver.load(ordering: .relaxed)
+    }
 }
 
 extension Registry {

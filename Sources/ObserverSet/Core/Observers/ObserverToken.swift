@@ -37,14 +37,14 @@ extension ObserverToken {
     /// Ends the registration.
     ///
     /// May be called on any thread, and from inside any observer, the token's own included. A notification in progress
-    /// skips the observer from now on. A call that another thread has already decided on may still run (guarantee 4). If
-    /// it is removed in its own isolation, the observer is never called again. What waits for it is not delivered: an observer
-    /// that awaits releases it at once; one on an actor or a queue, when its turn comes.
+    /// skips the observer from now on. A call that another thread has already decided on may still run (guarantee 4). An
+    /// observer that is removed on its own actor is never called again. Pending values are not delivered: an observer that
+    /// awaits releases them at once, one on an actor or a queue when their turn comes.
     ///
     /// - Returns: true for exactly one caller; false if the registration had ended before: removed, or its owner or its set
     ///   gone.
-    /// - Complexity: amortised O(1), plus at most O(log *n*) to find the entry; if the observer awaits, also O(*m*), where *m*
-    ///   is the number of values that wait for it, those for its other registrations included.
+    /// - Complexity: amortised O(1), plus at most O(log *n*) to find the entry; if the observer awaits, also O(*m*), where
+    ///   *m* is the number of values pending for it, for its other registrations, too.
     @discardableResult
     public func remove() -> Bool { issuer.remove(id, nil) }
 
@@ -66,10 +66,9 @@ extension ObserverToken {
     /// - Complexity: O(log *n*).
     public var droppedCount: Int { counts.dropped }
 
-    /// How many values wait for the observer: posted to its actor or queue, or to an observer that awaits, and not yet
-    /// delivered. The one with which it is being called does not count.
+    /// How many values are pending for the observer, without the value of the call in progress.
     ///
-    /// To see who does not keep up, and act on it:
+    /// Use it to find an observer that does not keep up, and to act on it:
     ///
     /// ```swift
     /// let token = document.wordAdded.addAsync { word in await history.append(word) }
@@ -96,7 +95,7 @@ extension ObserverToken {
 extension ObserverToken: Hashable {
     /// Whether both are the same token.
     ///
-    /// A combination has an identity of its own, and so has the token of an observer that is called once.
+    /// A combination of tokens equals only itself, and so does the token of an observer that is called once.
     public static func == (left: Self, right: Self) -> Bool { left.id == right.id && left.issuer === right.issuer }
 
     /// Hashes what issued it and its number there: each set numbers its registrations.

@@ -45,8 +45,8 @@ final class OnceGate: TokenIssuer, @unchecked Sendable {
         guard let token = state.withLock({ $0.token }) else { return false }
         // Not if the set has been released: the values that it enqueued are still delivered.
         let isMine = token.isActive && state.withLock { $0.pass() }
-        // In any case: when this returns, later notifications must not find the observer, and a call may be going on. The gate
-        // alone decides who gets true: another caller may be the first to remove the registration behind it.
+        // In any case: when this returns, later notifications must not find the observer, and a call may be going on. Whether
+        // this caller or another one ends the registration does not matter: the gate has decided.
         _ = token.issuer.remove(token.id, removal)
         return isMine
     }

@@ -14,8 +14,8 @@ import Synchronization
 /// - that of a removal: `Registry+Write`, `Cleanup`, `Retired`, `RareState`, `Reclamation`; and of `once`: `OnceGate`;
 /// - that of a caller who waits: `SettledWait`, `Registry+Queries`, `Removal`.
 ///
-/// The guarantees that comments number are listed in the article "Guarantees and known compiler holes". A comment `fault:` with
-/// a name marks what `Tools/broken-variants` breaks on purpose, to see that the tests notice.
+/// The guarantees that comments number are listed on the page *Guarantees*. A comment `fault:` with a name marks what
+/// `Tools/broken-variants` breaks on purpose, to see that the tests notice.
 ///
 /// A token keeps the registry alive, never the set. When a set is released, it empties its registry, and its tokens
 /// become inactive.

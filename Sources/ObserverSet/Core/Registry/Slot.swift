@@ -74,10 +74,10 @@ extension Callee {
     borrowing func callAsFunction(_ parameters: Parameters) { unsafe call(parameters) }
 }
 
-/// A callee that is an entry, borrowed from its slot in the same way.
-@unsafe struct BorrowedEntry<Parameters>: ~Copyable {
+/// A callee that is an entry of that class, borrowed from its slot in the same way.
+@unsafe struct BorrowedEntry<Entry: AnyEntry>: ~Copyable {
     private let code: UInt
-    private let entry: Entry<Parameters>
+    let entry: Entry
 
     @inline(__always)
     static func at(_ slot: UnsafeMutablePointer<Slot>) -> UnsafeMutablePointer<BorrowedEntry> {
@@ -86,7 +86,8 @@ extension Callee {
 
     /// Calls the observer, or enqueues the call; false if its owner is dead.
     @inline(__always)
-    borrowing func deliver(_ parameters: Parameters, by context: inout NotifyContext) -> Bool {
+    borrowing func deliver<Parameters>(_ parameters: Parameters, by context: inout NotifyContext) -> Bool
+    where Entry == ObserverSet::Entry<Parameters> {
         unsafe entry.deliver(parameters, by: &context)
     }
 
@@ -95,8 +96,8 @@ extension Callee {
     ///
     /// It spares such observers a dispatch through the entry's method table.
     @inline(__always)
-    borrowing func callClosure(_ parameters: Parameters, by context: inout NotifyContext) -> Bool
-    where Parameters: Sendable {
+    borrowing func callClosure<Parameters: Sendable>(_ parameters: Parameters, by context: inout NotifyContext) -> Bool
+    where Entry == ObserverSet::Entry<Parameters> {
         guard unsafe code == Callee.closureTag else { return false }
         let closure = unsafe unsafeDowncast(entry, to: IsolatedClosure<Parameters>.self)
         return closure.callInPlace(parameters, by: &context)

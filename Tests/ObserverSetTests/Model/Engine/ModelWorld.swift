@@ -227,9 +227,9 @@ final class ModelWorld: World {
         var retired: [Entry] = []
 
         /// Those that were busy when an observer was removed.
-        var departing: [Mailbox] = []
+        var busyMailboxes: [Mailbox] = []
 
-        var mailboxes: [Mailbox] { entries.filter { !$0.isRemoved }.compactMap(\.registration.mailbox) + departing }
+        var mailboxes: [Mailbox] { entries.filter { !$0.isRemoved }.compactMap(\.registration.mailbox) + busyMailboxes }
     }
 
     /// The model of an `EventPublisher`, which owns the places of published events.
@@ -791,8 +791,8 @@ final class ModelWorld: World {
         for entry in entries {
             guard let mailbox = entry.registration.mailbox else { continue }
             entry.isEnded = true
-            if mailbox.isBusy, !entry.set.departing.contains(where: { $0 === mailbox }) {
-                entry.set.departing.append(mailbox)
+            if mailbox.isBusy, !entry.set.busyMailboxes.contains(where: { $0 === mailbox }) {
+                entry.set.busyMailboxes.append(mailbox)
             }
             // What waits for it in the actor's mailbox is dropped when its turn comes.
             if entry.registration.kind == .actorOwner { continue }
