@@ -72,7 +72,5 @@ private final class SlowIssuer: TokenIssuer, @unchecked Sendable {
         return issued.issuer.remove(id, removal)
     }
 
-    override func isActive(_ id: UInt64) -> Bool { issued.isActive }
-    override func describe(_ id: UInt64) -> String? { issued.issuer.describe(id) }
-    override func issuesTokens(for issuer: TokenIssuer) -> Bool { issued.issuer.issuesTokens(for: issuer) }
+    override var parts: [ObserverToken] { [issued] }
 }
