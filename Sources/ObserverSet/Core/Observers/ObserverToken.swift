@@ -148,6 +148,7 @@ package class TokenIssuer: @unchecked Sendable {
 
     /// Whether tokens of this issuer name registrations of that one.
     final func issuesTokens(for issuer: TokenIssuer) -> Bool {
+        // Read once, since the registration may end meanwhile.
         let parts = parts
         return self === issuer || parts.count == 1 && parts[0].issuer.issuesTokens(for: issuer)
     }
