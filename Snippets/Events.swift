@@ -62,7 +62,7 @@ print("ledger: \(await ledger.total)")
 
 // A test passes its own publisher, and receives no events of the rest of the program.
 let events = EventPublisher()
-events.observers(of: OrderPlaced.self).once.add { order in print("test: \(order.number)") }
+_ = events.observers(of: OrderPlaced.self).once.add { order in print("test: \(order.number)") }
 Shop(events: events).place(3, total: 1)
 
 print(EventPublisher.default.debugDescription)

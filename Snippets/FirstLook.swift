@@ -1,4 +1,4 @@
-// The first example of the documentation, and forms of its article "Cheat sheet".
+// The first example of the documentation, and forms of its page "Cheat sheet".
 
 import ObserverSet
 
@@ -21,7 +21,7 @@ let view = PlaylistView(playlist)
 playlist.itemAdded.notify((name: "So What", index: 0))
 playlist.cleared.notify()
 
-// Forms of the article "Cheat sheet".
+// Forms of the page "Cheat sheet".
 
 final class Logger: Sendable {
     func log(_ text: String) { print("log: \(text)") }
@@ -49,9 +49,9 @@ let history = History()
 await history.follow(playlist)
 
 player.titleChanged.add(method: Logger.log, of: logger)
-player.titleChanged.once.add { title in print("first: \(title)") }
-player.titleChanged.addNonisolated { title in print("on the notifying thread: \(title)") }
-player.titleChanged.addNonisolated(on: .global()) { title in print("on a queue: \(title)") }
+_ = player.titleChanged.once.add { title in print("first: \(title)") }
+_ = player.titleChanged.addNonisolated { title in print("on the notifying thread: \(title)") }
+_ = player.titleChanged.addNonisolated(on: .global()) { title in print("on a queue: \(title)") }
 player.moved.notify(2, 5)
 let token = playlist.cleared.add { print("cleared") }
 token.remove()

@@ -119,13 +119,13 @@ await index.observe(document)
 let log = document.lineRead.addNonisolated { line in
     print("  log: line \(line.number) has \(line.text.count) characters")
 }
-document.progressed.addNonisolated { done, _ in if done == 3 { log.remove() } }
+_ = document.progressed.addNonisolated { done, _ in if done == 3 { log.remove() } }
 
 let guest = Mutex(Optional(Guest()))
 if let guest = guest.withLock(\.self) {
     document.lineRead.addNonisolated(guest) { guest, _ in guest.heard.add(1, ordering: .relaxed) }
 }
-document.progressed.addNonisolated { done, total in
+_ = document.progressed.addNonisolated { done, total in
     guard 2 * done >= total else { return }
     // Released outside the lock, where its `deinit` may do anything.
     let leaving = guest.withLock { guest in guest.take() }

@@ -32,10 +32,10 @@ let store = Store()
 await store.observe(recipe.changed)
 
 // One call in all, whichever notification comes first.
-recipe.changed.once.add { print("the recipe is edited") }
+_ = recipe.changed.once.add { print("the recipe is edited") }
 
 // If all members have the same parameters, observers receive these.
-recipe.worded.filter { $0.count > 8 }.add { word in print("new: \(word)") }
+_ = recipe.worded.filter { $0.count > 8 }.add { word in print("new: \(word)") }
 
 // One token ends all three registrations.
 let marker = recipe.changed.add { print("unsaved changes") }

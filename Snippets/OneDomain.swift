@@ -56,7 +56,7 @@ final class Librarian {
 let library = Library()
 var librarian: Librarian? = Librarian(library)
 let log = library.bookAdded.add { book in print("  \(book.title) stands on \(book.shelf ?? "the floor")") }
-library.bookAdded.add(once: true) { book in print("  the first book: \(book.title)") }
+_ = library.bookAdded.once.add { book in print("  the first book: \(book.title)") }
 
 print("With a librarian:")
 library.add(Book("Momo"))

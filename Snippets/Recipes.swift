@@ -1,39 +1,35 @@
-// What the articles "Recipes", "On the server" and "SwiftUI, UIKit and AppKit" show, as far as it needs no user interface.
+// What the pages "Recipes", "On the server" and "SwiftUI, UIKit and AppKit" show, as far as it needs no user interface.
 //
 //     swift run Recipes
 //
 // It prints:
 //
 //     now playing: So What
-//     sent: ["jazz: hello", "blues: hello", "blues: one, two, three"]
-//     too slow: a line was lost
-//     volume: 7
-//     volume: 8
+//     slider at 7
 //     slider at 8
-//     volume: 9
-//     slider at 9
-//     slider at 10
-//     observed by the slider: false
+//     label: 1
+//     label: 2
+//     apples: 1
+//     apples: 2
 //     jazz: hello
+//     topics: 0
+//     row: of the second document
 //     search for: kind of
 //     drawn last: 100 %; fewer than all: true
-//     huge: cancelled
-//     small: uploaded
 //     called when the session opened
 //     called at once: the session is open
 //     speed: 100
-//     title: Notes
-//     title: Memoirs
-//     that is long
 //     sensor on
 //     21.5 degrees
 //     sensor off
-//     read: Kind of Blue
-//     read: Giant Steps
-//     words: 5
+//     sent: ["hall: hello", "garden: hello", "garden: one, two, three"]
+//     sent over the link: one
+//     sent over the link: three
+//     the distributed actor heard: hello
 //     interrupted
 
 import Dispatch
+import Distributed
 import Foundation
 import Observation
 import ObserverSet
@@ -61,153 +57,139 @@ await player.play("So What")
 await player.started.settled()
 print("now playing: \(nowPlaying.title)")
 
-// MARK: One observer of sources that come and go
-
-actor Guest {
-    nonisolated let outgoing = ObserverSet<(visit: Int, text: String)>()
-    private var rooms: [String: (visit: Int, token: ObserverToken)] = [:]
-    private var visits = 0
-    private var sending: ObserverToken?
-    private(set) var sent: [String] = []
-
-    /// Called before the guest enters.
-    func start() {
-        sending = outgoing.addAsync(self, buffering: .oldest(64)) { guest, line in await guest.send(line) }
-    }
-
-    func enter(_ room: String, _ said: some NotificationSource<String>) {
-        leave(room)
-        visits += 1
-        let token = said.addNonisolated(self) { [visits, sending] guest, text in
-            guest.outgoing.notify((visit: visits, text: text))
-            guard let sending, sending.droppedCount > 0, sending.remove() else { return }
-            print("too slow: a line was lost")  // once: only one caller's remove() returns true
-        }
-        rooms[room] = (visits, token)
-    }
-
-    func leave(_ room: String) {
-        rooms.removeValue(forKey: room)?.token.remove()
-    }
-
-    private func send(_ line: (visit: Int, text: String)) async {
-        guard rooms.values.contains(where: { $0.visit == line.visit }) else { return }
-        try? await Task.sleep(for: .milliseconds(1))
-        guard !Task.isCancelled else { return }
-        sent.append(line.text)
-    }
-}
-
-let jazz = ObserverSet<String>()
-let blues = ObserverSet<String>()
-let guest = Guest()
-await guest.start()
-await guest.enter("jazz", jazz)
-await guest.enter("blues", blues)
-jazz.notify("jazz: hello")
-blues.notify("blues: hello")
-await guest.outgoing.settled()
-await guest.leave("jazz")
-jazz.notify("is anybody there?")
-blues.notify("blues: one, two, three")
-await guest.outgoing.settled()
-print("sent: \(await guest.sent)")
-for number in 1...1_000 { blues.notify("\(number)") }
-await guest.outgoing.settled()
-
-// MARK: A model with didSet
+// MARK: The current value, then each change
 
 @MainActor final class Volume {
     private let changes = ObserverSet<Int>()
-    nonisolated var changed: some NotificationSource<Int> { changes }
 
     var level = 5 {
         didSet {
             if level != oldValue { changes.notify(level) }
         }
     }
-}
 
-let volume = Volume()
-volume.changed.add { level in print("volume: \(level)") }
-volume.level = 7
-volume.level = 7
-volume.level = 8
-
-// MARK: The current value, and every change from then on
-
-extension Volume {
-    func observe<Owner: AnyObject & Sendable>(
-        _ owner: Owner, fileID: StaticString = #fileID, line: UInt = #line,
-        _ observer: @escaping @MainActor (Owner, Int) -> Void
-    ) {
-        changed.add(owner, observer, fileID: fileID, line: line)
-        observer(owner, level)
-    }
+    /// The level, then each change; add the observer in the same expression.
+    var levels: some NotificationSource<Int> { changes.starting(with: level) }
 }
 
 @MainActor final class Slider {
-    func move(to level: Int) { print("slider at \(level)") }
+    init(_ volume: Volume) {
+        volume.levels.add(self) { slider, level in slider.move(to: level) }
+    }
+
+    private func move(to level: Int) { print("slider at \(level)") }
 }
 
-let slider = Slider()
-volume.observe(slider) { slider, level in slider.move(to: level) }
-volume.level = 9
+let volume = Volume()
+volume.level = 7
+let slider = Slider(volume)
+volume.level = 7
+volume.level = 8
 
-// MARK: One registration for each client
-
-final class Store: Sendable {
+actor Counter {
     private let changes = ObserverSet<Int>()
-    var changed: some NotificationSource<Int> { changes.replacing }
+    private var count = 0 { didSet { changes.notify(count) } }
 
-    func isObserved(by client: AnyObject) -> Bool { changes.token(replaceableBy: client) != nil }
-    func remove(_ client: AnyObject) { changes.token(replaceableBy: client)?.remove() }
+    func increment() { count += 1 }
+
+    func show(in label: Label) {
+        changes.starting(with: count).add(label) { @MainActor label, count in label.text = "\(count)" }
+    }
 }
 
-extension Store {
-    func set(_ state: Int) { changes.notify(state) }
+@MainActor final class Label {
+    var text = "" { didSet { print("label: \(text)") } }
 }
 
-let store = Store()
-for _ in 1...2 { store.changed.add(slider) { slider, state in slider.move(to: state) } }
-store.set(10)
-store.remove(slider)
-print("observed by the slider: \(store.isObserved(by: slider))")
+extension Counter {
+    func settled() async { await changes.settled() }
+}
 
-// MARK: Many topics of one kind
+let counter = Counter()
+let label = Label()
+await counter.increment()
+await counter.show(in: label)
+await counter.increment()
+await counter.settled()
 
-final class Topics: Sendable {
-    private let sets = Mutex<[String: ObserverSet<String>]>([:])
+// MARK: A set beside a lock
 
-    subscript(name: String) -> ObserverSet<String> {
-        sets.withLock { sets in
-            let set = sets[name] ?? ObserverSet()
-            sets[name] = set
-            return set
+final class Inventory: Sendable {
+    private let counts = Mutex<[String: Int]>([:])
+    private let changes = ObserverSet<[String: Int]>()
+
+    func add(_ name: String) {
+        counts.withLock { counts in
+            counts[name, default: 0] += 1
+            changes.notify(counts)
         }
     }
+
+    /// The counts, then what they are after each change.
+    func allCounts() -> AsyncStream<[String: Int]> {
+        counts.withLock { counts in changes.starting(with: counts).values() }
+    }
+}
+
+let inventory = Inventory()
+inventory.add("apples")
+let counts = inventory.allCounts()
+inventory.add("apples")
+for await counts in counts.prefix(2) { print("apples: \(counts["apples"] ?? 0)") }
+
+// MARK: Topics that come and go
+
+actor Topics {
+    private var sets: [String: ObserverSet<String>] = [:]
+
+    func observe(_ name: String, _ add: @Sendable (ObserverSet<String>) -> ObserverToken) -> ObserverToken {
+        let set = sets[name] ?? ObserverSet()
+        sets[name] = set
+        return add(set)
+    }
+
+    func publish(_ text: String, to name: String) { sets[name]?.notify(text) }
+
+    /// Call it now and then, for example once a minute.
+    func dropUnobserved() { sets = sets.filter { !$0.value.isEmpty } }
+}
+
+extension Topics {
+    var count: Int { sets.count }
 }
 
 let topics = Topics()
-topics["jazz"].add { text in print("jazz: \(text)") }
-topics["jazz"].notify("hello")
-topics["blues"].notify("nobody is there")
+let jazz = await topics.observe("jazz") { set in set.addNonisolated { text in print("jazz: \(text)") } }
+await topics.publish("hello", to: "jazz")
+await topics.publish("nobody is there", to: "blues")
+jazz.remove()
+await topics.dropUnobserved()
+print("topics: \(await topics.count)")
 
-// MARK: Debouncing
+// MARK: One registration for each owner
 
-@MainActor final class SearchField {
-    let edited = ObserverSet<String>()
+@MainActor final class TitleRow {
+    private var token: ObserverToken?
 
-    var text = "" {
-        didSet {
-            if text != oldValue { edited.notify(text) }
-        }
+    func observe(_ titleChanged: some NotificationSource<String>) {
+        token?.remove()
+        token = titleChanged.add(self) { row, title in print("row: \(title)") }
     }
 }
 
+let firstTitle = ObserverSet<String>()
+let secondTitle = ObserverSet<String>()
+let row = TitleRow()
+row.observe(firstTitle)
+row.observe(secondTitle)
+firstTitle.notify("of the first document")
+secondTitle.notify("of the second document")
+
+// MARK: Search as the user types
+
 @MainActor final class SearchResults {
-    init(_ field: SearchField) {
-        field.edited.addAsync(self, buffering: .restarting) { results, text in
+    init(_ edited: some NotificationSource<String>) {
+        edited.addAsync(self, buffering: .latest) { results, text in
             try? await Task.sleep(for: .milliseconds(50))
             guard !Task.isCancelled else { return }
             await results.search(text)
@@ -217,10 +199,10 @@ topics["blues"].notify("nobody is there")
     private func search(_ text: String) async { print("search for: \(text)") }
 }
 
-let field = SearchField()
-let results = SearchResults(field)
-for text in ["k", "ki", "kind", "kind of"] { field.text = text }
-await field.edited.settled()
+let edited = ObserverSet<String>()
+let results = SearchResults(edited)
+for text in ["k", "ki", "kind", "kind of"] { edited.notify(text) }
+await edited.settled()
 
 // MARK: Throttling
 
@@ -242,32 +224,6 @@ await loaded.settled()
 let drawn = await gauge.drawn
 print("drawn last: \(drawn.last ?? 0) %; fewer than all: \(drawn.count < 100)")
 
-// MARK: A time limit for each call
-
-extension NotificationSource {
-    func addAsync(
-        limit: Duration, _ observer: @escaping @Sendable (Parameters) async -> Void
-    ) -> ObserverToken {
-        addAsync { value in
-            await withTaskGroup { group in
-                group.addTask { await observer(value) }
-                group.addTask { try? await Task.sleep(for: limit) }
-                await group.next()
-                group.cancelAll()
-            }
-        }
-    }
-}
-
-let saved = ObserverSet<String>()
-let uploading = saved.addAsync(limit: .milliseconds(50)) { text in
-    try? await Task.sleep(for: text == "huge" ? .seconds(600) : .zero)
-    print("\(text): \(Task.isCancelled ? "cancelled" : "uploaded")")
-}
-saved.notify("huge")
-saved.notify("small")
-await saved.settled()
-
 // MARK: Once
 
 @MainActor final class Session {
@@ -280,7 +236,7 @@ await saved.settled()
     }
 
     func whenOpen(_ action: @escaping @MainActor () -> Void) {
-        if isOpen { action() } else { opened.once.add { action() } }
+        if isOpen { action() } else { _ = opened.once.add { action() } }
     }
 
     func waitUntilOpen() async {
@@ -314,24 +270,8 @@ final class Network: Sendable {
 }
 
 let network = Network()
-network.speedChanged.addNonisolated { speed in print("speed: \(speed)") }
+_ = network.speedChanged.addNonisolated { speed in print("speed: \(speed)") }
 network.monitor.measure(100)
-
-// MARK: A part of a notification
-
-final class Editor: Sendable {
-    private let changes = ObserverSet<(title: String, length: Int)>()
-    var titleChanged: some NotificationSource<String> { changes.map(\.title) }
-    var savedLong: some NotificationSource<Void> { changes.filter { $0.length > 1_000 }.map { _ in } }
-
-    func save(_ title: String, length: Int) { changes.notify((title: title, length: length)) }
-}
-
-let editor = Editor()
-editor.titleChanged.addNonisolated { title in print("title: \(title)") }
-editor.savedLong.addNonisolated { print("that is long") }
-editor.save("Notes", length: 10)
-editor.save("Memoirs", length: 2_000)
 
 // MARK: A producer that runs only while it is observed
 
@@ -360,31 +300,102 @@ let reading = thermometer.measured.addNonisolated { celsius in print("\(celsius)
 sensor.measure(21.5)
 reading.remove()
 
-// MARK: A command-line tool
+// MARK: Clients of several rooms
 
-final class Reader: Sendable {
-    let lineRead = ObserverSet<String>()
+actor Guest {
+    nonisolated let outgoing = ObserverSet<(visit: Int, text: String)>()
+    private var visits: [String: (number: Int, token: ObserverToken)] = [:]
+    private var count = 0
+    private(set) var sent: [String] = []
 
-    func read(_ text: String) {
-        for line in text.split(separator: "\n") { lineRead.notify(String(line)) }
+    init() {
+        outgoing.addAsync(self) { guest, line in await guest.send(line) }
+    }
+
+    func enter(_ room: String, _ said: some NotificationSource<String>) {
+        leave(room)
+        count += 1
+        let token = said.addNonisolated(self) { [count] guest, text in
+            guest.outgoing.notify((visit: count, text: text))
+        }
+        visits[room] = (count, token)
+    }
+
+    func leave(_ room: String) { visits.removeValue(forKey: room)?.token.remove() }
+
+    private func send(_ line: (visit: Int, text: String)) async {
+        guard visits.values.contains(where: { $0.number == line.visit }) else { return }
+        try? await Task.sleep(for: .milliseconds(1))
+        sent.append(line.text)
     }
 }
 
-actor WordCount {
-    private(set) var words = 0
+let hall = ObserverSet<String>()
+let garden = ObserverSet<String>()
+let guest = Guest()
+await guest.enter("hall", hall)
+await guest.enter("garden", garden)
+hall.notify("hall: hello")
+garden.notify("garden: hello")
+await guest.outgoing.settled()
+await guest.leave("hall")
+hall.notify("is anybody there?")
+garden.notify("garden: one, two, three")
+await guest.outgoing.settled()
+print("sent: \(await guest.sent)")
 
-    init(_ reader: Reader) {
-        reader.lineRead.add(self) { count, line in count.words += line.split(separator: " ").count }
+// MARK: Connections that close and open again
+
+actor Link {
+    private var token: ObserverToken?
+
+    func open(_ said: some NotificationSource<String>) {
+        token = said.addAsync(self) { link, text in await link.send(text) }
+    }
+
+    func close() async {
+        let closing = token
+        token = nil
+        await closing?.removeAndWait()  // no call uses the socket now
+    }
+
+    private func send(_ text: String) async { print("sent over the link: \(text)") }
+}
+
+let link = Link()
+await link.open(hall)
+hall.notify("one")
+await hall.settled()
+await link.close()
+hall.notify("two")
+await link.open(hall)
+hall.notify("three")
+await hall.settled()
+
+// MARK: A distributed actor
+
+distributed actor Listener {
+    typealias ActorSystem = LocalTestingDistributedActorSystem
+    private var heard: [String] = []
+
+    func hear(_ text: String) { heard.append(text) }
+
+    func observe(_ said: some NotificationSource<String>) {
+        said.addAsync(self) { listener, text in await listener.whenLocal { $0.hear(text) } }
     }
 }
 
-let reader = Reader()
-let wordCount = WordCount(reader)
-reader.lineRead.add { line in print("read: \(line)") }
+extension Listener {
+    var summary: String { heard.joined() }
+}
 
-await Task.detached { reader.read("Kind of Blue\nGiant Steps") }.value
-await reader.lineRead.settled()
-print("words: \(await wordCount.words)")
+let listener = Listener(actorSystem: LocalTestingDistributedActorSystem())
+await listener.whenLocal { $0.observe(garden) }
+garden.notify("hello")
+await garden.settled()
+print("the distributed actor heard: \(await listener.whenLocal { $0.summary } ?? "")")
+
+// MARK: Signals
 
 // A program that runs until it is told to end. This one tells itself, as soon as it would notice.
 

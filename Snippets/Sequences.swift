@@ -17,37 +17,36 @@ final class Download: Sendable {
 
 /// Receives every value.
 ///
-/// The loop ends when the download is gone, since a sequence does not keep its set alive.
-func report(_ percents: NotificationSequence<Int>) async {
+/// The loop ends when the download is gone, since a stream does not keep its set alive.
+func report(_ percents: AsyncStream<Int>) async {
     var count = 0
     for await _ in percents { count += 1 }
-    print("report: \(count) values, \(percents.droppedCount) dropped")
+    print("report: \(count) values")
 }
 
-/// Too slow to receive every value: it uses the latest one, and knows how many it has missed.
-func show(_ percents: NotificationSequence<Int>) async {
-    var count = 0
+/// Too slow to receive every value: it uses the newest one.
+func show(_ percents: AsyncStream<Int>) async {
+    var last = 0
     for await percent in percents {
-        count += 1
-        if percent == 100 { break }
+        last = percent
         try? await Task.sleep(for: .milliseconds(1))
     }
-    print("view: 100 %; \(count) values and \(percents.droppedCount) dropped make \(count + percents.droppedCount)")
+    print("view: \(last) %")
 }
 
 /// Begins a download that two tasks follow, and that only its own thread keeps alive.
 func begin() -> [Task<Void, Never>] {
     let download = Download()
-    // Live from here on: nothing is missed, however late the tasks begin.
+    // Registered from here on: nothing is missed, however late the tasks begin.
     let all = download.progressed.values()
-    let latest = download.progressed.values(buffering: .newest(1))
+    let newest = download.progressed.values(buffering: .newest(1))
     Thread.detachNewThread { download.run() }
-    return [Task { await report(all) }, Task { await show(latest) }]
+    return [Task { await report(all) }, Task { await show(newest) }]
 }
 
 for task in begin() { await task.value }
 
-// One notification is one `await`.
+// To wait for one notification.
 let download = Download()
 Task { download.run() }
 print("next: \(await download.finished.first() ?? "cancelled")")

@@ -1,7 +1,8 @@
-// The README's examples: a model and a view on the main actor, and a server's actors.
+// The README's examples: a model and a view, and the same view with `NotificationCenter`.
 //
 //     swift run Tour
 
+import Foundation
 import ObserverSet
 
 @MainActor final class Playlist {
@@ -11,7 +12,7 @@ import ObserverSet
 
 @MainActor final class PlaylistView {
     init(_ playlist: Playlist) {
-        playlist.added.add(self) { view, title in view.show(title) }  // no token, no [weak self]
+        playlist.added.add(self) { view, title in view.show(title) }
     }
     func show(_ title: String) { print("added: \(title)") }
 }
@@ -20,25 +21,25 @@ let playlist = Playlist()
 var view: PlaylistView? = PlaylistView(playlist)
 playlist.append("So What")
 debugPrint(playlist.added)
-view = nil  // and the observer is gone, too
+view = nil  // the observer goes away, too
 debugPrint(playlist.added)
 
-// MARK: A server
+// MARK: Before
 
-actor Orders {
-    nonisolated let placed = ObserverSet<Int>()
-    func place(_ number: Int) { placed.notify(number) }  // returns at once: the mailer works later
+extension Notification.Name {
+    static let titleAdded = Notification.Name("TitleAdded")
 }
 
-actor Mailer {
-    init(_ orders: Orders) {
-        orders.placed.addAsync(self) { mailer, number in await mailer.confirm(number) }  // one at a time, in order
+@MainActor final class OldPlaylistView {
+    private var observation: (any NSObjectProtocol)?
+    init(_ playlist: Playlist) {
+        observation = NotificationCenter.default.addObserver(
+            forName: .titleAdded, object: playlist, queue: .main
+        ) { [weak self] notification in
+            guard let title = notification.userInfo?["title"] as? String else { return }
+            MainActor.assumeIsolated { self?.show(title) }
+        }
     }
-    func confirm(_ number: Int) async { print("confirmed order \(number)") }
+    func close() { NotificationCenter.default.removeObserver(observation!) }
+    func show(_ title: String) { print("added: \(title)") }
 }
-
-let orders = Orders()
-let mailer = Mailer(orders)
-await orders.place(1)
-await orders.place(2)
-await orders.placed.settled()  // both are confirmed: for tests, and for a shutdown

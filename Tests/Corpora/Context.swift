@@ -70,7 +70,6 @@ nonisolated final class LocalModel {
     func receive(_ message: Message) {}
     func hear(_ event: any Event) {}
     func change(_ theme: ThemeChanged) {}
-    func keep(_ kept: Buffering.Kept<String>) {}
 }
 
 /// Belongs to no actor, and may be used on any thread.
@@ -88,7 +87,6 @@ nonisolated final class Log: @unchecked Sendable {
     func receive(_ message: Message) {}
     func hear(_ event: any Event) {}
     func change(_ theme: ThemeChanged) {}
-    func keep(_ kept: Buffering.Kept<String>) {}
 }
 
 /// An actor with the same methods.
@@ -106,7 +104,6 @@ actor History {
     func receive(_ message: Message) {}
     func hear(_ event: any Event) {}
     func change(_ theme: ThemeChanged) {}
-    func keep(_ kept: Buffering.Kept<String>) {}
 }
 
 /// What the README's known limits warn of: the compiler lets the actor's method lose its isolation without a
@@ -123,19 +120,4 @@ extension History {
     #endif
 
     private func isNew(_ text: String) -> Bool { !words.contains(text) }
-}
-
-/// A report's closure, in nonisolated code, on the main actor and on an actor's instance.
-func reports(_ log: Log) -> ObserverToken {
-    ObserverSetDiagnostics.report(observersPerLine: 100, waiting: 10_000) { suspicion in log.show(suspicion) }
-}
-
-extension View {
-    func reports() -> ObserverToken {
-        ObserverSetDiagnostics.report(observersPerLine: 100, waiting: 10_000) { print($0) }
-    }
-}
-
-extension History {
-    func reports() { ObserverSetDiagnostics.report(observersPerLine: 100, waiting: 10_000) { print("leak? \($0)") } }
 }

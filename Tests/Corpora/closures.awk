@@ -59,7 +59,6 @@ BEGIN {
     addKind("Event", "take", "order", "OrderPlaced", "X.name", "X.number")
     addKind("Class", "receive", "message", "Message", "X.text", "X.text.count")
     addKind("AnyEvent", "hear", "event", "any Event", "\"\\(X)\"", "\"\\(X)\".count")
-    addKind("Kept", "keep", "kept", "Buffering.Kept<String>", "X.value", "X.droppedBefore")
     addKind("Bridged", "change", "theme", "ThemeChanged", "X.name", "X.number")
 
     addSource("ObserverSet", "Void", "model.cleared")
@@ -70,7 +69,6 @@ BEGIN {
     addSource("NotificationSource", "Value", "model.renamedSource")
     addSource("NotificationSource", "Labelled", "model.itemAddedSource")
     addSource("NotificationSource", "Pair", "model.movedSource")
-    addSource("NotificationSource", "Kept", "model.renamedSource.countingDrops")
     addSource("AnySource", "Void", "model.anyCleared")
     addSource("AnySource", "Value", "model.anyRenamed")
     addSource("AnySource", "Labelled", "model.anyItemAdded")
@@ -210,14 +208,14 @@ function withOwner(call, owner, type,   b, told, name, head) {
     name = owner == "self" ? "owner" : owner
     head = kind == "Void" ? name : name ", " told
     for (b = 1; b <= bodies; b++) {
-        if (isTurn(b)) closure(call owner suffix ")", head, filled(plain[b], name, told, kind))
-        if (isTurn(b + 1) && (b + s) % 2 == 0) closure(call owner suffix ")", "", filled(plain[b], "$0", "$1", kind))
-        if (isRareTurn(b, 1)) closure(call owner suffix ")", name ", _", filled(plain[b], name, told, "Void"))
+        if (isTurn(b)) closure(call owner ")", head, filled(plain[b], name, told, kind))
+        if (isTurn(b + 1) && (b + s) % 2 == 0) closure(call owner ")", "", filled(plain[b], "$0", "$1", kind))
+        if (isRareTurn(b, 1)) closure(call owner ")", name ", _", filled(plain[b], name, told, "Void"))
         if (isRareTurn(b, 2))
-            closure(call owner suffix ")", "(" name ": " type (kind == "Void" ? "" : ", " told ": " typeOf[kind]) ")",
+            closure(call owner ")", "(" name ": " type (kind == "Void" ? "" : ", " told ": " typeOf[kind]) ")",
                 filled(plain[b], name, told, kind))
-        if (isRareTurn(b, 3)) closure(call owner suffix ")", "(" head ") -> Void", filled(plain[b], name, told, kind))
-        if (isRareTurn(b, 4)) closure(call owner suffix ",", head, filled(plain[b], name, told, kind), ")")
+        if (isRareTurn(b, 3)) closure(call owner ")", "(" head ") -> Void", filled(plain[b], name, told, kind))
+        if (isRareTurn(b, 4)) closure(call owner ",", head, filled(plain[b], name, told, kind), ")")
     }
 }
 
@@ -227,8 +225,6 @@ function inPlace(type, number,   call, isLocal, heard, owner) {
     kind = kindOf[s]
     call = expressionOf[s]
     isLocal = familyOf[s] == "LocalObserverSet"
-    once = isLocal ? ".add" : ".once.add"
-    ofOnce = isLocal ? "once: true, " : ""
     file = out "/" type familyOf[s] kind ".swift"
     print "import Dispatch\nimport Foundation\nimport ObserverSet\n" >file
     print (type == "View" ? "@MainActor " : type == "Log" ? "nonisolated " : "") "extension " type " {" >file
@@ -238,19 +234,17 @@ function inPlace(type, number,   call, isLocal, heard, owner) {
     print "    ) {" >file
 
     withoutOwner(call ".add", "self")
-    withoutOwner(call (isLocal ? ".add(once: true)" : once), "self")
+    withoutOwner(call ".once.add", "self")
     observer(call ".add", methodOf[kind])
-    observer(call once, ofOnce methodOf[kind])
+    observer(call ".once.add", methodOf[kind])
     if (type != "History") {
         withOwner(call ".add(", "self", type)
-        suffix = isLocal ? ", once: true" : ""
-        withOwner(call once "(", "self", type)
+        withOwner(call ".once.add(", "self", type)
         observer(call ".add", "method: " type "." methodOf[kind] ", of: self")
-        observer(call once, "method: " type "." methodOf[kind] ", of: self" suffix)
-        suffix = ""
+        observer(call ".once.add", "method: " type "." methodOf[kind] ", of: self")
     } else if (!isLocal) {
         withOwner(call ".add(", "self", "isolated History")
-        withOwner(call once "(", "self", "isolated History")
+        withOwner(call ".once.add(", "self", "isolated History")
     } else {
         form += 2
     }
@@ -270,14 +264,9 @@ function inPlace(type, number,   call, isLocal, heard, owner) {
         observer(call ".addNonisolated", owner "." methodOf[kind])
         # What belongs to another actor is added from here, too.
         withOwner(call ".add(", "history", "isolated History")
-        withOwner(call once "(", "history", "isolated History")
-        if (familyOf[s] == "ObserverSet") {
-            withOwner(call ".replacing.add(", "self", type == "History" ? "isolated History" : type)
-            withOwner(call ".replacing.addAsync(", "history", "isolated History")
-            observer(call ".replacing.add", "method: View." methodOf[kind] ", of: view")
-        }
+        withOwner(call ".once.add(", "history", "isolated History")
         observer(call ".add", "method: View." methodOf[kind] ", of: view")
-        observer(call once, "method: View." methodOf[kind] ", of: view")
+        observer(call ".once.add", "method: View." methodOf[kind] ", of: view")
     }
     print "    }\n}" >file
     close(file)

@@ -24,7 +24,6 @@ SET = "Core/ObserverSet.swift"
 MAILBOX = "Core/Delivery/ActorMailbox.swift"
 TRAVERSAL_FILE = "Core/Registry/Traversal.swift"
 TABLE = "Events/EventTable.swift"
-CLASSES = "Events/ClassChannels.swift"
 
 HOLDING = "mutex.lock() defer { mutex.unlock() } return"
 
@@ -101,8 +100,6 @@ STEPS = {
     "replace-table": (
         TABLE, "func enter<Observed",
         "in: table) if unsafe table != before { unsafe current.store(table, ordering: .releasing)"),
-    "link": (CLASSES, "var following: Link?", "next.load(ordering: .acquiring)"),
-    "insert-link": (CLASSES, "func insert(", "link.next.store(.passRetained(fresh), ordering: .releasing)"),
     # Decisions, and what comes before what, that the tests take for granted.
     "enter-before-head": (
         TRAVERSAL_FILE, "init(_ registry: Unmanaged<Registry>",
@@ -138,7 +135,7 @@ def weaker(*variants):
 
 
 def calls_of_both(last):
-    """A notification up to that id, which may call the observer that was replaced, and the new one."""
+    """A notification up to that id, which may call the observer that was removed, and the new one."""
     return f"""
         l = last @last-id
         if l == {last}:
@@ -162,7 +159,7 @@ CHANGE = """
     if z == 0:
         item = 0
 """
-REPLACING = """
+REMOVED_THEN_ADDED = """
     old = 2 @mark
     head = 1 @republish
     last = 2 @raise-last-id
@@ -630,18 +627,18 @@ TESTS = [
         "1:l=0 or 1:w=0",
         weaker("lock relaxed, unlock relaxed")),
     Test(
-        "replaced",
-        "Behind `replacing` the old observer is marked, and the new one comes: a notification that calls the new one "
-        "sees the old one marked. Weakened, it would call both.",
+        "removed-then-added",
+        "An observer is removed, and then another one is added: a notification that calls the new one sees the old one "
+        "marked. Weakened, it would call both.",
         "last=1 head=1 old=1",
-        [REPLACING, calls_of_both("2")],
+        [REMOVED_THEN_ADDED, calls_of_both("2")],
         "1:w=1 and 1:n=2",
         weaker("last-id relaxed", "raise-last-id relaxed", "publish relaxed")),
     Test(
-        "replaced-then-added",
+        "removed-then-two-added",
         "The same where another thread adds an observer next, whose id is what the notification loads.",
         "last=1 head=1 old=1 mutex=1",
-        [REPLACING + "    mutex = 0 @unlock", """
+        [REMOVED_THEN_ADDED + "    mutex = 0 @unlock", """
             m = mutex @lock
             if m == 0:
                 last = 3 @raise-last-id
@@ -701,15 +698,4 @@ TESTS += [
         """],
         "1:v=0 or 1:w=0",
         weaker("enter-key relaxed", "replace-table relaxed", "table relaxed", "key relaxed")),
-    Test(
-        "class-link",
-        "A link is made with what follows it, then stored in the one before; a walk that loads it reads it.",
-        "",
-        ["link = 1\nnext = 1 @insert-link", """
-            n = next @link
-            if n == 1:
-                v = link
-        """],
-        "1:v=0",
-        weaker("insert-link relaxed", "link relaxed")),
 ]

@@ -2,7 +2,7 @@ import ObserverSet
 
 /// Adding and removing, on one thread.
 enum ChangeRows {
-    static var all: [Row] { againstCenter + [againstOne] + owners + replacing + orders + [reported] }
+    static var all: [Row] { againstCenter + [againstOne] + owners + orders }
 
     private static var againstCenter: [Row] {
         [1, 100, 10_000].map { others in
@@ -18,21 +18,6 @@ enum ChangeRows {
     private static var againstOne: Row {
         .comparing("add + remove, 10000 others", to: "the same, 1 other", reach: .time(atMost: 1.1)) { plan in
             (changing(.ours, 10_000, plan), changing(.ours, 1, plan))
-        }
-    }
-
-    /// Without a report, nothing is looked at but a flag: the limits of all other rows hold for that.
-    private static var reported: Row {
-        .comparing(
-            "add + remove, 100 others, while there is a report", to: "the same without", reach: .time(atMost: 2)
-        ) { plan in
-            let (peer, other) = (System.ours.make(100), System.ours.make(100))
-            let reported = loop(plan) { repetitions in
-                let token = ObserverSetDiagnostics.report(observersPerLine: 1_000, waiting: 10_000) { _ in }
-                peer.change(repetitions)
-                token.remove()
-            }
-            return (reported, loop(plan) { repetitions in other.change(repetitions) })
         }
     }
 
@@ -91,53 +76,6 @@ enum ChangeRows {
             }
             return Double(together(Array(repeating: adding, count: threads))) / Double(count)
         }
-    }
-
-    // MARK: One observer for each owner
-
-    private static var replacing: [Row] {
-        let name = "replace an owner's observer, 10000 others"
-        return [
-            .comparing(name, to: "add + remove with an owner, the same", reach: .time(atMost: 1.5)) { plan in
-                (amongOwners(plan, turn: 5000, replace), amongOwners(plan, turn: 5000, addAndRemove))
-            },
-            .comparing(name, to: "removeAll(ownedBy:) + add, the same", reach: .time(atMost: 0.05)) { plan in
-                (amongOwners(plan, replace), amongOwners(plan, removeAndAdd))
-            },
-        ]
-    }
-
-    /// Changes in turns, of which a sample has whole ones.
-    ///
-    /// In one of 5000 the set searches once for dead owners, or moves its slots twice, which takes as long as hundreds of
-    /// changes: a sample that has by chance none or one of these says nothing.
-    private static func amongOwners(
-        _ plan: Plan, turn: Int = 1, _ change: @escaping (ObserverSet<Int>, Owner) -> Void
-    ) -> Sampler {
-        let set = ObserverSet<Int>()
-        let others = (0..<10_000).map { _ in Owner() }
-        for other in others { set.addNonisolated(other) { owner, value in owner.value &+= value } }
-        let owner = Owner()
-        let turns = loop(plan) { repetitions in
-            withExtendedLifetime(others) { for _ in 0..<repetitions * turn { change(set, owner) } }
-        }
-        return { turns() / Double(turn) }
-    }
-
-    @inline(never)
-    private static func replace(_ set: ObserverSet<Int>, _ owner: Owner) {
-        set.replacing.addNonisolated(owner) { owner, value in owner.value = value }
-    }
-
-    @inline(never)
-    private static func addAndRemove(_ set: ObserverSet<Int>, _ owner: Owner) {
-        set.addNonisolated(owner) { owner, value in owner.value = -value }.remove()
-    }
-
-    @inline(never)
-    private static func removeAndAdd(_ set: ObserverSet<Int>, _ owner: Owner) {
-        set.removeAll(ownedBy: owner)
-        set.addNonisolated(owner) { owner, value in owner.value = ~value }
     }
 
     // MARK: Many removals, in different orders

@@ -11,27 +11,13 @@ enum SequenceRows {
             ) { plan in
                 // Long compared with the time that a busy machine takes to wake the receiver.
                 let count = Int(plan.sampleTime / 10)
-                return (notifying(count) { $0.values() }, yielding(count))
-            },
-            .comparing(
-                "`stream()`: the same", to: "`AsyncStream` yield", reach: .time(atMost: 1.2)
-            ) { plan in
-                let count = Int(plan.sampleTime / 10)
-                return (notifying(count) { $0.stream() }, yielding(count))
+                return (notifying(count), yielding(count))
             },
             // Nobody takes anything: each element but the first is dropped, or drops another one.
             .comparing(
                 "`values(buffering: .newest(10))`, full: notify, per element", to: "`AsyncStream` yield",
                 reach: .time(atMost: 1.5)
-            ) { _ in (filling { $0.values(buffering: .newest(10)) }, yieldingIntoFull()) },
-            .comparing(
-                "the same with `countingDrops`", to: "without", reach: .time(atMost: 2.2)
-            ) { _ in
-                (
-                    filling { $0.countingDrops.values(buffering: .newest(10)) },
-                    filling { $0.values(buffering: .newest(10)) }
-                )
-            },
+            ) { _ in (notifyingFull(), yieldingIntoFull()) },
         ]
     }
 
@@ -54,12 +40,10 @@ enum SequenceRows {
         }
     }
 
-    private static func notifying<Elements: AsyncSequence & Sendable>(
-        _ count: Int, _ elements: (ObserverSet<Int>) -> Elements
-    ) -> Sampler where Elements.Failure == Never {
+    private static func notifying(_ count: Int) -> Sampler {
         let set = ObserverSet<Int>()
         let done = DispatchSemaphore(value: 0)
-        Task.detached { [values = elements(set)] in
+        Task.detached { [values = set.values()] in
             var arrivals = Arrivals(expecting: count, done)
             for await _ in values { arrivals.count() }
         }
@@ -71,9 +55,9 @@ enum SequenceRows {
         }
     }
 
-    private static func filling<Elements: Sendable>(_ elements: (ObserverSet<Int>) -> Elements) -> Sampler {
+    private static func notifyingFull() -> Sampler {
         let set = ObserverSet<Int>()
-        let full = elements(set)
+        let full = set.values(buffering: .newest(10))
         return timingEach { value in withExtendedLifetime(full) { set.notify(value) } }
     }
 

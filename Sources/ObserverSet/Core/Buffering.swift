@@ -1,18 +1,18 @@
-/// How many values wait for a stream's iterator, or for an observer that awaits, and which are dropped beyond that.
+/// How many values may be pending for a stream or an observer that awaits, and which are dropped beyond that.
 ///
 /// ```swift
 /// for await title in document.titleChanged.values(buffering: .newest(1)) { print(title) }
 /// ```
 ///
-/// The value with which an observer is being called does not wait, and is not counted. ``ObserverToken/droppedCount`` counts
-/// the dropped values of an observer that awaits.
+/// The value of the call in progress is not counted. ``ObserverToken/droppedCount`` counts the dropped values of an
+/// observer that awaits.
 ///
 /// If there is room for less than one value, the program stops where the stream is made or the observer is added ("…
 /// needs room for at least one element; use .newest(1) instead of .newest(0)").
 public enum Buffering: Hashable, Sendable {
-    /// Keeps all values: nothing is dropped, and memory grows with what waits.
+    /// Keeps all values: nothing is dropped, and memory grows with the backlog.
     case unbounded
-    /// Keeps this many of the newest values, at least one. If there is no room, the oldest value that waits is dropped.
+    /// Keeps this many of the newest values, at least one. If there is no room, the oldest pending value is dropped.
     case newest(Int)
     /// Keeps this many of the oldest values, at least one. If there is no room, the new value is dropped.
     case oldest(Int)

@@ -24,7 +24,7 @@
 public protocol Event: Sendable {}
 
 extension ObserverSet {
-    /// The same protocol, which can be written with the module's name: `ObserverSet.Event`.
+    /// The protocol `Event`, to be written with the module's name: `ObserverSet.Event`.
     ///
     /// The module and its main type share a name, so that Swift looks for `Event` in the type.
     public typealias Event = ObserverSet::Event

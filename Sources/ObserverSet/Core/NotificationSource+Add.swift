@@ -42,10 +42,7 @@ extension NotificationSource {
         @_inheritActorContext _ observer: @escaping @isolated(any) @Sendable (Parameters) -> Void,
         isolation: isolated (any Actor)? = #isolation, fileID: StaticString = #fileID, line: UInt = #line
     ) -> ObserverToken {
-        register(
-            Observer(
-                Isolation.removed(from: observer), in: .of(observer.isolation, addedOn: isolation),
-                site: Site(fileID: fileID, line: line)))
+        register(Isolation.removed(from: observer), in: .of(observer.isolation, addedOn: isolation), fileID, line)
     }
 
     /// Adds an observer that lives as long as its owner, which it is passed, and runs where it was formed.
@@ -57,9 +54,8 @@ extension NotificationSource {
     /// playlist.itemAdded.add(view) { view, item in view.insert(item.name, at: item.index) }
     /// ```
     ///
-    /// For isolation, order and threads see ``add(_:isolation:fileID:line:)``. The last reference to the owner may be
-    /// the one that is held for its call, or for a moment by `count` and the like. The owner's `deinit` then runs on
-    /// that thread.
+    /// For isolation, order and threads see ``add(_:isolation:fileID:line:)``. A call, or for a moment `count` and the
+    /// like, may hold the last reference to the owner. Its `deinit` then runs on that thread.
     ///
     /// - Parameters:
     ///   - owner: The object that the observer belongs to.
@@ -77,9 +73,7 @@ extension NotificationSource {
         isolation: isolated (any Actor)? = #isolation, fileID: StaticString = #fileID, line: UInt = #line
     ) -> ObserverToken {
         register(
-            Observer(
-                owner, Isolation.removed(from: observer), in: .of(observer.isolation, addedOn: isolation),
-                site: Site(fileID: fileID, line: line)))
+            owner, Isolation.removed(from: observer), in: .of(observer.isolation, addedOn: isolation), fileID, line)
     }
 
     /// Adds a method of the main actor, which runs there, and lives as long as the owner whose method it is.
@@ -94,8 +88,8 @@ extension NotificationSource {
     /// In language mode 5 the compiler warns that an unapplied method is not `Sendable`, unless the upcoming feature
     /// `InferSendableFromCaptures` is on.
     ///
-    /// Other methods, whatever their actor, have a form of their own. A tuple with labels matches a method that takes it as
-    /// one parameter, and not one with a parameter for each; a closure sees the labels.
+    /// There is another form for methods that do not belong to the main actor. A tuple with labels matches a method that
+    /// takes it as one parameter, and not one with a parameter for each; a closure sees the labels.
     ///
     /// - Parameters:
     ///   - method: The method, unapplied.
@@ -113,8 +107,11 @@ extension NotificationSource {
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> ObserverToken {
         // A form of its own, since the compiler shares the code that converts unapplied methods to `@isolated(any)` between
-        // those methods of a class that differ in nothing but the isolation.
-        addToMain(owner, { owner, parameters in method(owner)(parameters) }, site: Site(fileID: fileID, line: line))
+        // those methods of a class that differ in nothing but the isolation. Also, that type's context would hide from the
+        // optimizer which method it is.
+        register(
+            owner, Isolation.removed(fromMain: { owner, parameters in method(owner)(parameters) }),
+            in: .of(MainActor.shared), fileID, line)
     }
 
     /// Adds a method of another global actor, which runs there, or a nonisolated one, which runs on the notifying thread.
@@ -143,13 +140,11 @@ extension NotificationSource {
     @inlinable
     public func add<Owner: AnyObject & Sendable>(
         method: @escaping @Sendable (Owner) -> @isolated(any) @Sendable (Parameters) -> Void,
-        of owner: Owner,
-        fileID: StaticString = #fileID, line: UInt = #line
+        of owner: Owner, fileID: StaticString = #fileID, line: UInt = #line
     ) -> ObserverToken {
         register(
-            Observer(
-                owner, { owner, parameters in Isolation.removed(from: method(owner))(parameters) },
-                in: .of(method(owner).isolation), site: Site(fileID: fileID, line: line)))
+            owner, { owner, parameters in Isolation.removed(from: method(owner))(parameters) },
+            in: .of(method(owner).isolation), fileID, line)
     }
 
     /// Adds a method of the main actor that has no parameter, or several, to a source of `Void` or of an unlabelled tuple.
@@ -159,7 +154,7 @@ extension NotificationSource {
     /// table.moved.add(method: TableView.moveRow, of: self)                // func moveRow(_ from: Int, _ to: Int)
     /// ```
     ///
-    /// Otherwise the same as the form for one parameter.
+    /// Isolation, order and cost are those of the form for a method with one parameter.
     ///
     /// - Parameters:
     ///   - method: The method, unapplied.
@@ -177,14 +172,17 @@ extension NotificationSource {
         of owner: Owner, isolation actor: MainActor.Type = MainActor.self,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> ObserverToken where Parameters == (repeat each P) {
-        addToMain(
-            owner, { owner, parameters in method(owner)(repeat each parameters) },
-            site: Site(fileID: fileID, line: line))
+        register(
+            owner,
+            Isolation.removed(fromMain: { (owner: Owner, parameters: Parameters) in
+                method(owner)(repeat each parameters)
+            }),
+            in: .of(MainActor.shared), fileID, line)
     }
 
     /// Adds any other method that has no parameter, or several, to a source of `Void` or of an unlabelled tuple.
     ///
-    /// Otherwise the same as the form for one parameter.
+    /// Isolation, order and cost are those of the form for a method with one parameter.
     ///
     /// - Parameters:
     ///   - method: The method, unapplied.
@@ -198,13 +196,11 @@ extension NotificationSource {
     @inlinable
     public func add<Owner: AnyObject & Sendable, each P>(
         method: @escaping @Sendable (Owner) -> @isolated(any) @Sendable (repeat each P) -> Void,
-        of owner: Owner,
-        fileID: StaticString = #fileID, line: UInt = #line
+        of owner: Owner, fileID: StaticString = #fileID, line: UInt = #line
     ) -> ObserverToken where Parameters == (repeat each P) {
         register(
-            Observer(
-                owner, { owner, parameters in Isolation.removed(fromMethod: method(owner))(repeat each parameters) },
-                in: .of(method(owner).isolation), site: Site(fileID: fileID, line: line)))
+            owner, { owner, parameters in Isolation.removed(fromMethod: method(owner))(repeat each parameters) },
+            in: .of(method(owner).isolation), fileID, line)
     }
 
     /// Adds an observer that is isolated to the actor that owns it.
@@ -219,8 +215,8 @@ extension NotificationSource {
     /// }
     /// ```
     ///
-    /// The actor is held weakly; while values are on their way to it, the job that delivers them holds it. For an observer
-    /// that has something to await there is ``addAsync(buffering:_:isolation:fileID:line:)``, with the same forms.
+    /// The actor is held weakly, but retained while values are pending for it. For an observer that has something to await
+    /// there is ``addAsync(buffering:_:isolation:fileID:line:)``, with the same forms.
     ///
     /// - Parameters:
     ///   - owner: The actor on which the observer runs.
@@ -232,14 +228,10 @@ extension NotificationSource {
     @discardableResult
     @inlinable
     public func add<Owner: Actor>(
-        _ owner: Owner,
-        _ observer: @escaping @Sendable (isolated Owner, Parameters) -> Void,
+        _ owner: Owner, _ observer: @escaping @Sendable (isolated Owner, Parameters) -> Void,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> ObserverToken {
-        register(
-            Observer(
-                owner, Isolation.removed(from: observer), in: .of(owner),
-                site: Site(fileID: fileID, line: line)))
+        register(owner, Isolation.removed(from: observer), in: .of(owner), fileID, line)
     }
 
     /// Adds an observer that runs on the notifying thread, whatever code it was formed in.
@@ -248,7 +240,7 @@ extension NotificationSource {
     /// to the actor, too. This is the fastest form: the closure needs no box for its isolation.
     ///
     /// ```swift
-    /// playlist.itemAdded.addNonisolated { item in log.debug("added \(item.name)") }
+    /// _ = playlist.itemAdded.addNonisolated { item in log.debug("added \(item.name)") }
     /// ```
     ///
     /// - Parameters:
@@ -262,7 +254,7 @@ extension NotificationSource {
         _ observer: @escaping @Sendable (Parameters) -> Void,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> ObserverToken {
-        register(Observer(observer, in: nil, site: Site(fileID: fileID, line: line)))
+        register(observer, in: nil, fileID, line)
     }
 
     /// Adds an observer that lives as long as its owner, and runs on the notifying thread.
@@ -279,20 +271,36 @@ extension NotificationSource {
     @discardableResult
     @inlinable
     public func addNonisolated<Owner: AnyObject & Sendable>(
-        _ owner: Owner,
-        _ observer: @escaping @Sendable (Owner, Parameters) -> Void,
+        _ owner: Owner, _ observer: @escaping @Sendable (Owner, Parameters) -> Void,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> ObserverToken {
-        register(Observer(owner, observer, in: nil, site: Site(fileID: fileID, line: line)))
+        register(owner, observer, in: nil, fileID, line)
+    }
+}
+
+// MARK: - Making observers
+
+// Inlinable, so that the entry's type is known where the client knows the types of the owner and the parameters.
+// Otherwise the runtime would look it up for each observer.
+extension NotificationSource {
+    /// Registers a function without its isolation, which runs where that mailbox is drained; if it is nil, on the
+    /// notifying thread.
+    @inlinable
+    func register(
+        _ call: @escaping @Sendable (Parameters) -> Void, in mailbox: Mailbox?, _ fileID: StaticString, _ line: UInt
+    ) -> ObserverToken {
+        let site = Site(fileID: fileID, line: line)
+        guard let mailbox else { return register(Observer(call: call, site: site)) }
+        return register(Observer(entry: IsolatedClosure(call, in: mailbox), site: site))
     }
 
-    /// Adds a function of the main actor that applies a method.
-    ///
-    /// Not by way of `@isolated(any)`, whose context hides from the optimizer which method it is.
-    @inlinable @inline(__always)
-    func addToMain<Owner: AnyObject & Sendable>(
-        _ owner: Owner, _ call: @escaping @MainActor @Sendable (Owner, Parameters) -> Void, site: Site
+    /// Registers a function with an owner, which runs where that mailbox is drained; if it is nil, on the notifying thread.
+    @inlinable
+    func register<Owner: AnyObject & Sendable>(
+        _ owner: Owner, _ call: @escaping @Sendable (Owner, Parameters) -> Void, in mailbox: Mailbox?,
+        _ fileID: StaticString, _ line: UInt
     ) -> ObserverToken {
-        register(Observer(owner, Isolation.removed(fromMain: call), in: .of(MainActor.shared), site: site))
+        let entry = mailbox.map { IsolatedOwnedEntry(owner, call, in: $0) } ?? OwnedEntry(owner, call)
+        return register(Observer(entry: entry, site: Site(fileID: fileID, line: line)))
     }
 }

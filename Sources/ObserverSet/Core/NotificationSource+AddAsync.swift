@@ -17,27 +17,26 @@ extension NotificationSource {
     /// let token = document.titleChanged.addAsync { title in await history.append(title) }
     /// ```
     ///
-    /// A value waits in the observer's mailbox until the calls before it have returned. `buffering` limits how many
-    /// values wait; the one with which the observer is being called does not count. Values for which there is no room
-    /// are dropped, and counted in ``ObserverToken/droppedCount``. If there is room for less than one value, the
-    /// program stops with "An observer that awaits needs room for at least one element; use .newest(1) instead of
-    /// .newest(0)".
+    /// A value is pending until the calls before it have returned. `buffering` limits how many values are pending, without
+    /// the value of the call in progress. Values for which there is no room are dropped, and counted in
+    /// ``ObserverToken/droppedCount``. If there is room for less than one value, the program stops with "An observer that
+    /// awaits needs room for at least one element; use .newest(1) instead of .newest(0)".
     ///
-    /// The observer lives as long as the source does, or until its token is removed. Its removal drops what waits, and
+    /// The observer lives as long as the source does, or until its token is removed. Its removal drops pending values, and
     /// cancels the call in progress without waiting for its end: `Task.isCancelled` is true in that call, and its
     /// cancellation handlers run on the thread that removes. A call that removes its own observer is not cancelled, and
     /// goes on; nor is one whose observer is removed in a task that it has started with `Task { }`, unless that task is
-    /// detached. When the set is released, what waits is still delivered. ``settled()`` waits for these calls, too.
+    /// detached. When the set is released, pending values are still delivered. ``settled()`` waits for these calls, too.
     ///
-    /// There is no order between two observers that await, nor between one and the other observers of its actor: observe
-    /// several sources as one, with ``map(_:)`` and `merge(with:)`, where that matters.
+    /// There is no order between two observers that await, nor between one that awaits and its actor's synchronous ones:
+    /// observe several sources as one, with ``map(_:)`` and `merge(with:)`, where that matters.
     ///
-    /// Each call has the highest priority of what waits, and no task-local values of a notifier.
+    /// Each call has the highest priority of the pending values, and no task-local values of a notifier.
     ///
-    /// May be called on any thread. See <doc:OnTheServer> for a server that is built of such observers.
+    /// May be called on any thread. The page *On the server* builds a server of such observers.
     ///
     /// - Parameters:
-    ///   - buffering: How many values wait for an observer that is slower than its notifiers. By default all of them:
+    ///   - buffering: How many values may be pending. By default all of them:
     ///     use `.newest(1)` where only the latest counts.
     ///   - observer: What to call, and to await.
     ///   - isolation: The caller's own, filled in by the compiler.
@@ -50,17 +49,16 @@ extension NotificationSource {
         @_inheritActorContext _ observer: @escaping @isolated(any) @Sendable (Parameters) async -> Void,
         isolation: isolated (any Actor)? = #isolation, fileID: StaticString = #fileID, line: UInt = #line
     ) -> ObserverToken {
-        registerAwaiting(
-            nil, nil, on: observer.isolation, addedOn: isolation, buffering, fileID: fileID, line: line
-        ) { _, parameters in
+        registerAwaiting(nil, nil, on: observer.isolation, addedOn: isolation, buffering, fileID, line) {
+            _, parameters in
             await observer(parameters)
         }
     }
 
     /// Adds an observer that lives as long as its owner, which it is passed, and whose calls are awaited.
     ///
-    /// The owner is held weakly while values wait, and strongly during its own call, suspensions included. When the
-    /// owner is released, what waits is dropped. Use the owner that is passed rather than capturing it, which would
+    /// The owner is held weakly while values are pending, and strongly during its call, suspensions included. When the
+    /// owner is released, pending values are dropped. Use the owner that is passed rather than capturing it, which would
     /// keep it alive.
     ///
     /// ```swift
@@ -76,7 +74,7 @@ extension NotificationSource {
     ///
     /// - Parameters:
     ///   - owner: The object that the observer belongs to; held weakly.
-    ///   - buffering: How many values wait for an observer that is slower than its notifiers; by default all of them.
+    ///   - buffering: How many values may be pending; by default all.
     ///   - observer: What to call with the owner, and to await.
     ///   - isolation: The caller's own, filled in by the compiler.
     ///   - fileID: The file of the registration, for descriptions.
@@ -89,9 +87,8 @@ extension NotificationSource {
         @_inheritActorContext _ observer: @escaping @isolated(any) @Sendable (Owner, Parameters) async -> Void,
         isolation: isolated (any Actor)? = #isolation, fileID: StaticString = #fileID, line: UInt = #line
     ) -> ObserverToken {
-        registerAwaiting(
-            owner, Owner.self, on: observer.isolation, addedOn: isolation, buffering, fileID: fileID, line: line
-        ) { owner, parameters in
+        registerAwaiting(owner, Owner.self, on: observer.isolation, addedOn: isolation, buffering, fileID, line) {
+            owner, parameters in
             await observer(owner as! Owner, parameters)
         }
     }
@@ -116,13 +113,12 @@ extension NotificationSource {
     /// }
     /// ```
     ///
-    /// The actor is held weakly, but strongly as long as values wait for it: it receives all that was notified to it. For
-    /// order, buffering and removal see
-    /// ``addAsync(buffering:_:isolation:fileID:line:)``.
+    /// The actor is held weakly. If `buffering` is unbounded, it is retained while values are pending, and receives all of
+    /// them. For order, buffering and removal see ``addAsync(buffering:_:isolation:fileID:line:)``.
     ///
     /// - Parameters:
     ///   - owner: The actor on which the observer runs; held weakly.
-    ///   - buffering: How many values wait for an observer that is slower than its notifiers; by default all of them.
+    ///   - buffering: How many values may be pending; by default all.
     ///   - observer: What to call with the actor, and to await.
     ///   - fileID: The file of the registration, for descriptions.
     ///   - line: The line of the registration, for descriptions.
@@ -134,21 +130,19 @@ extension NotificationSource {
         _ observer: @escaping @Sendable (isolated Owner, Parameters) async -> Void,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> ObserverToken {
-        registerAwaiting(
-            owner, Owner.self, on: owner, buffering, fileID: fileID, line: line
-        ) { owner, parameters in
+        registerAwaiting(owner, Owner.self, on: owner, buffering, fileID, line) { owner, parameters in
             await observer(owner as! Owner, parameters)
         }
     }
 
     private func registerAwaiting(
         _ owner: AwaitingEntry<Parameters>.Owner?, _ ownerType: Any.Type?, on isolation: (any Actor)?,
-        addedOn adder: (any Actor)? = nil, _ buffering: Buffering, fileID: StaticString, line: UInt,
+        addedOn adder: (any Actor)? = nil, _ buffering: Buffering, _ fileID: StaticString, _ line: UInt,
         _ function: @escaping AwaitingEntry<Parameters>.Function
     ) -> ObserverToken {
         buffering.checkRoom(of: "An observer that awaits", file: fileID, line: line)
-        let actor = Mailbox.actor(for: isolation, addedOn: adder)
-        let entry = AwaitingEntry(owner: owner, ownerType, on: actor, buffering, function)
+        let mailbox = AwaitingMailbox(on: Mailbox.actor(for: isolation, addedOn: adder), buffering)
+        let entry = AwaitingEntry(owner: owner, ownerType, in: mailbox, function)
         return register(Observer(entry: entry, site: Site(fileID: fileID, line: line)))
     }
 }
@@ -163,11 +157,11 @@ extension NotificationSource where Parameters == Void {
     /// }
     /// ```
     ///
-    /// See the same form for sources with parameters.
+    /// See the form for sources with parameters.
     ///
     /// - Parameters:
     ///   - owner: The object that the observer belongs to; held weakly.
-    ///   - buffering: How many values wait for an observer that is slower than its notifiers; by default all of them.
+    ///   - buffering: How many values may be pending; by default all.
     ///   - observer: What to call with the owner, and to await.
     ///   - isolation: The caller's own, filled in by the compiler.
     ///   - fileID: The file of the registration, for descriptions.
@@ -180,9 +174,8 @@ extension NotificationSource where Parameters == Void {
         @_inheritActorContext _ observer: @escaping @isolated(any) @Sendable (Owner) async -> Void,
         isolation: isolated (any Actor)? = #isolation, fileID: StaticString = #fileID, line: UInt = #line
     ) -> ObserverToken {
-        registerAwaiting(
-            owner, Owner.self, on: observer.isolation, addedOn: isolation, buffering, fileID: fileID, line: line
-        ) { owner, _ in
+        registerAwaiting(owner, Owner.self, on: observer.isolation, addedOn: isolation, buffering, fileID, line) {
+            owner, _ in
             await observer(owner as! Owner)
         }
     }
@@ -196,11 +189,11 @@ extension NotificationSource where Parameters == Void {
     /// }
     /// ```
     ///
-    /// See the same form for sources with parameters.
+    /// See the form for sources with parameters.
     ///
     /// - Parameters:
     ///   - owner: The actor on which the observer runs; held weakly.
-    ///   - buffering: How many values wait for an observer that is slower than its notifiers; by default all of them.
+    ///   - buffering: How many values may be pending; by default all.
     ///   - observer: What to call with the actor, and to await.
     ///   - fileID: The file of the registration, for descriptions.
     ///   - line: The line of the registration, for descriptions.

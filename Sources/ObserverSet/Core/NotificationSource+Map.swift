@@ -14,15 +14,15 @@ extension NotificationSource {
     /// }
     /// ```
     ///
-    /// The transform is called on the notifying thread, once for each observer that is reached, so the notifier waits
-    /// for it. It may be called on several threads at once. Observers are registered with this source, among its other
-    /// observers: where they run, their order, owners and tokens are those of this source.
+    /// The transform is called on the notifying thread, once for each observer that is reached, so the notifier waits for
+    /// it. It may be called on several threads at once. Observers are registered with this source, among its other
+    /// observers: this source decides where they run, their order, owners and tokens.
     ///
-    /// The result is a value that holds this source, and so keeps a set alive. Registrations do not depend on it, nor do
-    /// streams of its `values()`.
+    /// The result holds this source, and so keeps a set alive. Registrations do not depend on it, nor do streams of its
+    /// `values()`.
     ///
     /// - Parameter transform: Makes the value that observers receive.
-    /// - Returns: A source without state of its own.
+    /// - Returns: A source without state.
     /// - Complexity: O(1), and for each notification and observer what the transform takes.
     public func map<Output: Sendable>(
         _ transform: @escaping @Sendable (Parameters) -> Output
@@ -36,11 +36,11 @@ extension NotificationSource {
     /// document.titleChanged.compactMap { title in Int(title) }.add(view) { view, year in view.show(year) }
     /// ```
     ///
-    /// Threads, order and lifetimes are those of ``NotificationSource/map(_:)``. An observer that is called once waits for the first
-    /// notification that is not skipped.
+    /// For threads, order and lifetimes see ``NotificationSource/map(_:)``. An observer that is called once waits for the
+    /// first notification that is not skipped.
     ///
     /// - Parameter transform: Makes the value that observers receive, or nil if they are not to be called.
-    /// - Returns: A source without state of its own.
+    /// - Returns: A source without state.
     /// - Complexity: O(1), and for each notification and observer what the transform takes.
     public func compactMap<Output: Sendable>(
         _ transform: @escaping @Sendable (Parameters) -> Output?
@@ -56,11 +56,11 @@ extension NotificationSource {
     /// }
     /// ```
     ///
-    /// Threads, order and lifetimes are those of ``NotificationSource/map(_:)``. An observer that is called once waits for the first
-    /// notification that is not skipped.
+    /// For threads, order and lifetimes see ``NotificationSource/map(_:)``. An observer that is called once waits for the
+    /// first notification that is not skipped.
     ///
     /// - Parameter isIncluded: Whether observers are to be called.
-    /// - Returns: A source without state of its own.
+    /// - Returns: A source without state.
     /// - Complexity: O(1), and for each notification and observer what the condition takes.
     public func filter(
         _ isIncluded: @escaping @Sendable (Parameters) -> Bool

@@ -1,10 +1,10 @@
 extension NotificationSource {
-    /// The same notifications, for observers that are called at most once, and then removed.
+    /// A source of these notifications whose observers are called at most once, and then removed.
     ///
     /// ```swift
-    /// connection.opened.once.add { print("connected") }
+    /// _ = connection.opened.once.add { print("connected") }
     /// document.titleChanged.once.add(self) { window, title in window.show(title) }
-    /// document.titleChanged.once.addAsync { title in await history.append(title) }
+    /// _ = document.titleChanged.once.addAsync { title in await history.append(title) }
     /// ```
     ///
     /// Every form of `add` may follow. The observer runs where it would run otherwise. Either it is called or a call of

@@ -4,16 +4,16 @@ public import Dispatch
 extension NotificationSource {
     /// Adds an observer that runs on a dispatch queue, in the order of the notifications.
     ///
-    /// It is always called asynchronously, even if the notifier is on the queue. Observers on one serial queue receive what
-    /// a thread notifies in one order, whichever sets it concerns, and among other work in its place. On a concurrent queue,
-    /// an observer is called one call at a time, and different observers may run at once. If it is removed on its own serial
-    /// queue, it is never called again, and values already enqueued are dropped.
+    /// It is always called asynchronously, even if the notifier is on the queue. Notifications from one thread reach the
+    /// observers on a serial queue in the order they were sent, even across sets. On a concurrent queue, the calls of one
+    /// observer do not overlap, and those of different observers may. If it is removed on its own serial queue, it is never
+    /// called again, and values already enqueued are dropped.
     ///
-    /// If it is removed while values for it wait, or during its call, the set may hold the queue until it is settled or
+    /// If it is removed while values are pending, or during its call, the set may hold the queue until it is settled or
     /// released.
     ///
     /// ```swift
-    /// download.progressed.addNonisolated(on: .main) { fraction in print(fraction) }
+    /// let token = download.progressed.addNonisolated(on: .main) { fraction in print(fraction) }
     /// ```
     ///
     /// - Parameters:
@@ -24,16 +24,15 @@ extension NotificationSource {
     /// - Returns: A token that ends the registration.
     /// - Complexity: Amortised O(1).
     public func addNonisolated(
-        on queue: DispatchQueue,
-        _ observer: @escaping @Sendable (Parameters) -> Void,
+        on queue: DispatchQueue, _ observer: @escaping @Sendable (Parameters) -> Void,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> ObserverToken {
-        register(Observer(observer, in: QueueMailbox(queue), site: Site(fileID: fileID, line: line)))
+        register(observer, in: QueueMailbox(queue), fileID, line)
     }
 
     /// Adds an observer that lives as long as its owner, and runs on a dispatch queue.
     ///
-    /// The owner is not kept alive by values that wait for the queue. See ``addNonisolated(on:_:fileID:line:)``.
+    /// Pending values do not keep the owner alive. See ``addNonisolated(on:_:fileID:line:)``.
     ///
     /// - Parameters:
     ///   - queue: Where the observer runs.
@@ -45,19 +44,17 @@ extension NotificationSource {
     /// - Complexity: Amortised O(1).
     @discardableResult
     public func addNonisolated<Owner: AnyObject & Sendable>(
-        on queue: DispatchQueue,
-        _ owner: Owner,
-        _ observer: @escaping @Sendable (Owner, Parameters) -> Void,
+        on queue: DispatchQueue, _ owner: Owner, _ observer: @escaping @Sendable (Owner, Parameters) -> Void,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> ObserverToken {
-        register(Observer(owner, observer, in: QueueMailbox(queue), site: Site(fileID: fileID, line: line)))
+        register(owner, observer, in: QueueMailbox(queue), fileID, line)
     }
 }
 
 extension NotificationSource where Parameters == Void {
     /// Adds an observer of `Void` that lives as long as its owner, which is all it is passed, and runs on a dispatch queue.
     ///
-    /// See the same form for sources with parameters.
+    /// See the form for sources with parameters.
     ///
     /// - Parameters:
     ///   - queue: Where the observer runs.
@@ -69,9 +66,7 @@ extension NotificationSource where Parameters == Void {
     /// - Complexity: Amortised O(1).
     @discardableResult
     public func addNonisolated<Owner: AnyObject & Sendable>(
-        on queue: DispatchQueue,
-        _ owner: Owner,
-        _ observer: @escaping @Sendable (Owner) -> Void,
+        on queue: DispatchQueue, _ owner: Owner, _ observer: @escaping @Sendable (Owner) -> Void,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> ObserverToken {
         addNonisolated(on: queue, owner, { owner, _ in observer(owner) }, fileID: fileID, line: line)

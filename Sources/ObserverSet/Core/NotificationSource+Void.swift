@@ -7,7 +7,7 @@ extension NotificationSource where Parameters == Void {
     /// playlist.cleared.add(self) { view in view.clear() }
     /// ```
     ///
-    /// See the same form for sources with parameters.
+    /// See the form for sources with parameters.
     ///
     /// - Parameters:
     ///   - owner: The object that the observer belongs to; held weakly.
@@ -20,15 +20,12 @@ extension NotificationSource where Parameters == Void {
     @discardableResult
     @inlinable
     public func add<Owner: AnyObject & Sendable>(
-        _ owner: Owner,
-        @_inheritActorContext _ observer: @escaping @isolated(any) @Sendable (Owner) -> Void,
+        _ owner: Owner, @_inheritActorContext _ observer: @escaping @isolated(any) @Sendable (Owner) -> Void,
         isolation: isolated (any Actor)? = #isolation, fileID: StaticString = #fileID, line: UInt = #line
     ) -> ObserverToken {
         let call = Isolation.removed(from: observer)
         return register(
-            Observer(
-                owner, { owner, _ in call(owner) }, in: .of(observer.isolation, addedOn: isolation),
-                site: Site(fileID: fileID, line: line)))
+            owner, { owner, _ in call(owner) }, in: .of(observer.isolation, addedOn: isolation), fileID, line)
     }
 
     /// Adds an observer of `Void` that is isolated to the actor that owns it, which is all it is passed.
@@ -37,7 +34,7 @@ extension NotificationSource where Parameters == Void {
     /// playlist.cleared.add(history) { history in history.names = [] }
     /// ```
     ///
-    /// See the same form for sources with parameters.
+    /// See the form for sources with parameters.
     ///
     /// - Parameters:
     ///   - owner: The actor on which the observer runs; held weakly.
@@ -49,8 +46,7 @@ extension NotificationSource where Parameters == Void {
     @discardableResult
     @inlinable
     public func add<Owner: Actor>(
-        _ owner: Owner,
-        _ observer: @escaping @Sendable (isolated Owner) -> Void,
+        _ owner: Owner, _ observer: @escaping @Sendable (isolated Owner) -> Void,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> ObserverToken {
         add(owner, { (owner: isolated Owner, _: Void) in observer(owner) }, fileID: fileID, line: line)
@@ -58,7 +54,7 @@ extension NotificationSource where Parameters == Void {
 
     /// Adds an observer of `Void` that lives as long as its owner, which is all it is passed, and runs on the notifying thread.
     ///
-    /// See the same form for sources with parameters.
+    /// See the form for sources with parameters.
     ///
     /// - Parameters:
     ///   - owner: The object that the observer belongs to; held weakly.
@@ -70,8 +66,7 @@ extension NotificationSource where Parameters == Void {
     @discardableResult
     @inlinable
     public func addNonisolated<Owner: AnyObject & Sendable>(
-        _ owner: Owner,
-        _ observer: @escaping @Sendable (Owner) -> Void,
+        _ owner: Owner, _ observer: @escaping @Sendable (Owner) -> Void,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> ObserverToken {
         addNonisolated(owner, { owner, _ in observer(owner) }, fileID: fileID, line: line)

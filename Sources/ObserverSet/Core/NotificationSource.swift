@@ -1,4 +1,4 @@
-/// Something that can be observed: a set, a group, a stream of events, a source of your own.
+/// Something that can be observed: a set, a group, the events of a type, or a source that you write.
 ///
 /// The whole `add` family is an extension of this protocol. It is also the read-only side of a set: a class that wants
 /// to hide `notify` publishes its set as a source, or a source that it makes with ``map(_:)``, ``compactMap(_:)`` and
@@ -31,9 +31,9 @@ public protocol NotificationSource<Parameters>: Sendable {
     /// await document.titleChanged.settled()
     /// ```
     ///
-    /// A source that is made of others waits for those, one after the other, and so for all of their observers. While
-    /// it waits for one, the next may be notified, and it then waits for that, too. A source that does not keep the
-    /// others alive returns at once when they are gone. The values that they have enqueued are still delivered.
+    /// A source that is made of others waits for those, one after the other, and so for all of their observers. While it
+    /// waits for one, the next may be notified, and it then waits for that, too. A source that does not keep the others
+    /// alive returns at once when they are gone, although their pending values are still delivered.
     ///
     /// May be called in any task; in a cancelled one it returns at once. See ``ObserverSet/ObserverSet/settled()`` for
     /// calls from inside an observer.
@@ -43,7 +43,7 @@ public protocol NotificationSource<Parameters>: Sendable {
 }
 
 extension ObserverSet {
-    /// The same type, which can be written with the module's name: `ObserverSet.Observer<String>`.
+    /// The type `Observer`, to be written with the module's name: `ObserverSet.Observer<String>`.
     ///
     /// The module and its main type share a name, so that Swift looks for `Observer` in the type.
     public typealias Observer = ObserverSet::Observer

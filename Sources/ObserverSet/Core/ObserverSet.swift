@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A typed notification: observers are added to it, and called when it is notified, on any thread.
+/// A typed event: code on any thread notifies it, and its observers are called.
 ///
 /// ```swift
 /// let itemAdded = ObserverSet<(name: String, index: Int)>()
@@ -9,10 +9,10 @@ import Synchronization
 /// itemAdded.notify((name: "So What", index: 0))
 /// ```
 ///
-/// An observer runs on the actor that its closure belongs to: before `notify` returns if code of that actor calls `notify`, or
-/// if the closure belongs to none; otherwise later. Each actor receives what a thread notifies in one order, whichever sets it
-/// concerns. An observer ends with its owner, which is held weakly. <doc:PromisesAndLimits> has the twelve guarantees, and where
-/// they end.
+/// An observer runs on the actor that its closure belongs to: before `notify` returns if code of that actor calls `notify`,
+/// or if the closure belongs to none; otherwise later. Notifications from one thread reach an actor in the order they were
+/// sent, even across sets. An observer goes away with its owner, which is held weakly. The page *Guarantees* has the twelve
+/// guarantees.
 ///
 /// The idea is that of Mike Ash's article "Let's Build Swift Notifications".
 @safe public final class ObserverSet<Parameters: Sendable>: Sendable {
@@ -43,21 +43,20 @@ import Synchronization
     /// }
     /// ```
     ///
-    /// The function is called with true when the set gets its first observer, and with false when it has none any more
-    /// or is released. Its calls never overlap, and the last one reports the current state. A change that is undone during a call may
-    /// not be reported. If no other thread changes the set meanwhile, the function has been called before `add` or
-    /// `remove` returns. An owner's death counts when the set notices it: during the next notification, or the one
-    /// after if the observer runs on another actor or awaits; a later one if another thread is changing the set then.
-    /// (On another actor, or for an observer that awaits, values that a filter holds back do not count.)
+    /// The function is called with true when the set gets its first observer, and with false when it has none any more or
+    /// is released. Its calls never overlap, and the last one reports the current state. A change that is undone during a
+    /// call may not be reported. If another thread is in the function, `add` and `remove` may return before your change has
+    /// been reported. The set may notice late that an owner is gone. Don't rely on when the function is called with `false`
+    /// for it.
     ///
-    /// It runs on a thread that made a change, under no lock: it may add, remove and notify. What it captures lives as
+    /// It runs on a thread that adds, removes or notifies, under no lock: it may do the same. What it captures lives as
     /// long as the set; do not capture the set's own model strongly.
     ///
     /// - Parameter whenObserved: Called with true when the set has become observed, and with false when it no longer
     ///   is.
     public convenience init(whenObserved: @escaping @Sendable (Bool) -> Void) {
         self.init()
-        _ = madeRegistry(Demand(whenObserved))
+        _ = madeRegistry(whenObserved)
     }
 
     deinit {
@@ -71,16 +70,16 @@ import Synchronization
     }
 
     /// Not retained: the caller holds the set, and the set holds the registry.
-    private var unmanagedRegistry: Unmanaged<Registry>? {
-        // Acquiring: the registry must be seen initialised.
-        @inline(__always) get { unsafe lazyRegistry.load(ordering: .acquiring) }
-    }
+    ///
+    /// Acquiring: the registry must be seen initialised.
+    @inline(__always)
+    private var unmanagedRegistry: Unmanaged<Registry>? { unsafe lazyRegistry.load(ordering: .acquiring) }
 
     var registry: Registry? { unsafe unmanagedRegistry?.takeUnretainedValue() }
 
-    func madeRegistry(_ demand: Demand? = nil) -> Registry {
+    func madeRegistry(_ whenObserved: (@Sendable (Bool) -> Void)? = nil) -> Registry {
         if let registry { return registry }
-        let fresh = unsafe Unmanaged.passRetained(Registry(telling: demand))
+        let fresh = unsafe Unmanaged.passRetained(Registry(isShared: true, whenObserved: whenObserved))
         // Releasing, for threads that will load the pointer; acquiring, in case another thread has made a registry.
         let (isOurs, theirs) = unsafe lazyRegistry.compareExchange(
             expected: nil, desired: fresh, ordering: .acquiringAndReleasing)
@@ -94,8 +93,8 @@ import Synchronization
 extension ObserverSet {
     /// Calls every observer, in the order in which they were added.
     ///
-    /// Observers that belong to no actor, or to the one whose code calls this, are called before this returns, unless
-    /// more than a thousand values wait for them; so are those of the main actor if any code calls this there. For the
+    /// Observers that belong to no actor, or to the one whose code calls this, are called before this returns, unless more
+    /// than a thousand values are pending for them; so are those of the main actor if any code calls this there. For the
     /// others the value is put into their actor's mailbox. May be called on any thread, and from inside an observer
     /// (guarantees 6 and 7).
     ///
@@ -106,8 +105,8 @@ extension ObserverSet {
     /// - Parameters:
     ///   - parameters: The value that the observers receive.
     ///   - isolation: The caller's own, filled in by the compiler.
-    /// - Complexity: O(*n*). Never waits for an observer that is being added or removed. Calling observers in place takes no
-    ///   lock and allocates nothing, with the exceptions that <doc:PromisesAndLimits> lists.
+    /// - Complexity: O(*n*). Never waits for an observer that is being added or removed. Calling observers in place takes
+    ///   no lock and allocates nothing, with the exceptions that the page *Reliability* lists.
     public func notify(_ parameters: Parameters, isolation: isolated (any Actor)? = #isolation) {
         notify(parameters, upTo: .max, from: isolation)
     }
@@ -122,14 +121,14 @@ extension ObserverSet {
         // The registry is not retained: the set holds it, and is held until this returns.
         defer { extendLifetime(self) }
         guard let registry = unsafe unmanagedRegistry else { return }
-        // Acquiring, paired with the store in `insert`: whoever calls an observer sees those removed that were removed before it
+        // Acquiring, paired with the store in `insert`: a thread that calls an observer sees those removed that were removed before it
         // was added.
         let last = unsafe registry._withUnsafeGuaranteedRef { $0.lastID.load(ordering: .acquiring) }
         guard last != 0 else { return }
         unsafe notify(parameters, registry, upTo: min(last, limit), from: Isolation.identity(of: actor))
     }
 
-    /// The same for a set that is observed: a function of its own, so that for other sets, which most are, no registers are
+    /// Calls the observers of a set that has some: a function of its own, so that for other sets, which most are, no registers are
     /// saved and restored.
     @inline(never)
     private func notify(
@@ -142,10 +141,10 @@ extension ObserverSet {
             LockCheck.assertNoLockIsHeld()
             if _fastPath(isPlain) {
                 unsafe BorrowedFunction.at(slot).pointee(parameters)
-            } else if unsafe !BorrowedEntry.at(slot).pointee.callClosure(parameters, by: &context) {
-                if unsafe !BorrowedEntry.at(slot).pointee.deliver(parameters, by: &context) {
-                    traversal.metDead = true
-                }
+            } else if unsafe !BorrowedEntry.at(slot).pointee.callClosure(parameters, by: &context),
+                unsafe !BorrowedEntry.at(slot).pointee.deliver(parameters, by: &context)
+            {
+                traversal.metDead = true
             }
         }
     }
@@ -168,7 +167,7 @@ extension ObserverSet {
         notify((repeat each parameters), isolation: isolation)
     }
 
-    /// Waits until everything that was notified to the observers' actors before the call has been delivered or dropped.
+    /// Waits until everything that was sent before the call has been delivered or dropped.
     ///
     /// It makes tests of observers on other actors and queues deterministic. Synchronous observers need no waiting.
     ///
@@ -177,18 +176,17 @@ extension ObserverSet {
     /// await playlist.cleared.settled()
     /// ```
     ///
-    /// The calls of observers that await (``NotificationSource/addAsync(buffering:_:isolation:fileID:line:)``) are waited for until
-    /// they have returned, unless the observer has been removed.
+    /// The calls of observers that await (``NotificationSource/addAsync(buffering:_:isolation:fileID:line:)``) are waited
+    /// for until they have returned, even if the observer has been removed.
     ///
-    /// It returns when its task is cancelled. What an observer notifies to another set in turn is waited for with that set.
+    /// It returns when its task is cancelled. If an observer notifies another set, wait for that set, too.
     ///
-    /// In a task that a synchronous observer starts, it waits for that observer's call as for any other. In the call of
-    /// an observer that awaits, and in tasks which that starts with `Task { }`, it does not wait for that call, nor for
-    /// what waits behind it in the mailbox: the call would wait for itself.
+    /// In a task that a synchronous observer starts, it waits for that observer's call as for any other. In the call of an
+    /// observer that awaits, and in tasks which that starts with `Task { }`, it does not wait for that call, nor for the
+    /// values pending behind it: the call would wait for itself.
     ///
-    /// It waits for ever if a queue with an observer's values in it stays suspended, or if the call of an observer that
-    /// awaits never returns. Two observers that wait in their calls for each other's set, or for a set that both
-    /// observe, wait for ever.
+    /// It waits forever if a queue with pending values stays suspended, or if the call of an observer that awaits never
+    /// returns. Two observers that wait in their calls for each other's set, or for a set that both observe, wait forever.
     public func settled() async { await beginSettledWait().wait() }
 
     /// Puts markers into the observers' mailboxes, and returns what `settled()` awaits; that does not hold the set.
@@ -218,9 +216,7 @@ extension ObserverSet: NotificationSource {
     /// - Returns: True for exactly one caller; false for a token of another set, or of a registration that has ended.
     /// - Complexity: Amortised O(1), plus at most O(log *n*) to find the entry.
     @discardableResult
-    public func remove(_ token: ObserverToken) -> Bool {
-        registry?.remove(token) ?? false
-    }
+    public func remove(_ token: ObserverToken) -> Bool { registry?.remove(token) ?? false }
 
     /// Ends all registrations of an owner.
     ///
@@ -230,18 +226,16 @@ extension ObserverSet: NotificationSource {
     /// - Returns: How many there were.
     /// - Complexity: O(*n*).
     @discardableResult
-    public func removeAll(ownedBy owner: AnyObject) -> Int {
-        registry?.removeAll(ownedBy: owner) ?? 0
-    }
+    public func removeAll(ownedBy owner: AnyObject) -> Int { registry?.removeAll(ownedBy: owner) ?? 0 }
 
     /// Ends all registrations.
     ///
-    /// Values that are still enqueued are not delivered.
+    /// Pending values are dropped.
     ///
     /// - Complexity: O(*n*).
     public func removeAll() { removeAll(dropping: true) }
 
-    /// The same; what is enqueued is still delivered if `dropping` is false, as after the set's release.
+    /// Ends all registrations; what is enqueued is still delivered if `dropping` is false, as after the set's release.
     package func removeAll(dropping: Bool) { registry?.removeAll(dropping: dropping) }
 
     /// The id of the observer that was added last; zero if there is none.
@@ -261,21 +255,17 @@ extension ObserverSet: NotificationSource {
     /// Observers whose owner has been deallocated don't count.
     ///
     /// - Complexity: O(*n*), where *n* is the number of dead owners before the first living observer.
-    public var isEmpty: Bool {
-        registry?.isEmpty ?? true
-    }
+    public var isEmpty: Bool { registry?.isEmpty ?? true }
 }
 
 // MARK: - Descriptions
 
 extension ObserverSet: CustomStringConvertible, CustomDebugStringConvertible {
     /// The parameters' type and the number of observers.
-    public var description: String {
-        describe(count: count)
-    }
+    public var description: String { describe(count: count) }
 
-    /// The description and a line for each observer: its owner's type, where it runs, what waits for it, and the line that
-    /// registered it.
+    /// The description and a line for each observer: its owner's type, where it runs, what is pending for it, and the line
+    /// that registered it.
     ///
     /// Equal lines are printed once, with their number: `registered at Player/RowView.swift:41 × 250`. At most fifty are
     /// printed, and how many more there are.

@@ -165,16 +165,12 @@ extension MulticastDelegate {
     ///   ended.
     /// - Complexity: Amortised O(1), plus at most O(log *n*) to find the entry.
     @discardableResult
-    public func remove(_ token: ObserverToken) -> Bool {
-        registry.remove(token)
-    }
+    public func remove(_ token: ObserverToken) -> Bool { registry.remove(token) }
 
     /// Removes all delegates.
     ///
     /// - Complexity: O(*n*).
-    public func removeAll() {
-        registry.removeAll(dropping: true)
-    }
+    public func removeAll() { registry.removeAll(dropping: true) }
 
     /// The object that a delegate is; nil if it is not a class instance.
     private func object(of delegate: Delegate) -> AnyObject? {
@@ -217,27 +213,19 @@ extension MulticastDelegate {
 
 extension MulticastDelegate: CustomStringConvertible, CustomDebugStringConvertible {
     /// The delegates' type, and their number.
-    public var description: String {
-        describe(count: count)
-    }
+    public var description: String { describe(count: count) }
 
     /// The description, and a line for each delegate: its class, and the line that added it.
     ///
     /// Equal lines are printed once, with their number, and at most fifty.
     public var debugDescription: String {
-        let listing = listing
-        return listing.text(under: describe(count: listing.count))
-    }
-
-    /// For example `ProgressBar, registered at Player/Download.swift:12`.
-    private var listing: Listing {
         var listing = Listing()
         var traversal = traversal()
         while let (object, _) = unsafe traversal.nextObject() {
             listing.append("\(type(of: object)), registered at \(traversal.site)")
         }
         end(traversal)
-        return listing
+        return listing.text(under: describe(count: listing.count))
     }
 
     private func describe(count: Int) -> String {

@@ -49,7 +49,7 @@ import Synchronization
 public final class EventPublisher: Sendable {
     /// The publisher of programs that need only one.
     ///
-    /// Take the publisher as a parameter with this as its default, so that a test can pass one of its own.
+    /// Take the publisher as a parameter with this as its default, so that a test can pass another.
     public static let `default` = EventPublisher()
 
     /// Finds the sets of `channels` by the types of their events.
@@ -66,7 +66,7 @@ public final class EventPublisher: Sendable {
 // MARK: - Publishing
 
 extension EventPublisher {
-    /// Calls the observers of the event's type, and then those of all events.
+    /// Calls the observers of the event's type, and then the observers of all events.
     ///
     /// As with ``ObserverSet/ObserverSet/notify(_:isolation:)-(Parameters,_)``, observers that belong to no actor, or
     /// to the one the caller is on, are called before this returns. For the others the event is put into their mailbox.
@@ -143,7 +143,7 @@ extension EventPublisher {
     /// For logs, for tests, and for forwarding to code that does not know the types.
     ///
     /// ```swift
-    /// publisher.allEvents.addNonisolated { event in log.debug("\(event)") }
+    /// _ = publisher.allEvents.addNonisolated { event in log.debug("\(event)") }
     /// ```
     public var allEvents: some NotificationSource<any Event> { Self.source(of: all) }
 
@@ -179,13 +179,13 @@ extension EventPublisher {
     /// Of the static type: a value of `Shape.Type` may be a subclass.
     private func set<Observed: Event>() -> ObserverSet<Observed> {
         if let set = unsafe table.set(of: Observed.self) { return unsafe set.takeUnretainedValue() }
-        let fresh = ObserverSet<Observed>()
-        // If two threads make a set, one of the sets is entered; the other is released outside the lock.
         return channels.withLock { channels in
+            // Another thread may have made it meanwhile.
             if let set = unsafe table.set(of: Observed.self) { return unsafe set.takeUnretainedValue() }
-            channels.append(fresh)
-            table.enter(fresh)
-            return fresh
+            let set = ObserverSet<Observed>()
+            channels.append(set)
+            table.enter(set)
+            return set
         }
     }
 }
@@ -194,9 +194,7 @@ extension EventPublisher {
 
 extension EventPublisher: CustomStringConvertible, CustomDebugStringConvertible {
     /// The number of observers, and of the types of events that they observe.
-    public var description: String {
-        describe(observed)
-    }
+    public var description: String { describe(observed) }
 
     /// The description, and for each type of events that is observed its name and a line for each observer.
     ///

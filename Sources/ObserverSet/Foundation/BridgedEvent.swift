@@ -1,8 +1,7 @@
 #if NotificationCenter
 public import Foundation
 
-/// An event that is posted as a notification of Foundation's, so that code that knows only names and `userInfo` can
-/// post and receive it.
+/// An event that is posted as a notification, so that code that knows only names and `userInfo` can post and receive it.
 ///
 /// A structure needs no code: the notification's name is that of the type, with its module, and `userInfo` holds the
 /// event itself.
@@ -55,7 +54,19 @@ public protocol BridgedEvent: Event {
 extension BridgedEvent {
     /// The type's name, with its module and the types that it is nested in.
     public static var notificationName: Notification.Name {
-        automaticName(of: Self.self)
+        automaticNames.withLock { names in
+            let key = ObjectIdentifier(Self.self)
+            if let name = names[key] { return name }
+            let name = String(reflecting: Self.self)
+            // For a private or local type, the name has an address in the place of the enclosing context.
+            guard !name.contains("(unknown context at ") else {
+                fatalError(
+                    "\(Self.self) is private or local, and has no stable name: "
+                        + "declare `static var notificationName: Notification.Name` in it")
+            }
+            names[key] = Notification.Name(name)
+            return Notification.Name(name)
+        }
     }
 
     /// The event itself, under the key `"event"`.
@@ -75,19 +86,4 @@ extension BridgedEvent {
 
 /// The names of types that do not declare one, which were made before: making the name of a type takes long.
 private let automaticNames = Lock([ObjectIdentifier: Notification.Name]())
-
-private func automaticName(of type: any BridgedEvent.Type) -> Notification.Name {
-    let key = ObjectIdentifier(type)
-    if let name = automaticNames.withLock({ $0[key] }) { return name }
-    let text = String(reflecting: type)
-    // For a private or local type, the name has an address in the place of the enclosing context.
-    guard !text.contains("(unknown context at ") else {
-        fatalError(
-            "\(type) is private or local, and has no stable name: "
-                + "declare `static var notificationName: Notification.Name` in it")
-    }
-    let name = Notification.Name(text)
-    automaticNames.withLock { $0[key] = name }
-    return name
-}
 #endif

@@ -23,16 +23,12 @@ extension NotificationCenter {
     }
 
     /// The name of the event's dynamic type.
-    private static func name(of event: some BridgedEvent) -> Notification.Name {
-        (dynamicType(of: event) as! any BridgedEvent.Type).notificationName
-    }
-
-    /// Not inlined, so that the type is looked up at run time.
     ///
-    /// Where the optimizer knows only a superclass, it would take the superclass's name for all of its subclasses.
+    /// Not inlined, so that the type is looked up at run time. Where the optimizer knows only a superclass, it would take
+    /// the superclass's name for all of its subclasses.
     @inline(never)
-    private static func dynamicType(of event: Any) -> Any.Type {
-        type(of: event)
+    private static func name(of event: Any) -> Notification.Name {
+        (type(of: event) as! any BridgedEvent.Type).notificationName
     }
 
     /// The events of one type, posted with this library or by code that knows only their name.
@@ -110,7 +106,15 @@ extension DerivedSource {
         _ center: NotificationCenter, _ name: Notification.Name, _ object: AnyObject?,
         _ transform: @escaping @Sendable (Notification) -> Parameters?
     ) {
-        let sender = Sender(object)
+        // Used only to compare identities, and never held alone: the sender need not be `Sendable`, and must not be
+        // deallocated on the posting thread because of this.
+        nonisolated(unsafe) weak let sender = object
+        let identity = object.map { ObjectIdentifier($0) }
+        // A sender that has been released matches nothing, even if another object has its address. If it is alive when it
+        // is loaded here, it is the poster, which the notification holds.
+        let matches = { @Sendable (poster: Any?) in
+            unsafe identity == nil || poster.map { ObjectIdentifier($0 as AnyObject) } == identity && sender != nil
+        }
         let channel = { @Sendable [weak center] in center.flatMap { NotificationChannel.existing(name, of: $0) } }
         self.init(
             register: { [weak center] observer in
@@ -123,7 +127,7 @@ extension DerivedSource {
                         observer.adapted { (post: NotificationChannel.Post) in
                             // The observer's closure holds its channel: see `NotificationChannel`.
                             withExtendedLifetime(channel) {
-                                sender.matches(post.notification) ? transform(post.notification) : nil
+                                matches(post.notification.object) ? transform(post.notification) : nil
                             }
                         })
                 }
@@ -132,30 +136,6 @@ extension DerivedSource {
             settled: { await channel()?.posts.beginSettledWait().wait() },
             // All observers of the name, since those of other senders are in the same channel.
             description: { "\(name.rawValue): \(channel()?.posts.debugDescription ?? "not observed")" })
-    }
-}
-
-/// The sender whose notifications are received; nil for any.
-///
-/// Unchecked `Sendable`: the object is used only to compare identities, and never held alone. It need not be `Sendable`,
-/// and must not be deallocated on the posting thread because of this.
-private struct Sender: @unchecked Sendable {
-    private weak let object: AnyObject?
-    private let identity: ObjectIdentifier?
-
-    init(_ object: AnyObject?) {
-        self.object = object
-        identity = object.map { ObjectIdentifier($0) }
-    }
-
-    /// Whether the notification is from that sender; from any, if there is none.
-    ///
-    /// A sender that has been released matches nothing, even if another object has its address.
-    func matches(_ notification: Notification) -> Bool {
-        guard let identity else { return true }
-        guard let poster = notification.object, ObjectIdentifier(poster as AnyObject) == identity else { return false }
-        // Loaded only now. If it is alive, it is the poster, which the notification holds.
-        return object != nil
     }
 }
 #endif

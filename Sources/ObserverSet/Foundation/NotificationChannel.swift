@@ -51,8 +51,7 @@ final class NotificationChannel: Sendable {
             if found?.center !== center { known[key] = WeakChannel(channel: fresh) }
             return found
         }
-        guard let found, found.center === center else { return fresh }
-        return found
+        return found?.center === center ? found! : fresh
     }
 
     private init(_ key: Key, _ center: NotificationCenter) {
@@ -65,9 +64,11 @@ final class NotificationChannel: Sendable {
     }
 
     deinit {
-        let id = ObjectIdentifier(self)
-        Self.known.withLock { known in
-            if known[key]?.id == id { known[key] = nil }
+        // The place may be that of another channel by now.
+        _ = Self.known.withLock { known in
+            let channel = known[key]?.channel
+            if channel == nil { known[key] = nil }
+            return channel
         }
         if let registration = unsafe registration { center?.removeObserver(registration) }
     }
@@ -79,15 +80,9 @@ final class NotificationChannel: Sendable {
         let name: Notification.Name
     }
 
-    private final class WeakChannel: Sendable {
+    private struct WeakChannel: Sendable {
         /// Loaded under the lock, and dropped outside: the `deinit` of a channel takes the lock.
         weak let channel: NotificationChannel?
-        let id: ObjectIdentifier
-
-        init(channel: NotificationChannel) {
-            self.channel = channel
-            id = ObjectIdentifier(channel)
-        }
     }
 
     /// The channels that are alive.

@@ -10,21 +10,22 @@ extension NotificationSource {
     /// named.add(view) { view, name in view.show(name) }
     /// ```
     ///
-    /// An observer is registered with each member, this one first, and has one token for all. As with a group, an
-    /// owner's death ends all registrations, an observer of ``NotificationSource/once`` is called once, whichever member is first, and an
-    /// observer on another actor or queue receives what one thread notifies to the members in order (guarantee 7). A source that is named twice is observed twice.
+    /// An observer is registered with each member, this one first, and has one token for all. As with a group, an owner's
+    /// death ends all registrations, an observer of ``NotificationSource/once`` is called once, whichever member is first,
+    /// and notifications from one thread reach an observer on another actor or queue in the order they were sent (guarantee
+    /// 7). A source that is named twice is observed twice.
     ///
     /// The result is a value that holds its members. Registrations do not depend on it. A stream of its `values()` finishes
     /// when all members have ended it.
     ///
     /// - Parameter others: The other sources, in the order in which observers are to be registered with them.
-    /// - Returns: A source without state of its own.
+    /// - Returns: A source without state.
     /// - Complexity: O(*n*) in the number of members; adding is the sum of what it costs with each.
     public func merge(with others: any NotificationSource<Parameters>...) -> some NotificationSource<Parameters> {
         merge(with: others)
     }
 
-    /// A source that sends the values of this one and of those in an array.
+    /// A source that sends the values of this one and of the sources in an array.
     ///
     /// ```swift
     /// let documents = [Document(), Document()]
@@ -34,7 +35,7 @@ extension NotificationSource {
     /// See ``NotificationSource/merge(with:)-7zshx``.
     ///
     /// - Parameter others: The other sources, in the order in which observers are to be registered with them.
-    /// - Returns: A source without state of its own.
+    /// - Returns: A source without state.
     /// - Complexity: O(*n*) in the number of members; adding is the sum of what it costs with each.
     public func merge(with others: [any NotificationSource<Parameters>]) -> some NotificationSource<Parameters> {
         DerivedSource.merged([self] + others)

@@ -11,8 +11,8 @@
 ///
 /// An observer is registered with each member, and has one token for all: `remove()` ends every registration, and
 /// `isActive` is true while any is active. The whole `add` family can be used, as on a set. An owner's death ends all
-/// registrations. An observer of ``NotificationSource/once`` is called once, whichever member is first. An observer on another actor or
-/// queue receives what one thread notifies to the members in order (guarantee 7).
+/// registrations. An observer of ``NotificationSource/once`` is called once, whichever member is first. Notifications from
+/// one thread reach an observer on another actor or queue in the order they were sent (guarantee 7).
 ///
 /// A member may be a group. A source that is named twice, directly or in another group, is observed twice, and calls
 /// its observers twice. A group without members never calls an observer, and its tokens are inactive.
@@ -36,9 +36,7 @@ public struct ObserverGroup: NotificationSource {
     /// Makes a group of the sources in an array.
     ///
     /// - Parameter members: The sources, in the order in which observers are to be registered with them.
-    public init(_ members: [any NotificationSource]) {
-        self.members = members
-    }
+    public init(_ members: [any NotificationSource]) { self.members = members }
 
     /// Registers an observer with each member.
     ///
@@ -46,9 +44,7 @@ public struct ObserverGroup: NotificationSource {
     ///
     /// - Complexity: The sum of what it costs with each member.
     @discardableResult
-    public func register(_ observer: Observer<Void>) -> ObserverToken {
-        merged.register(observer)
-    }
+    public func register(_ observer: Observer<Void>) -> ObserverToken { merged.register(observer) }
 
     /// Waits until every value that any member had enqueued before the call has been delivered or dropped.
     ///

@@ -15,24 +15,17 @@
 /// }
 /// ```
 ///
-/// It may be used and released on any thread, inside an observer, too. What is promised of `remove()` is true of every
+/// It may be used and released on any thread, inside an observer, too. What is guaranteed of `remove()` is true of every
 /// registration that it ends (guarantees 4 and 9). It keeps no set, owner or observer alive. Tokens of registrations that
 /// have ended in another way do not pile up in it.
 ///
 /// The idea, a registration that ends with its holder, is that of the article "NSNotificationCenter, Swift and blocks".
 public final class ObserverBag: Sendable {
-    private struct Contents: Sendable {
-        /// In the order of insertion.
-        ///
-        /// Registrations of some of them may have ended, and a token may be in it twice.
-        var tokens: [ObserverToken] = []
-        /// The number of tokens at which the bag looks for registrations that have ended.
-        var limit = Contents.leastLimit
-
-        static let leastLimit = 16
-    }
-
-    private let contents = Lock(Contents())
+    /// In the order of insertion.
+    ///
+    /// Registrations of some of them may have ended, and a token may be in it twice. When the array is full, the bag looks
+    /// for both.
+    private let tokens = Lock([ObserverToken]())
 
     /// Makes an empty bag.
     public init() {}
@@ -45,9 +38,7 @@ public final class ObserverBag: Sendable {
         for token in tokens { insert(token) }
     }
 
-    deinit {
-        removeAll()
-    }
+    deinit { removeAll() }
 
     /// Lets a registration end when the bag is released.
     ///
@@ -58,14 +49,20 @@ public final class ObserverBag: Sendable {
     /// - Complexity: Amortised that of ``ObserverToken/isActive``.
     @inline(never)
     public func insert(_ token: ObserverToken) {
-        let full: [ObserverToken]? = contents.withLock { contents in
-            contents.tokens.append(token)
-            guard contents.tokens.count >= contents.limit else { return nil }
-            // Doubled now, so that no other thread looks at the same time.
-            contents.limit = 2 * contents.tokens.count
-            return contents.tokens
+        let full = tokens.withLock { tokens in
+            // This makes room, so that no other thread looks at the same time.
+            defer { tokens.append(token) }
+            return tokens.count == max(16, tokens.capacity) ? tokens : nil
         }
-        if let full { removeEnded(among: full) }
+        guard let full else { return }
+        // Outside the lock: this loads the owners, and may run their `deinit`.
+        let ended = Set(full.lazy.filter { !$0.isActive })
+        tokens.withLock { tokens in
+            var seen = ended
+            // This drops no last reference: `ended`, or the new array, still holds what is dropped.
+            tokens = tokens.filter { seen.insert($0).inserted }
+            tokens.reserveCapacity(2 * tokens.count)
+        }
     }
 
     /// Ends all registrations that the bag holds, in the order of insertion.
@@ -74,34 +71,16 @@ public final class ObserverBag: Sendable {
     ///
     /// - Complexity: That of removing each.
     public func removeAll() {
-        let removed = contents.withLock { contents in
-            let removed = contents
-            contents = Contents()
-            return removed
-        }
-        for token in removed.tokens { token.remove() }
+        var removed: [ObserverToken] = []
+        tokens.withLock { swap(&$0, &removed) }
+        for token in removed { token.remove() }
     }
 
-    /// The number of active tokens in the bag; that of several registrations counts as one.
+    /// The number of active tokens in the bag; the token of several registrations counts as one.
     ///
     /// - Complexity: *n* times that of ``ObserverToken/isActive``.
     public var count: Int {
-        let tokens = contents.withLock { $0.tokens }
-        return Set(tokens.lazy.filter(\.isActive)).count
-    }
-
-    /// Drops tokens of ended registrations, and duplicates; `tokens` is what the bag held a moment ago.
-    ///
-    /// Whether a registration has ended is asked outside the lock: that loads the owner, and may run its `deinit`.
-    @inline(never)
-    private func removeEnded(among tokens: [ObserverToken]) {
-        let ended = Set(tokens.lazy.filter { !$0.isActive })
-        contents.withLock { contents in
-            var seen = ended
-            // This drops no last reference: `tokens` still holds what is removed here.
-            contents.tokens.removeAll { !seen.insert($0).inserted }
-            contents.limit = max(Contents.leastLimit, 2 * contents.tokens.count)
-        }
+        Set(tokens.withLock { $0 }.lazy.filter(\.isActive)).count
     }
 }
 
@@ -114,7 +93,5 @@ extension ObserverToken {
     ///
     /// - Parameter bag: The bag that holds the token.
     /// - Complexity: Amortised that of ``isActive``.
-    public func store(in bag: ObserverBag) {
-        bag.insert(self)
-    }
+    public func store(in bag: ObserverBag) { bag.insert(self) }
 }

@@ -6,11 +6,52 @@
 // and call them there: an unapplied method (`View.show`), a generic function, a parameter of type `@MainActor () ->
 // Void`.
 //
-// The forms with an owner and a value are `@inlinable`. The client knows the types, which the runtime would otherwise
-// look up for each observer. And a method's adapter that is formed in the client is folded into a direct call; formed
-// here, it would allocate in each call.
+// The forms are `@inlinable`. The client knows the types, which the runtime would otherwise look up for each observer.
+// And a method's adapter that is formed in the client is folded into a direct call; formed here, it would allocate in
+// each call.
+
+/// What observers of a local set are added to: the set, or its `once`.
+///
+/// Underscored, since it is no type for clients: it is public only so that the `add` family is written once.
+public protocol _LocalSource<Parameters> {
+    /// The type of the value that an observer receives.
+    associatedtype Parameters
+    /// The set itself.
+    var _set: LocalObserverSet<Parameters> { get }
+    /// Whether observers are called at most once.
+    var _isOnce: Bool { get }
+}
+
+extension LocalObserverSet: _LocalSource {
+    /// The set itself.
+    @inlinable public var _set: LocalObserverSet { self }
+    /// Observers are called any number of times.
+    @inlinable public var _isOnce: Bool { false }
+}
 
 extension LocalObserverSet {
+    /// Adds observers that are called at most once, and then removed.
+    ///
+    /// ```swift
+    /// _ = connection.opened.once.add { print("connected") }
+    /// ```
+    ///
+    /// Every form of `add` may follow. An observer is removed as it is called: inside the call it is no longer counted, and its
+    /// token is inactive.
+    ///
+    /// - Complexity: O(1).
+    public var once: Once { Once(_set: self) }
+
+    /// A local set, for observers that are called at most once.
+    public struct Once: _LocalSource {
+        /// The set itself.
+        public let _set: LocalObserverSet
+        /// Observers are called at most once.
+        @inlinable public var _isOnce: Bool { true }
+    }
+}
+
+extension _LocalSource {
     /// Adds an observer without an owner.
     ///
     /// The observer lives as long as the set does, or until its token is removed. Capture weakly what should not live
@@ -29,11 +70,12 @@ extension LocalObserverSet {
     ///   - line: The line of the registration, for descriptions.
     /// - Returns: A token that ends the registration. Dropping it ends nothing.
     /// - Complexity: Amortised O(1).
+    @inlinable
     public func add(
         _ observer: @escaping (Parameters) -> Void,
         isolation: isolated (any Actor)? = #isolation, fileID: StaticString = #fileID, line: UInt = #line
-    ) -> Token {
-        append(Callee(retaining: observer), site: Site(fileID: fileID, line: line))
+    ) -> LocalObserverSet<Parameters>.Token {
+        _set.append(observer, isOnce: _isOnce, site: Site(fileID: fileID, line: line))
     }
 
     /// Adds an observer that lives as long as its owner, which it is passed.
@@ -58,8 +100,8 @@ extension LocalObserverSet {
     public func add<Owner: AnyObject>(
         _ owner: Owner, _ observer: @escaping (Owner, Parameters) -> Void,
         isolation: isolated (any Actor)? = #isolation, fileID: StaticString = #fileID, line: UInt = #line
-    ) -> Token {
-        append(OwnedEntry(owner, observer), site: Site(fileID: fileID, line: line))
+    ) -> LocalObserverSet<Parameters>.Token {
+        _set.append(OwnedEntry(owner, observer), isOnce: _isOnce, site: Site(fileID: fileID, line: line))
     }
 
     /// Adds a method of an owner as an observer, which lives as long as the owner.
@@ -84,7 +126,7 @@ extension LocalObserverSet {
     public func add<Owner: AnyObject>(
         method: @escaping (Owner) -> (Parameters) -> Void, of owner: Owner,
         isolation: isolated (any Actor)? = #isolation, fileID: StaticString = #fileID, line: UInt = #line
-    ) -> Token {
+    ) -> LocalObserverSet<Parameters>.Token {
         add(owner, { owner, parameters in method(owner)(parameters) }, fileID: fileID, line: line)
     }
 
@@ -94,8 +136,6 @@ extension LocalObserverSet {
     /// playlist.cleared.add(method: PlaylistView.clear, of: self)          // func clear()
     /// table.moved.add(method: TableView.moveRow, of: self)                // func moveRow(_ from: Int, _ to: Int)
     /// ```
-    ///
-    /// Otherwise the same as the form for one parameter.
     ///
     /// - Parameters:
     ///   - method: The method, unapplied.
@@ -111,15 +151,15 @@ extension LocalObserverSet {
     public func add<Owner: AnyObject, each P>(
         method: @escaping (Owner) -> (repeat each P) -> Void, of owner: Owner,
         isolation: isolated (any Actor)? = #isolation, fileID: StaticString = #fileID, line: UInt = #line
-    ) -> Token where Parameters == (repeat each P) {
+    ) -> LocalObserverSet<Parameters>.Token where Parameters == (repeat each P) {
         add(owner, { owner, parameters in method(owner)(repeat each parameters) }, fileID: fileID, line: line)
     }
 }
 
-extension LocalObserverSet where Parameters == Void {
+extension _LocalSource where Parameters == Void {
     /// Adds an observer of `Void` that lives as long as its owner, which is all it is passed.
     ///
-    /// See the same form for sets with parameters.
+    /// See the form for sets with parameters.
     ///
     /// - Parameters:
     ///   - owner: The object that the observer belongs to; of any class.
@@ -133,7 +173,7 @@ extension LocalObserverSet where Parameters == Void {
     public func add<Owner: AnyObject>(
         _ owner: Owner, _ observer: @escaping (Owner) -> Void,
         isolation: isolated (any Actor)? = #isolation, fileID: StaticString = #fileID, line: UInt = #line
-    ) -> Token {
+    ) -> LocalObserverSet<Parameters>.Token {
         add(owner, { owner, _ in observer(owner) }, fileID: fileID, line: line)
     }
 }

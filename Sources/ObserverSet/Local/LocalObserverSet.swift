@@ -31,9 +31,9 @@ import Synchronization
 ///
 /// ## Its isolation domain
 ///
-/// It is not `Sendable`. Like any such object it may be sent to another domain if nothing in this one refers to it.
-/// When an observer has been added on an actor, the set belongs to that actor for good, whatever the observer captures.
-/// A token belongs to the domain of its set.
+/// It is not `Sendable`, but may be sent to another domain if nothing in this one refers to it. When an observer has been
+/// added on an actor, the set belongs to that actor for good, whatever the observer captures. A token belongs to the domain
+/// of its set.
 @safe public final class LocalObserverSet<Parameters> {
     /// Made when the first observer is added, since most sets of a model are never observed.
     private var registry: Registry?
@@ -55,24 +55,25 @@ import Synchronization
         if !isKnownUniquelyReferenced(&registry) { registry?.removeAll(dropping: true) }
     }
 
-    func append(_ callee: Callee, site: Site, _ gate: OnceGate? = nil) -> Token {
+    @usableFromInline
+    func append(_ observer: @escaping (Parameters) -> Void, isOnce: Bool, site: Site) -> Token {
+        guard isOnce else { return append(Callee(retaining: observer), nil, site) }
+        let gate = OnceGate()
+        return append(Callee(retaining: OnceEntry([gate], observer)), gate, site)
+    }
+
+    @usableFromInline
+    func append(_ entry: Entry<Parameters>, isOnce: Bool, site: Site) -> Token {
+        guard isOnce else { return append(Callee(retaining: entry), nil, site) }
+        let gate = OnceGate()
+        return append(Callee(retaining: entry.forRegistration([gate])), gate, site)
+    }
+
+    private func append(_ callee: Callee, _ gate: OnceGate?, _ site: Site) -> Token {
         let registry = registry ?? Registry()
         self.registry = registry
         let token = ObserverToken(issuer: registry, id: registry.append(callee, site: site))
         return Token(token: gate?.begin(token) ?? token)
-    }
-
-    @usableFromInline
-    func append(_ entry: Entry<Parameters>, site: Site) -> Token { append(Callee(retaining: entry), site: site) }
-
-    @usableFromInline
-    func appendOnce(_ entry: Entry<Parameters>, site: Site) -> Token {
-        appendOnce(site: site) { gates in entry.forRegistration(gates) }
-    }
-
-    func appendOnce(site: Site, _ entry: ([OnceGate]) -> Entry<Parameters>) -> Token {
-        let gate = OnceGate()
-        return append(Callee(retaining: entry([gate])), site: site, gate)
     }
 }
 
@@ -160,45 +161,36 @@ extension LocalObserverSet {
     /// - Returns: False for a token of another set, or of a registration that has ended.
     /// - Complexity: Amortised O(1), plus O(log *n*) to find the entry.
     @discardableResult
-    public func remove(_ token: Token) -> Bool {
-        registry?.remove(token.token) ?? false
-    }
+    public func remove(_ token: Token) -> Bool { registry?.remove(token.token) ?? false }
 
     /// Ends all registrations of an owner.
     ///
     /// - Returns: How many there were.
     /// - Complexity: O(*n*).
     @discardableResult
-    public func removeAll(ownedBy owner: AnyObject) -> Int {
-        registry?.removeAll(ownedBy: owner) ?? 0
-    }
+    public func removeAll(ownedBy owner: AnyObject) -> Int { registry?.removeAll(ownedBy: owner) ?? 0 }
 
     /// Ends all registrations, and drops the values that were notified inside a notification and have not been delivered.
     ///
     /// - Complexity: O(*n*).
     public func removeAll() {
         // Released when the queue is empty already: that runs user code.
-        let dropped = queue
-        queue = Queue()
+        var dropped = Queue<(parameters: Parameters, limit: UInt64)>()
+        swap(&dropped, &queue)
         registry?.removeAll(dropping: true)
-        withExtendedLifetime(dropped) {}
     }
 
     /// The number of observers whose owner, if they have one, is alive.
     ///
     /// - Complexity: O(*n*).
-    public var count: Int {
-        registry?.count ?? 0
-    }
+    public var count: Int { registry?.count ?? 0 }
 
     /// A Boolean value that indicates whether the set has no live observers.
     ///
     /// Observers whose owner has been deallocated don't count.
     ///
     /// - Complexity: O(*n*).
-    public var isEmpty: Bool {
-        count == 0
-    }
+    public var isEmpty: Bool { count == 0 }
 }
 
 // MARK: - Tokens
@@ -225,16 +217,12 @@ extension LocalObserverSet {
         /// - Returns: False if the registration had ended before: removed, or its owner or its set gone.
         /// - Complexity: Amortised O(1), plus O(log *n*) to find the entry.
         @discardableResult
-        public func remove() -> Bool {
-            token.remove()
-        }
+        public func remove() -> Bool { token.remove() }
 
         /// Whether the registration has not ended: it is not removed, and neither its set nor its owner is gone.
         ///
         /// - Complexity: O(log *n*).
-        public var isActive: Bool {
-            token.isActive
-        }
+        public var isActive: Bool { token.isActive }
     }
 }
 
@@ -242,19 +230,7 @@ extension LocalObserverSet {
 @available(*, unavailable, message: "the token of a LocalObserverSet stays in the set's isolation domain")
 extension LocalObserverSet.Token: Sendable {}
 
-extension LocalObserverSet.Token: Hashable {
-    /// Whether both name the same registration.
-    public static func == (left: Self, right: Self) -> Bool {
-        left.token == right.token
-    }
-
-    /// Hashes the set's identity and the registration's number.
-    public func hash(into hasher: inout Hasher) {
-        hasher.combine(token)
-    }
-}
-
-extension LocalObserverSet.Token: CustomStringConvertible {
+extension LocalObserverSet.Token: Hashable, CustomStringConvertible {
     /// The token's number in its set, and where its observer was registered or that it is no longer active.
     public var description: String {
         "LocalObserverSet<\(Parameters.self)>.Token(#\(token.id), \(token.issuer.describe(token.id) ?? "inactive"))"
@@ -265,19 +241,15 @@ extension LocalObserverSet.Token: CustomStringConvertible {
 
 extension LocalObserverSet: CustomStringConvertible, CustomDebugStringConvertible {
     /// The parameters' type and the number of observers.
-    public var description: String {
-        describe(count: count)
-    }
+    public var description: String { describe(count: count) }
 
     /// The description and a line for each observer: its owner's type, and the line that registered it.
     ///
     /// Equal lines are printed once, with their number, and at most fifty.
     public var debugDescription: String {
-        let listing = listing
+        let listing = registry?.listing ?? Listing()
         return listing.text(under: describe(count: listing.count))
     }
-
-    private var listing: Listing { registry?.listing ?? Listing() }
 
     private func describe(count: Int) -> String {
         "LocalObserverSet<\(Parameters.self)>(\(Listing.count(count, "observer")))"

@@ -11,7 +11,7 @@ extension NotificationSource {
     /// ```
     ///
     /// The elements of one notifying thread arrive in order. They are buffered on that thread, which never waits for an
-    /// iterator; the stream takes a lock of its own for a moment, and may allocate.
+    /// iterator; the stream takes its lock for a moment, and may allocate.
     ///
     /// The stream **finishes** when its source ends the registration: the set is released, or removes all its observers, and
     /// the notifications then in progress have ended. What was buffered until then is still received. A stream of merged
@@ -34,7 +34,7 @@ extension NotificationSource {
     /// .newest(1) instead of .newest(0)").
     ///
     /// - Parameters:
-    ///   - buffering: How many elements wait for a slow iterator. By default all of them. Use `.newest(1)` if only the
+    ///   - buffering: How many elements may be pending. By default all of them. Use `.newest(1)` if only the
     ///     latest is needed.
     ///   - fileID: The file of the registration, for descriptions.
     ///   - line: The line of the registration, for descriptions.
@@ -54,9 +54,9 @@ extension NotificationSource {
 
     /// Waits for the next notification.
     ///
-    /// It waits for the first one after the call. What is notified between two calls is missed: use
-    /// ``values(buffering:fileID:line:)`` to receive all. A call in a task of its own, as with `async let`, may begin after
-    /// what is notified next; make the sequence of values first, and wait for its first element in the task.
+    /// It waits for the first one after the call. Values sent between two calls are missed: use
+    /// ``values(buffering:fileID:line:)`` to receive all. A call in another task, as with `async let`, may begin too late;
+    /// make the stream first, and wait for its first element in the task.
     ///
     /// ```swift
     /// if let name = await document.titleChanged.first() { print("renamed to \(name)") }

@@ -29,7 +29,7 @@ final class Reader {
             item.book.title += "!"
             reader.log.append("\(item.book.title) at \(item.index)")
         }
-        shelf.renamed.add(self, once: true) { reader, name in reader.log.append("first \(name)") }
+        shelf.renamed.once.add(self) { reader, name in reader.log.append("first \(name)") }
         token = shelf.renamed.add { [unowned self] name in log.append("now \(name)") }
     }
 
@@ -44,7 +44,7 @@ func useLocalSets() {
     let shelf = Shelf()
     let reader = Reader()
     reader.observe(shelf)
-    let once = shelf.cleared.add(once: true) { reader.log.append("once") }
+    let once = shelf.cleared.once.add { reader.log.append("once") }
     shelf.cleared.notify()
     precondition(!once.isActive && !shelf.cleared.remove(once))
     shelf.renamed.notify("A–K")

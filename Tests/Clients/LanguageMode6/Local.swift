@@ -19,7 +19,7 @@ actor Register {
     private var names: [String] = []
 
     func enter(_ name: String) -> [String] {
-        entered.add(once: true) { self.names.append($0) }
+        entered.once.add { self.names.append($0) }
         entered.notify(name)
         return names
     }

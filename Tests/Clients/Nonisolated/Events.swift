@@ -19,7 +19,7 @@ final class Warning: Message, @unchecked Sendable {}
     init(_ events: EventPublisher) {
         events.observers(of: ItemAdded.self).add(self) { inbox, item in inbox.log.append(item.name) }
         events.observers(of: Change<Int>.self).add(method: Inbox.change, of: self)
-        events.observers(of: Message.self).add(self) { inbox, message in inbox.log.append("\(type(of: message))") }
+        events.observers(of: Warning.self).add(self) { inbox, message in inbox.log.append("\(type(of: message))") }
         events.allEvents.once.add(self) { inbox, event in inbox.log.append("first: \(event)") }
     }
 
@@ -44,7 +44,9 @@ actor Audit {
 
     let token = events.observers(of: ItemAdded.self).addNonisolated { item in print("added", item.name) }
     await Task.detached {
-        let all: [any Event] = [ItemAdded(name: "b"), Change.inserted(1), Change.inserted("ignored"), Warning()]
+        let all: [any Event] = [
+            ItemAdded(name: "b"), Change.inserted(1), Change.inserted("ignored"), Message(), Warning(),
+        ]
         for event in all { events.publish(event) }
     }.value
     await events.settled()

@@ -16,7 +16,7 @@ struct Doubled: NotificationSource {
 actor Collector {
     private(set) var numbers: [Int] = []
 
-    func collect(_ sequence: NotificationSequence<Int>) async {
+    func collect(_ sequence: AsyncStream<Int>) async {
         for await number in sequence { numbers.append(number) }
     }
 }
@@ -24,7 +24,7 @@ actor Collector {
 @MainActor final class Title {
     private(set) var texts: [String] = []
 
-    func follow(_ renamed: NotificationSequence<String>) async {
+    func follow(_ renamed: AsyncStream<String>) async {
         for await text in renamed { texts.append(text) }
     }
 
@@ -36,7 +36,7 @@ actor Collector {
     }
 }
 
-func sum(_ sequence: NotificationSequence<Int>) async -> Int {
+func sum(_ sequence: AsyncStream<Int>) async -> Int {
     var sum = 0
     var iterator = sequence.makeAsyncIterator()
     while let number = await iterator.next() { sum += number }
@@ -60,7 +60,6 @@ func count<Sequence: AsyncSequence>(_ sequence: Sequence) async -> Int where Seq
     let numbers = counted!.values()
     let latest = counted!.values(buffering: .newest(2))
     let earliest = counted!.values(buffering: .oldest(1))
-    // A sequence of a source that is a value would keep alive what the value keeps; its iterator does not.
     var iterator = Doubled(numbers: counted!).values().makeAsyncIterator()
 
     renamed?.notify("Kind of Blue")
@@ -84,6 +83,5 @@ func count<Sequence: AsyncSequence>(_ sequence: Sequence) async -> Int where Seq
     precondition(collected == [1, 2, 3, 4, 5], "\(collected)")
     let sumOfLatest = await sum(latest)
     let countOfEarliest = await count(earliest)
-    precondition(sumOfLatest == 9 && latest.droppedCount == 3)
-    precondition(countOfEarliest == 1 && earliest.droppedCount == 4)
+    precondition(sumOfLatest == 9 && countOfEarliest == 1)
 }

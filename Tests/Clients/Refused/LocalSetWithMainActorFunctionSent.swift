@@ -14,6 +14,6 @@ actor Index {
 
 @MainActor func share(_ observer: @escaping @MainActor (String) -> Void, with index: Index) async {
     let changed = LocalObserverSet<String>()
-    changed.add(once: true, observer)
+    changed.once.add(observer)
     await index.notify(changed)
 }

@@ -98,9 +98,9 @@ extension View {
         model.renamed.addAsync { text in history.show(text) }
     }
 
-    func forgetsToBufferSoMany(_ model: Model) {
-        // error at latest: type 'Buffering' has no member 'latest'
-        model.renamed.addAsync(buffering: .latest) { text in self.show(text) }
+    func buffersSeveralOfLatest(_ model: Model) {
+        // error at latest: enum case 'latest' has no associated values
+        model.renamed.addAsync(buffering: .latest(1)) { text in self.show(text) }
     }
 
     func awaitsOnALocalSet(_ local: LocalModel) {

@@ -67,7 +67,7 @@ struct Doubled: NotificationSource {
 }
 
 func forgetsAwait(_ model: Model) async {
-    // error at values: for-in loop requires 'NotificationSequence<String>' to conform to 'Sequence'
+    // error at values: for-in loop requires 'AsyncStream<String>' to conform to 'Sequence'
     for text in model.renamed.values() { print(text) }
 }
 
@@ -88,8 +88,8 @@ func forgetsToUnwrapNext(_ model: Model, _ log: Log) async {
 }
 
 func buffersWrongly(_ model: Model) async {
-    // error at latest: type 'Buffering' has no member 'latest'
-    for await text in model.renamed.values(buffering: .latest) { print(text) }
+    // error at newest: member 'newest' expects argument of type 'Int'
+    for await text in model.renamed.values(buffering: .newest) { print(text) }
 }
 
 extension Model {
@@ -97,17 +97,10 @@ extension Model {
 }
 
 func callsNextOfOpaqueSequence(_ model: Model) async {
-    // The type to publish is `NotificationSequence<String>`, or `AsyncStream<String>` with `stream()`.
+    // The type to publish is `AsyncStream<String>`.
     var names = model.names.makeAsyncIterator()
     // error at names: call can throw, but it is not marked with 'try' and the error is not handled
     _ = await names.next()
-}
-
-func treatsKeptValueAsValue(_ model: Model, _ log: Log) async {
-    for await text in model.renamed.countingDrops.values(buffering: .newest(1)) {
-        // error at text: cannot convert value of type 'Buffering.Kept<String>' to expected argument type 'String'
-        log.show(text)
-    }
 }
 
 protocol PlayerDelegate: AnyObject {

@@ -37,7 +37,7 @@ struct HarderBetterFasterStrongerTests {
 
     @Test("An enumeration case is posted by its type, and observed with its associated values")
     func cases() {
-        center.observers(of: Barista.self).add { [log] event in
+        _ = center.observers(of: Barista.self).add { [log] event in
             switch event {
             case .started(let coffee): log.append("started \(coffee)")
             case .finished(let coffee, let seconds): log.append("\(coffee) after \(seconds) s")
@@ -71,7 +71,7 @@ struct HarderBetterFasterStrongerTests {
 
     @Test("Typed observers receive posts by name, except those whose `userInfo` does not fit")
     func oldPoster() {
-        center.observers(of: ShopOpened.self).add { [log] in log.append("opened at \($0.hour)") }
+        _ = center.observers(of: ShopOpened.self).add { [log] in log.append("opened at \($0.hour)") }
 
         center.post(name: Notification.Name("CoffeeShopDidOpen"), object: nil, userInfo: ["hour": 8])
         center.post(name: Notification.Name("CoffeeShopDidOpen"), object: nil, userInfo: ["hour": "eight"])
@@ -82,7 +82,7 @@ struct HarderBetterFasterStrongerTests {
     @Test("An observer that asks for a sender receives only that sender's posts")
     func senders() {
         let shop = Tracked()
-        center.observers(of: ShopOpened.self, object: shop).add { [log] in log.append("ours at \($0.hour)") }
+        _ = center.observers(of: ShopOpened.self, object: shop).add { [log] in log.append("ours at \($0.hour)") }
 
         center.post(ShopOpened(hour: 7))
         center.post(ShopOpened(hour: 9), object: shop)

@@ -85,7 +85,7 @@ struct LetsBuildSwiftNotificationsTests {
         token = mailbox.messageArrived.add { message in
             heard.append(message)
             token?.remove()
-            mailbox.messageArrived.add { heard.append("later: \($0)") }
+            _ = mailbox.messageArrived.add { heard.append("later: \($0)") }
             mailbox.receive("nested")
         }
 
@@ -111,12 +111,12 @@ struct LetsBuildSwiftNotificationsTests {
         let mailboxes = [Mailbox(), Mailbox()]
         let anyArrived = ObserverSet<(mailbox: Mailbox, message: String)>()
         for mailbox in mailboxes {
-            mailbox.messageArrived.add { [unowned mailbox] in anyArrived.notify((mailbox: mailbox, message: $0)) }
+            _ = mailbox.messageArrived.add { [unowned mailbox] in anyArrived.notify((mailbox: mailbox, message: $0)) }
         }
         // Not the mailboxes themselves: their observers hold `anyArrived`, which would hold them.
         let senders = mailboxes.map { ObjectIdentifier($0) }
         var heard: [(index: Int?, message: String)] = []
-        anyArrived.add { arrived in
+        _ = anyArrived.add { arrived in
             heard.append((index: senders.firstIndex(of: ObjectIdentifier(arrived.mailbox)), message: arrived.message))
         }
 
@@ -136,7 +136,7 @@ struct LetsBuildSwiftNotificationsTests {
         }
         let thermometer = Thermometer()
         var readings: [Double] = []
-        thermometer.changed.add { readings.append($0) }
+        _ = thermometer.changed.add { readings.append($0) }
 
         thermometer.celsius = 21.5
 

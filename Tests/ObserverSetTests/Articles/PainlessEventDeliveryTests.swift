@@ -132,7 +132,7 @@ struct PainlessEventDeliveryTests {
     func testing() {
         let events = EventPublisher()
         let lent = Log<BookLent>()
-        events.observers(of: BookLent.self).add { lent.append($0) }
+        _ = events.observers(of: BookLent.self).add { lent.append($0) }
 
         Desk(events: events).lend("Emma", to: 7)
 

@@ -19,8 +19,8 @@ struct RecipesArticleTests {
         let volume = Volume()
         let received = Log<Int>()
         let read = Log<Int>()
-        volume.changed.add { [weak volume] level in if level > 10 { volume?.level = 10 } }
-        volume.changed.add { [weak volume] level in
+        _ = volume.changed.add { [weak volume] level in if level > 10 { volume?.level = 10 } }
+        _ = volume.changed.add { [weak volume] level in
             received.append(level)
             read.append(volume?.level ?? 0)
         }
@@ -64,7 +64,7 @@ struct RecipesArticleTests {
         for _ in 1...100 {
             let counter = Counter()
             let shown = Log<Int>()
-            counter.changed.add { count in shown.append(count) }
+            _ = counter.changed.add { count in shown.append(count) }
 
             async let asked: Void = counter.notifyCount()
             async let changed: Void = counter.increment()
@@ -94,6 +94,40 @@ struct RecipesArticleTests {
         await set.settled()
         set.notify(3)
         #expect(calls.entries == [true, false])
+    }
+
+    @MainActor private final class TitleView {
+        private let log: Log<String>
+        private var token: ObserverToken?
+
+        init(_ log: Log<String>) { self.log = log }
+
+        func show(_ name: String, _ titleChanged: ObserverSet<Int>) {
+            token?.remove()
+            token = titleChanged.add(self) { view, title in view.log.append("\(name) \(title)") }
+        }
+    }
+
+    @Test("A view that removes the token it keeps, and then adds again, has one observer, which receives nothing older")
+    @MainActor func oneObserverAtATime() async {
+        let (first, second) = (ObserverSet<Int>(), ObserverSet<Int>())
+        let log = Log<String>()
+        let view = TitleView(log)
+        for set in [first, first, second] {
+            view.show(set === first ? "first" : "second", set)
+            join {
+                first.notify(1)
+                second.notify(1)
+            }
+        }
+        #expect(first.isEmpty && second.count == 1)
+
+        await second.settled()
+        view.show("again", second)
+        second.notify(2)
+
+        #expect(log.entries == ["second 1", "again 2"])
+        #expect(second.count == 1)
     }
 
     @MainActor private final class Level {
@@ -144,12 +178,12 @@ struct RecipesArticleTests {
         let calls = ObserverSetTests.Counter()
         let others = ObserverSetTests.Counter()
         let rounds = many(2_000, long: 100_000)
-        topics["other"].addNonisolated { _ in others.increment() }
+        _ = topics["other"].addNonisolated { _ in others.increment() }
 
         await race(times: rounds) { round in
-            topics["\(round)"].addNonisolated { _ in calls.increment() }
+            _ = topics["\(round)"].addNonisolated { _ in calls.increment() }
         } _: { round in
-            topics["\(round)"].addNonisolated { _ in calls.increment() }
+            _ = topics["\(round)"].addNonisolated { _ in calls.increment() }
         }
         for round in 0..<rounds { topics["\(round)"].notify("hello") }
 
@@ -162,7 +196,7 @@ struct RecipesArticleTests {
         let source = ObserverSet<Int>()
         let log = Log<String>()
         let limit = Door()
-        source.addAsync { value in
+        _ = source.addAsync { value in
             await withTaskGroup { group in
                 group.addTask {
                     log.append("begin \(value)")

@@ -93,7 +93,7 @@ struct SwiftAndBlocksTests {
 
     @Test("A block is removed after its first call")
     func once() {
-        center.observers(named: .didSave).once.add { [log] in log.append("first") }
+        _ = center.observers(named: .didSave).once.add { [log] in log.append("first") }
 
         center.post(name: .didSave, object: nil)
         center.post(name: .didSave, object: nil)
@@ -101,8 +101,8 @@ struct SwiftAndBlocksTests {
         #expect(log.entries == ["first"])
     }
 
-    @Test("Notifications are followed as a sequence, which ends with the center")
-    func sequence() async {
+    @Test("Notifications are followed as a stream, which ends with the center")
+    func stream() async {
         var center: NotificationCenter? = NotificationCenter()
         let names = center!.observers(named: .didClose) { $0.userInfo?["name"] as? String }.values()
 

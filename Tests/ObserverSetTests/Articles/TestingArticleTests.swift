@@ -33,7 +33,7 @@ struct TestingArticleTests {
     @Test @MainActor func appendingNotifies() {
         let playlist = Playlist()
         var added: [String] = []
-        playlist.itemAdded.add { name in added.append(name) }
+        _ = playlist.itemAdded.add { name in added.append(name) }
 
         playlist.append("So What")
         playlist.append("Blue in Green")
@@ -107,7 +107,7 @@ struct TestingArticleTests {
     actor Archive {
         private(set) var names: [String] = []
 
-        func run(_ names: NotificationSequence<String>) async {
+        func run(_ names: AsyncStream<String>) async {
             for await name in names { self.names.append(name) }
         }
     }
@@ -130,7 +130,7 @@ struct TestingArticleTests {
         let set = ObserverSet<Int>()
         let door = Door()
         let log = Log<String>()
-        set.add { _ in
+        _ = set.add { _ in
             Task {
                 await door.pass()
                 log.append("task")
@@ -147,7 +147,7 @@ struct TestingArticleTests {
         await set.settled()
         #expect(log.entries == [])
 
-        set.addAsync { _ in log.append("awaited") }
+        _ = set.addAsync { _ in log.append("awaited") }
         set.notify(2)
         await set.settled()
         #expect(log.entries == ["awaited"])
@@ -166,12 +166,12 @@ struct TestingArticleTests {
         let playlist = Playlist()
         playlist.append("So What")
         await confirmation(expectedCount: 0) { added in
-            playlist.itemAdded.add { _ in added() }
+            _ = playlist.itemAdded.add { _ in added() }
             playlist.append("So What")
         }
     }
 
-    // MARK: As a sequence
+    // MARK: As a stream
 
     @Test @MainActor func namesArriveInOrder() async {
         let playlist = Playlist()
@@ -179,7 +179,7 @@ struct TestingArticleTests {
 
         playlist.append("So What")
         playlist.append("Blue in Green")
-        playlist.itemAdded.removeAll()  // ends the sequence, after what was sent
+        playlist.itemAdded.removeAll()  // ends the stream, after what was sent
 
         var received: [String] = []
         for await name in names { received.append(name) }

@@ -57,7 +57,7 @@ struct AwaitingActorLifeTests {
         }
         do {
             let slow = Slow()
-            token.exchange(await slow.observe(set, isCalled, mayEnd))
+            token.value = await slow.observe(set, isCalled, mayEnd)
         }
         // The actor is gone before anything is notified.
         for value in 0..<10 { set.notify(value) }

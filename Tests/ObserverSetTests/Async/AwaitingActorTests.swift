@@ -20,11 +20,11 @@ struct AwaitingActorTests {
             heard.append(value)
         }
 
-        func addApplied(to set: ObserverSet<String>) { set.addAsync(hear) }
-        func addAppliedAwaiting(to set: ObserverSet<String>) { set.addAsync(hearSlowly) }
+        func addApplied(to set: ObserverSet<String>) { _ = set.addAsync(hear) }
+        func addAppliedAwaiting(to set: ObserverSet<String>) { _ = set.addAsync(hearSlowly) }
 
         func addClosure(to set: ObserverSet<String>) {
-            set.addAsync { [weak self] value in
+            _ = set.addAsync { [weak self] value in
                 await Task.yield()
                 await self?.hear(value)
             }
@@ -47,7 +47,7 @@ struct AwaitingActorTests {
     @MainActor func givesWay() async {
         let set = ObserverSet<Int>()
         var received = 0
-        set.addAsync { _ in received += 1 }
+        _ = set.addAsync { _ in received += 1 }
         for value in 0..<20_000 { set.notify(value) }
 
         // How many calls had been made each time that other work ran on the actor, which always has some to do.

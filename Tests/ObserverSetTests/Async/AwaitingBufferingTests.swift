@@ -13,6 +13,7 @@ struct AwaitingBufferingTests {
         (.unbounded, called: [0, 1, 2, 3, 4, 5]),
         (.newest(1), called: [0, 5]), (.newest(2), called: [0, 4, 5]), (.newest(9), called: [0, 1, 2, 3, 4, 5]),
         (.oldest(1), called: [0, 1]), (.oldest(2), called: [0, 1, 2]), (.oldest(9), called: [0, 1, 2, 3, 4, 5]),
+        (.latest, called: [0, 5]),
     ]
 
     @Test(
@@ -64,7 +65,7 @@ struct AwaitingBufferingTests {
     @Test("Dropped values are released at once", arguments: [.newest(1), .oldest(1)] as [Buffering])
     func lostIsReleased(_ buffering: Buffering) async {
         let set = ObserverSet<Tracked>()
-        set.addAsync(buffering: buffering) { [door] _ in await door.pass() }
+        _ = set.addAsync(buffering: buffering) { [door] _ in await door.pass() }
         set.notify(Tracked())
         await eventually { door.waiting == 1 }
 
@@ -78,7 +79,7 @@ struct AwaitingBufferingTests {
     @Test("A value is released when the call that received it has returned")
     func calledIsReleased() async {
         let set = ObserverSet<Tracked>()
-        set.addAsync { [door] _ in await door.pass() }
+        _ = set.addAsync { [door] _ in await door.pass() }
 
         for _ in 0..<3 { set.notify(Tracked()) }
         for left in [3, 2, 1] {
@@ -128,8 +129,8 @@ struct AwaitingBufferingTests {
 
             #expect(growth < 512 << 10)
             token.remove()
-            await waiting.value
             door.open()
+            await waiting.value
         }
     }
 
@@ -138,7 +139,7 @@ struct AwaitingBufferingTests {
         await #expect(processExitsWith: .success) {
             let set = ObserverSet<Int>()
             let door = Door()
-            set.addAsync { number in if number == 0 { await door.pass() } }
+            _ = set.addAsync { number in if number == 0 { await door.pass() } }
             // Lets that many values wait at once, and then has them delivered.
             let send: (Int) async -> Void = { count in
                 set.notify(0)
@@ -187,11 +188,11 @@ struct AwaitingBufferingTests {
     // MARK: A new value cancels the call in progress
 
     /// Search as the user types: the answer to the last text is wanted, and no other.
-    @Test("With `.restarting`, a new value cancels the call in progress, and replaces those that wait")
-    func restarting() async {
+    @Test("With `.latest`, a new value cancels the call in progress, and replaces those that wait")
+    func latest() async {
         let set = ObserverSet<Int>()
         let log = Log<String>()
-        let token = set.addAsync(buffering: .restarting) { value in
+        let token = set.addAsync(buffering: .latest) { value in
             log.append("in \(value)")
             while value < 4, !Task.isCancelled { await Task.yield() }
             log.append("out \(value)")
@@ -210,13 +211,13 @@ struct AwaitingBufferingTests {
     }
 
     @Test(
-        "With `.restarting`, the call for the new value begins when the cancelled one has returned, and is not cancelled"
+        "With `.latest`, the call for the new value begins when the cancelled one has returned, and is not cancelled"
     )
-    func restartedAfterTheEnd() async {
+    func latestAfterTheEnd() async {
         let set = ObserverSet<Int>()
         let log = Log<String>()
         let door = Door()
-        set.addAsync(buffering: .restarting) { value in
+        _ = set.addAsync(buffering: .latest) { value in
             log.append("in \(value)")
             await door.pass()
             log.append("out \(value)" + (Task.isCancelled ? ", cancelled" : ""))
@@ -232,12 +233,12 @@ struct AwaitingBufferingTests {
         #expect(log.entries == ["in 1", "out 1, cancelled", "in 2", "out 2"])
     }
 
-    @Test("With `.restarting`, no value cancels the call of an observer that is called once")
-    func restartingOnce() async {
+    @Test("With `.latest`, no value cancels the call of an observer that is called once")
+    func latestOnce() async {
         for _ in 0..<many(20_000) {
             let set = ObserverSet<Int>()
             let (called, cancelled) = (Counter(), Counter())
-            let token = set.once.addAsync(buffering: .restarting) { _ in
+            let token = set.once.addAsync(buffering: .latest) { _ in
                 if Task.isCancelled { cancelled.increment() }
                 called.increment()
             }
@@ -250,11 +251,11 @@ struct AwaitingBufferingTests {
         }
     }
 
-    @Test("With `.restarting`, a value that is notified inside the call does not cancel it")
-    func restartedByItself() async {
+    @Test("With `.latest`, a value that is notified inside the call does not cancel it")
+    func latestByItself() async {
         let set = ObserverSet<Int>()
         let log = Log<String>()
-        set.addAsync(buffering: .restarting) { [weak set] value in
+        _ = set.addAsync(buffering: .latest) { [weak set] value in
             if value == 1 { set?.notify(2) }
             await Task.yield()
             log.append("\(value)" + (Task.isCancelled ? ", cancelled" : ""))

@@ -31,8 +31,7 @@ struct AwaitingModelTests {
                 case 12..<15:
                     guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else { continue }
                     operations.append("wait")
-                    model.wait()
-                    tested.wait()
+                    tested.wait(for: model.wait())
                 default:
                     operations.append("remove \(source)")
                     model.remove(source)
@@ -79,15 +78,12 @@ private final class Tested: Sendable {
 
     func notify(_ source: Int) { sets[source].notify(Tracked(number.increment(), in: lifetimes)) }
 
-    /// Waits for a source that has the observer, if there is one.
-    ///
     /// The task is already waiting when this returns, since it begins at once, on this thread.
     @available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *)
-    func wait() {
-        let set = zip(sets, tokens).first { $0.1.isActive }?.0
+    func wait(for source: Int) {
         waiting.append(
-            Task.immediateDetached { [settled] in
-                await set?.settled()
+            Task.immediateDetached { [set = sets[source], settled] in
+                await set.settled()
                 settled.increment()
             })
     }
@@ -116,7 +112,6 @@ private struct Model {
     private let buffering: Buffering
     private var number = 0
     private var current: Job?
-    private var isCancelled = false
     private var jobs: [Job] = []
     private var waiters: [Int] = []
     private var isActive = [true, true]
@@ -154,27 +149,28 @@ private struct Model {
     mutating func letOn() -> Bool {
         guard current != nil else { return false }
         current = nil
-        isCancelled = false
         goOn()
         return true
     }
 
-    mutating func wait() {
-        if isActive.contains(true) { waiters.append(number) } else { settled += 1 }
+    /// Returns the source for which to wait: one that has the observer or, if none has, the one whose value it is being
+    /// called with.
+    mutating func wait() -> Int {
+        let source = isActive.firstIndex(of: true) ?? current?.source ?? 0
+        waiters.append(number)
         goOn()
+        return source
     }
 
     mutating func remove(_ source: Int) {
         isActive[source] = false
         jobs.removeAll { $0.source == source }
-        if current?.source == source { isCancelled = true }
         goOn()
     }
 
     private mutating func goOn() {
         let left = waiters.filter { last in
-            let isCalled = current.map { !isCancelled && $0.number <= last } ?? false
-            return isCalled || jobs.contains { $0.number <= last }
+            ([current] + jobs).contains { $0.map { $0.number <= last } ?? false }
         }
         settled += waiters.count - left.count
         waiters = left

@@ -1,3 +1,4 @@
+import Foundation
 import ObserverSet
 import Testing
 
@@ -44,6 +45,37 @@ struct AwaitingRaceTests {
 
             #expect(!registration.token.isActive)
             registration.end()
+        }
+    }
+
+    /// Scenario 49: no value is lost without being counted.
+    ///
+    /// Source: tokio loom_broadcast.rs (drop_rx, broadcast_wrap: received + lagged == sent).
+    @Test(
+        "The delivered and the dropped values add up to the values sent, whichever side is faster",
+        arguments: [.unbounded, .newest(1), .newest(3), .oldest(1), .oldest(3), .latest] as [Buffering])
+    func everyValueIsAccountedFor(_ buffering: Buffering) async {
+        for round in 0..<many(400, long: 100_000) {
+            let set = ObserverSet<Int>()
+            let received = Log<Int>()
+            let token = set.addAsync(buffering: buffering) { value in
+                received.append(value)
+                for _ in 0..<value % 3 { await Task.yield() }
+            }
+            let sent = 1 + round % 200
+            await onThread {
+                for value in 1...sent {
+                    set.notify(value)
+                    if value % 7 == 0 { Thread.yield() }
+                }
+            }
+            await set.settled()
+
+            let values = received.entries
+            #expect(values.count + token.droppedCount == sent)
+            #expect(zip(values, values.dropFirst()).allSatisfy(<))
+            if case .oldest = buffering { #expect(values.first == 1) } else { #expect(values.last == sent) }
+            token.remove()
         }
     }
 

@@ -17,11 +17,11 @@ struct AwaitingSettledTests {
     @Test("In an observer's first call, `settled()` waits for another observer's first call")
     func anotherFirstCall() async {
         let other = ObserverSet<Int>()
-        other.addAsync { [log, door] _ in
+        _ = other.addAsync { [log, door] _ in
             await door.pass()
             log.append("other")
         }
-        set.addAsync { [log] _ in
+        _ = set.addAsync { [log] _ in
             await other.settled()
             log.append("own")
         }
@@ -40,8 +40,8 @@ struct AwaitingSettledTests {
     /// A counter of the process would be a cache line that all notifiers share.
     @Test("Each mailbox numbers its own values")
     func numbers() {
-        let observer = AwaitingEntry<Int>(owner: nil, nil, on: nil, .unbounded) { _, _ in }
-        let jobs = (0..<4).map { AwaitingJob($0, to: observer, .highest) }
+        let observer = AwaitingEntry<Int>(owner: nil, nil, in: AwaitingMailbox(on: nil, .unbounded)) { _, _ in }
+        let jobs = (0..<4).map { AwaitingJob($0, to: observer, .current) }
         var (first, second) = (AwaitingJobs(), AwaitingJobs())
 
         first.append(jobs[0])
@@ -55,7 +55,7 @@ struct AwaitingSettledTests {
     @Test("`settled()` waits for the only call of an observer, which has ended its registration")
     func onlyCall() async {
         let begun = Counter()
-        set.once.addAsync { [log, door] value in
+        _ = set.once.addAsync { [log, door] value in
             begun.increment()
             await door.pass()
             log.append("\(value)")
@@ -70,7 +70,7 @@ struct AwaitingSettledTests {
         #expect(log.entries == ["1", "settled"])
     }
 
-    @Test("Neither `cancelCalls()` nor `remove()` cancels the only call of an observer")
+    @Test("`remove()` does not cancel the only call of an observer")
     func onlyCallGoesOn() async {
         let begun = Counter()
         let token = set.once.addAsync { [log, door] _ in
@@ -81,7 +81,6 @@ struct AwaitingSettledTests {
         set.notify(1)
         await eventually { begun.value == 1 }
 
-        set.cancelCalls()
         let isRemoved = token.remove()
         door.open()
         await set.settled()
@@ -98,7 +97,7 @@ struct AwaitingSettledTests {
         for caller in callers {
             let settledWait = SettledWait()
             caller.settledWait = settledWait
-            jobs.append(settledWait, isForRemoval: false)
+            jobs.append(settledWait, .current)
             settledWait.leave()
         }
 
@@ -125,7 +124,7 @@ struct AwaitingSettledTests {
 
     @Test("`settled()` does not wait for values that are enqueued later")
     func notForLaterValues() async {
-        set.addAsync { [log, door] value in
+        _ = set.addAsync { [log, door] value in
             await door.pass()
             log.append("\(value)")
         }
@@ -207,7 +206,7 @@ struct AwaitingSettledTests {
                 log.append("settled")
             }
         }
-        set.addAsync { [log, door] value in
+        _ = set.addAsync { [log, door] value in
             progress.notify(value)
             await door.pass()
             for _ in 0..<100 { await Task.yield() }
@@ -245,11 +244,11 @@ struct AwaitingSettledTests {
     @Test("`settled()` in one observer's call waits for another observer's call that was notified inside it")
     func insideAnothersCall() async {
         let other = ObserverSet<Int>()
-        other.addAsync { [log] value in
+        _ = other.addAsync { [log] value in
             await Task.yield()
             log.append("other \(value)")
         }
-        set.addAsync { [log] value in
+        _ = set.addAsync { [log] value in
             other.notify(value)
             await other.settled()
             log.append("\(value)")
@@ -262,38 +261,46 @@ struct AwaitingSettledTests {
     }
 
     @Test(
-        "`settled()` does not wait for a removed observer, whatever the observer's call does",
-        arguments: AwaitingForm.allCases)
-    func removed(_ form: AwaitingForm) async {
-        let registration = form.add(to: set) { [door] _ in await door.pass() }
-        for value in 1...3 { set.notify(value) }
+        "`settled()` waits for the call of an observer that was removed meanwhile, and not for what waited",
+        arguments: AwaitingForm.allCases, [false, true])
+    func removed(_ form: AwaitingForm, _ all: Bool) async {
+        let registration = form.add(to: set) { [log, door] value in
+            await door.pass()
+            log.append("\(value)")
+        }
+        set.notify(1)
         await eventually { door.waiting == 1 }
+        let before = await waiting(for: set)
+        set.notify(2)
 
-        registration.token.remove()
-        await set.settled()
-
-        #expect(door.waiting == 1)
+        if all { set.removeAll() } else { registration.token.remove() }
+        let after = await waiting(for: set)
+        for _ in 0..<100 { await Task.yield() }
+        #expect(log.entries == [])
         door.open()
+        await before.value
+        await after.value
+
+        #expect(log.entries == ["1", "settled", "settled"])
         registration.end()
     }
 
     @Test(
-        "A task that already awaits `settled()` stops waiting for an observer when it is removed",
-        arguments: AwaitingForm.allCases, [false, true])
-    func removedWhileAwaited(_ form: AwaitingForm, _ all: Bool) async {
+        "A cancelled task does not wait for the call of a removed observer, and no task waits for a call that is over",
+        arguments: AwaitingForm.allCases)
+    func removedAndCancelled(_ form: AwaitingForm) async {
         let registration = form.add(to: set) { [door] _ in await door.pass() }
         set.notify(1)
         await eventually { door.waiting == 1 }
-        let first = await waiting(for: set)
-        set.notify(2)
-        let second = await waiting(for: set)
+        registration.token.remove()
+        let task = await waiting(for: set)
 
-        if all { set.removeAll() } else { registration.token.remove() }
-        await first.value
-        await second.value
+        task.cancel()
+        await task.value
 
         #expect(door.waiting == 1)
         door.open()
+        for _ in 0..<2 { await set.settled() }
         registration.end()
     }
 
@@ -320,7 +327,7 @@ struct AwaitingSettledTests {
     @Test("An observer that never returns holds up only its own `settled()`")
     func neverReturns() async {
         let other = ObserverSet<Int>()
-        other.addAsync { [log] value in log.append("\(value)") }
+        _ = other.addAsync { [log] value in log.append("\(value)") }
         let token = set.addAsync { [door] _ in await door.pass() }
         set.notify(1)
         let task = await waiting(for: set)
@@ -330,6 +337,7 @@ struct AwaitingSettledTests {
         #expect(log.entries == ["2"])
 
         token.remove()
+        task.cancel()
         await task.value
         door.open()
     }
@@ -372,7 +380,7 @@ struct AwaitingSettledTests {
             withExtendedLifetime(capture) { _ = token.exchange(nil)?.remove() }
         }
         capture = nil
-        set.addAsync { [log, door] value in
+        _ = set.addAsync { [log, door] value in
             other.notify(value)
             await door.pass()
             log.append("over")
@@ -390,38 +398,10 @@ struct AwaitingSettledTests {
         set.removeAll()
     }
 
-    @Test("During a notification, `settled()` does not wait for a removed observer that another set still calls")
-    func removedDuringANotification() async {
-        let other = ObserverSet<Int>()
-        let owner = PlainListener<Int> { _ in }
-        let kept = KeptObserver<Int>()
-        kept.addAsync(owner) { [door] _, _ in await door.pass() }
-        for set in [set, other] { set.register(kept.observer.value!) }
-        let isUnderWay = Signal()
-        let mayEnd = Signal()
-        set.addNonisolated { _ in
-            isUnderWay.set()
-            mayEnd.wait()
-        }
-        other.notify(1)
-        await eventually { door.waiting == 1 }
-        async let notified: Void = onThread { [set] in set.notify(2) }
-        await eventually { isUnderWay.isSet }
-
-        set.removeAll(ownedBy: owner)
-        await set.settled()
-
-        #expect(door.waiting == 1)
-        mayEnd.set()
-        await notified
-        door.open()
-        await other.settled()
-    }
-
     @Test("Many tasks may await `settled()` at once, and all of them resume")
     func manyTasks() async {
         let calls = Counter()
-        set.addAsync { _ in
+        _ = set.addAsync { _ in
             await Task.yield()
             calls.increment()
         }

@@ -108,7 +108,7 @@ struct AwaitingTests {
 
     @Test("Notifying never waits for an observer that awaits, not even on the observer's own actor")
     @MainActor func neverInPlace() async {
-        set.addAsync { @MainActor [log] value in log.append("\(value)") }
+        _ = set.addAsync { @MainActor [log] value in log.append("\(value)") }
 
         set.notify(1)
         set.notify(2)
@@ -146,13 +146,13 @@ struct AwaitingTests {
 
     @Test("An observer runs on its own actor, also after it has suspended")
     func ownActor() async {
-        set.addAsync { @MainActor [log] _ in
+        _ = set.addAsync { @MainActor [log] _ in
             MainActor.assertIsolated()
             await Task.yield()
             MainActor.assertIsolated()
             log.append("main actor")
         }
-        set.addAsync { @Elsewhere [log] _ in
+        _ = set.addAsync { @Elsewhere [log] _ in
             Elsewhere.assertIsolated()
             await Task.yield()
             Elsewhere.assertIsolated()
@@ -183,7 +183,7 @@ struct AwaitingTests {
     func priority() async {
         let door = Door()
         let received = Log<TaskPriority>()
-        set.addAsync { _ in
+        _ = set.addAsync { _ in
             received.append(Task.currentPriority)
             await door.pass()
         }
@@ -211,7 +211,7 @@ struct AwaitingTests {
     @Test("Values that are notified with alternating priorities are delivered in order")
     func alternatingPriorities() async {
         let received = Log<Int>()
-        set.addAsync { value in
+        _ = set.addAsync { value in
             if value % 5 == 0 { await Task.yield() }
             received.append(value)
         }
@@ -255,7 +255,7 @@ struct AwaitingTests {
         let set = ObserverSet<Void>()
         let listener = PlainListener<Int> { [log] in log.append("owner \($0)") }
         let desk = Desk(Door(), log)
-        set.addAsync { [log] in
+        _ = set.addAsync { [log] in
             await Task.yield()
             log.append("closure")
         }
@@ -276,11 +276,11 @@ struct AwaitingTests {
         let items = ObserverSet<(name: String, index: Int)>()
         let pairs = ObserverSet<(Int, Int)>()
         let listener = PlainListener<Int> { _ in }
-        items.addAsync { [log] item in log.append("\(item.name) at \(item.index)") }
-        items.addAsync { [log] name, index in log.append("\(index): \(name)") }
+        _ = items.addAsync { [log] item in log.append("\(item.name) at \(item.index)") }
+        _ = items.addAsync { [log] name, index in log.append("\(index): \(name)") }
         items.addAsync(listener) { [log] _, item in log.append("owner: \(item.name)") }
-        pairs.addAsync { [log] pair in log.append("\(pair.0), \(pair.1)") }
-        pairs.addAsync { [log] first, second in log.append("\(first) + \(second)") }
+        _ = pairs.addAsync { [log] pair in log.append("\(pair.0), \(pair.1)") }
+        _ = pairs.addAsync { [log] first, second in log.append("\(first) + \(second)") }
 
         items.notify((name: "So What", index: 0))
         pairs.notify(1, 2)
@@ -295,7 +295,7 @@ struct AwaitingTests {
     @Test("A closure may have several statements, conditions, loops and early returns")
     func statements() async {
         let listener = PlainListener<Int> { _ in }
-        set.addAsync { [log] value in
+        _ = set.addAsync { [log] value in
             guard value > 0 else { return }
             let text = "closure"
             for number in 0..<value {
@@ -408,7 +408,7 @@ private actor Desk {
 
     /// Adds an observer that takes over this actor's isolation.
     func observe(_ set: ObserverSet<Int>) {
-        set.addAsync { _ in
+        _ = set.addAsync { _ in
             self.assertIsolated()
             await Task.yield()
             self.note("desk")

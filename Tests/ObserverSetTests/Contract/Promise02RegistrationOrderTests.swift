@@ -11,10 +11,10 @@ struct Promise02RegistrationOrderTests {
     @Test("Observers of every kind that run in place are called in the order in which they were added")
     func inPlace() {
         let owner = Tracked()
-        set.add { [log] in log.append("closure \($0)") }
+        _ = set.add { [log] in log.append("closure \($0)") }
         set.add(owner) { [log] _, value in log.append("owner \(value)") }
-        set.addNonisolated { [log] in log.append("nonisolated \($0)") }
-        set.once.add { [log] in log.append("once \($0)") }
+        _ = set.addNonisolated { [log] in log.append("nonisolated \($0)") }
+        _ = set.once.add { [log] in log.append("once \($0)") }
         set.addNonisolated(owner) { [log] _, value in log.append("nonisolated owner \(value)") }
 
         set.notify(1)
@@ -47,11 +47,11 @@ struct Promise02RegistrationOrderTests {
     @Test("On the main actor, its observers are called in order with those that belong to no actor")
     @MainActor func onTheMainActor() {
         let owner = Tracked()
-        set.addNonisolated { [log] _ in log.append("nonisolated") }
-        set.add { [log] _ in log.append("main") }
+        _ = set.addNonisolated { [log] _ in log.append("nonisolated") }
+        _ = set.add { [log] _ in log.append("main") }
         set.add(owner) { [log] _, _ in log.append("main owner") }
         set.addNonisolated(owner) { [log] _, _ in log.append("nonisolated owner") }
-        set.once.add { [log] _ in log.append("main once") }
+        _ = set.once.add { [log] _ in log.append("main once") }
 
         set.notify(1)
 
@@ -61,9 +61,9 @@ struct Promise02RegistrationOrderTests {
     @Test("On an actor, its observers are called in order with those that belong to no actor")
     func onAnActor() async {
         let keeper = Keeper()
-        set.add { [log] _ in log.append("nonisolated") }
+        _ = set.add { [log] _ in log.append("nonisolated") }
         set.add(keeper) { [log] (_: isolated Keeper, _) in log.append("first") }
-        set.add { [log] _ in log.append("nonisolated again") }
+        _ = set.add { [log] _ in log.append("nonisolated again") }
         set.add(keeper) { [log] (_: isolated Keeper, _) in log.append("second") }
 
         await keeper.perform { [set] _ in set.notify(1) }
@@ -75,7 +75,7 @@ struct Promise02RegistrationOrderTests {
     func onASerialQueue() async {
         let queue = DispatchQueue(label: "serial")
         let log = Log<Int>()
-        for index in 0..<20 { set.addNonisolated(on: queue) { _ in log.append(index) } }
+        for index in 0..<20 { _ = set.addNonisolated(on: queue) { _ in log.append(index) } }
 
         for _ in 0..<100 {
             set.notify(1)
@@ -91,7 +91,7 @@ struct Promise02RegistrationOrderTests {
     @Test("Observers on the main actor, notified from elsewhere, are called in the order in which they were added")
     func onTheMainActorFromElsewhere() async {
         let log = Log<Int>()
-        for index in 0..<20 { set.add { @MainActor _ in log.append(index) } }
+        for index in 0..<20 { _ = set.add { @MainActor _ in log.append(index) } }
 
         for _ in 0..<100 {
             set.notify(1)
@@ -106,9 +106,9 @@ struct Promise02RegistrationOrderTests {
     @Test("A value is enqueued for an observer on a queue before the next observer is called")
     func enqueuedInOrder() {
         let queue = DispatchQueue(label: "serial")
-        set.add { [log] _ in log.append("before") }
-        set.addNonisolated(on: queue) { [log] _ in log.append("queue") }
-        set.add { [log] _ in
+        _ = set.add { [log] _ in log.append("before") }
+        _ = set.addNonisolated(on: queue) { [log] _ in log.append("queue") }
+        _ = set.add { [log] _ in
             queue.sync {}
             log.append("after")
         }
@@ -121,11 +121,11 @@ struct Promise02RegistrationOrderTests {
     @Test("A value is enqueued for an observer on a queue after the previous observer was called")
     func enqueuedNoSooner() async {
         let queue = DispatchQueue(label: "serial")
-        set.add { [log] _ in
+        _ = set.add { [log] _ in
             queue.sync {}
             log.append("before")
         }
-        set.addNonisolated(on: queue) { [log] _ in log.append("queue") }
+        _ = set.addNonisolated(on: queue) { [log] _ in log.append("queue") }
 
         set.notify(1)
         await set.settled()
@@ -158,10 +158,10 @@ struct Promise02RegistrationOrderTests {
     @Test("An observer that is removed and added again is called last")
     func addedAgain() {
         let token = set.add { [log] _ in log.append("first") }
-        set.add { [log] _ in log.append("second") }
+        _ = set.add { [log] _ in log.append("second") }
 
         token.remove()
-        set.add { [log] _ in log.append("first, again") }
+        _ = set.add { [log] _ in log.append("first, again") }
         set.notify(1)
 
         #expect(log.entries == ["second", "first, again"])
@@ -171,7 +171,7 @@ struct Promise02RegistrationOrderTests {
     func addedByThreads() async {
         let log = Log<(thread: Int, index: Int)>()
         await onThreads(4) { [set] thread in
-            for index in 0..<500 { set.add { _ in log.append((thread, index)) } }
+            for index in 0..<500 { _ = set.add { _ in log.append((thread, index)) } }
         }
 
         set.notify(1)

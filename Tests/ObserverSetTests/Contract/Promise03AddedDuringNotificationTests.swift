@@ -13,7 +13,7 @@ struct Promise03AddedDuringNotificationTests {
         arguments: ObserverKind.allCases)
     func everyKind(_ kind: ObserverKind) async {
         let added = Log<KeptRegistration>()
-        set.once.add { [set, log] _ in
+        _ = set.once.add { [set, log] _ in
             added.append(kind.add(to: set) { log.append("added \($0)") })
         }
 
@@ -30,9 +30,9 @@ struct Promise03AddedDuringNotificationTests {
     @Test("However many observers are added during a notification, all are first called by the next one")
     func addsThousands() {
         let log = Log<Int>()
-        set.once.add { [set] _ in
+        _ = set.once.add { [set] _ in
             log.append(-1)
-            for index in 0..<5_000 { set.add { _ in log.append(index) } }
+            for index in 0..<5_000 { _ = set.add { _ in log.append(index) } }
         }
 
         set.notify(1)
@@ -71,7 +71,7 @@ struct Promise03AddedDuringNotificationTests {
     func itselfAgain() {
         let adder = Shared<(@Sendable () -> Void)?>(nil)
         adder.value = { [set, log] in
-            set.once.add { value in
+            _ = set.once.add { value in
                 log.append("\(value)")
                 adder.value?()
             }
@@ -114,9 +114,9 @@ struct Promise03AddedDuringNotificationTests {
 
     @Test("An observer added before a nested notification is called by the nested one, but not by the outer one")
     func nested() {
-        set.add { [set, log] value in
+        _ = set.add { [set, log] value in
             guard value == 1 else { return }
-            set.add { log.append("added \($0)") }
+            _ = set.add { log.append("added \($0)") }
             set.notify(2)
             log.append("outer goes on")
         }
@@ -129,9 +129,9 @@ struct Promise03AddedDuringNotificationTests {
 
     @Test("An observer added inside a nested notification is called neither by the nested nor by the outer one")
     func addedInNested() {
-        set.add { [set] value in if value == 1 { set.notify(2) } }
-        set.add { [set, log] value in
-            if value == 2 { set.add { log.append("added \($0)") } }
+        _ = set.add { [set] value in if value == 1 { set.notify(2) } }
+        _ = set.add { [set, log] value in
+            if value == 2 { _ = set.add { log.append("added \($0)") } }
         }
 
         set.notify(1)
@@ -144,11 +144,11 @@ struct Promise03AddedDuringNotificationTests {
 
     @Test("An observer added to a set that was emptied during the notification is called by the next one")
     func afterRemoveAll() {
-        set.once.add { [set, log] _ in
+        _ = set.once.add { [set, log] _ in
             set.removeAll()
-            set.add { log.append("added \($0)") }
+            _ = set.add { log.append("added \($0)") }
         }
-        set.add { [log] _ in log.append("removed") }
+        _ = set.add { [log] _ in log.append("removed") }
 
         set.notify(1)
         #expect(log.entries.isEmpty)
@@ -159,9 +159,9 @@ struct Promise03AddedDuringNotificationTests {
 
     @Test("An observer that another thread adds during a notification is not called by that notification")
     func fromAnotherThread() {
-        set.once.add { [set, log] _ in
+        _ = set.once.add { [set, log] _ in
             join {
-                for _ in 0..<100 { set.add { log.append("added \($0)") } }
+                for _ in 0..<100 { _ = set.add { log.append("added \($0)") } }
             }
         }
 
@@ -175,12 +175,12 @@ struct Promise03AddedDuringNotificationTests {
     @Test("An observer added during a notification does not take the slot of one removed in the same notification")
     func placesAreNotUsedAgain() {
         let token = Shared<ObserverToken?>(nil)
-        set.once.add { [set, log] _ in
+        _ = set.once.add { [set, log] _ in
             #expect(token.value?.remove() == true)
-            set.add { log.append("added \($0)") }
+            _ = set.add { log.append("added \($0)") }
         }
         token.value = set.add { [log] _ in log.append("removed") }
-        set.add { [log] in log.append("last \($0)") }
+        _ = set.add { [log] in log.append("last \($0)") }
 
         set.notify(1)
         #expect(log.entries == ["last 1"])
@@ -210,7 +210,7 @@ struct Promise03AddedDuringNotificationTests {
 
             await onThreads(2) { thread in
                 if thread == 0 {
-                    set.addNonisolated { _ in calls.increment() }
+                    _ = set.addNonisolated { _ in calls.increment() }
                     set.notify(0)
                 } else {
                     for number in 1...100 { set.notify(number) }
@@ -231,7 +231,7 @@ struct Promise03AddedDuringNotificationTests {
         let calls = Counter()
 
         await race(times: rounds) { round in
-            sets[round].addNonisolated { _ in calls.increment() }
+            _ = sets[round].addNonisolated { _ in calls.increment() }
         } _: { round in
             var looks = 0
             while byCount ? sets[round].count == 0 : sets[round].isEmpty {

@@ -31,7 +31,7 @@ struct Promise04RemovedIsRemovedTests {
     func byAnEarlierOne(_ kind: ObserverKind) async {
         let calls = Counter()
         let token = Shared<ObserverToken?>(nil)
-        set.once.add { _ in #expect(token.value?.remove() == true) }
+        _ = set.once.add { _ in #expect(token.value?.remove() == true) }
         let registration = kind.add(to: set) { _ in calls.increment() }
         token.value = registration.token
 
@@ -120,7 +120,7 @@ struct Promise04RemovedIsRemovedTests {
         let other = Tracked()
         let log = Log<String>()
         set.add(owner) { _, _ in log.append("before") }
-        set.once.add { [set] _ in #expect(set.removeAll(ownedBy: owner) == 3) }
+        _ = set.once.add { [set] _ in #expect(set.removeAll(ownedBy: owner) == 3) }
         set.add(owner) { _, _ in log.append("after") }
         set.add(other) { _, _ in log.append("other") }
         set.add(owner) { _, _ in log.append("last") }
@@ -137,8 +137,8 @@ struct Promise04RemovedIsRemovedTests {
     func afterGrowth(_ added: Int) {
         let calls = Counter()
         let token = Shared<ObserverToken?>(nil)
-        set.once.add { [set] _ in
-            for _ in 0..<added { set.add { _ in } }
+        _ = set.once.add { [set] _ in
+            for _ in 0..<added { _ = set.add { _ in } }
             #expect(token.value?.remove() == true)
         }
         token.value = set.add { _ in calls.increment() }
@@ -152,7 +152,7 @@ struct Promise04RemovedIsRemovedTests {
     func afterCompaction() {
         let calls = Counter()
         let tokens = Shared<[ObserverToken]>([])
-        set.once.add { _ in
+        _ = set.once.add { _ in
             // This compacts the set several times; during the last removals the notification walks a snapshot that has
             // been replaced.
             for token in tokens.value { #expect(token.remove()) }
@@ -168,11 +168,11 @@ struct Promise04RemovedIsRemovedTests {
     @Test("Emptying the set reaches notifications that traverse a snapshot that has been replaced since")
     func removeAllAfterGrowth() {
         let calls = Counter()
-        set.once.add { [set] _ in
-            for _ in 0..<100 { set.add { _ in calls.increment() } }
+        _ = set.once.add { [set] _ in
+            for _ in 0..<100 { _ = set.add { _ in calls.increment() } }
             set.removeAll()
         }
-        for _ in 0..<3 { set.add { _ in calls.increment() } }
+        for _ in 0..<3 { _ = set.add { _ in calls.increment() } }
 
         set.notify(1)
 
@@ -203,7 +203,7 @@ struct Promise04RemovedIsRemovedTests {
     func byAnotherThread() {
         let calls = Counter()
         let token = Shared<ObserverToken?>(nil)
-        set.add { _ in join { token.value?.remove() } }
+        _ = set.add { _ in join { token.value?.remove() } }
         token.value = set.add { _ in calls.increment() }
 
         set.notify(1)
@@ -269,7 +269,7 @@ struct Promise04RemovedIsRemovedTests {
                 let called = Signal()
                 let removedAt = Shared(Int.max)
                 for _ in 0..<20 {
-                    set.add { begunAt in
+                    _ = set.add { begunAt in
                         called.set()
                         if begunAt > removedAt.value { violations.increment() }
                     }

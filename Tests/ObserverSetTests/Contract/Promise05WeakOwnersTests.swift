@@ -187,13 +187,13 @@ struct Promise05WeakOwnersTests {
         let owner = Shared<Tracked?>(nil)
         let token = Shared<ObserverToken?>(nil)
         let thread = Thread.current.description
-        set.add { log.append("before \($0)") }
+        _ = set.add { log.append("before \($0)") }
         owner.value = Tracked { [weak set] in
             guard let set else { return }
             #expect(Thread.current.description == thread)
             log.append("deinit, \(set.count) others")
             #expect(token.value.map { set.remove($0) } == false, "the registration has ended with its owner")
-            set.add { log.append("added \($0)") }
+            _ = set.add { log.append("added \($0)") }
             set.notify(2)
         }
         token.value = set.add(owner.value!) { tracked, value in
@@ -201,7 +201,7 @@ struct Promise05WeakOwnersTests {
             owner.value = nil
             log.append(tracked.isIntact ? "intact" : "broken")
         }
-        set.add { log.append("behind \($0)") }
+        _ = set.add { log.append("behind \($0)") }
 
         set.notify(1)
 
@@ -215,7 +215,7 @@ struct Promise05WeakOwnersTests {
     @Test("An owner that an earlier observer releases is not called")
     func diesBeforeItsCall() {
         let owner = Shared<Tracked?>(Tracked())
-        set.add { _ in owner.value = nil }
+        _ = set.add { _ in owner.value = nil }
         set.add(owner.value!) { [calls] _, _ in calls.increment() }
 
         set.notify(1)
@@ -228,7 +228,7 @@ struct Promise05WeakOwnersTests {
     @Test("An owner that notifies in its `deinit` is not called, but the other observers are")
     func notifiesInDeinit() {
         let log = Log<Int>()
-        set.add { log.append($0) }
+        _ = set.add { log.append($0) }
         do {
             let owner = Tracked { [set] in set.notify(1) }
             set.add(owner) { [calls] _, _ in calls.increment() }
@@ -420,7 +420,7 @@ private final class AddsItselfAtItsEnd: Sendable {
     private func isTold(_ value: Int) { log.append(value) }
 
     deinit {
-        set.add { [log] in log.append($0) }
+        _ = set.add { [log] in log.append($0) }
         let tokens = [
             set.add(self) { owner, value in owner.isTold(value) },
             set.add(method: AddsItselfAtItsEnd.isTold, of: self),
@@ -428,7 +428,7 @@ private final class AddsItselfAtItsEnd: Sendable {
             set.addNonisolated(self) { owner, value in owner.isTold(value) },
             set.addNonisolated(on: DispatchQueue(label: "Q"), self) { owner, value in owner.isTold(value) },
         ]
-        set.add { [log] in log.append($0 * 10) }
+        _ = set.add { [log] in log.append($0 * 10) }
         set.notify(-1)
         #expect(tokens.allSatisfy { !$0.isActive })
         #expect(set.removeAll(ownedBy: self) == 0)

@@ -9,12 +9,12 @@ struct Promise06NestedNotificationsTests {
 
     @Test("A nested notification reaches all observers before the outer one goes on", arguments: ObserverKind.inPlace)
     func depthFirst(_ kind: ObserverKind) {
-        set.add { [log] in log.append("a\($0)") }
+        _ = set.add { [log] in log.append("a\($0)") }
         let registration = kind.add(to: set) { [set, log] value in
             log.append("b\(value)")
             if value == 1 { set.notify(2) }
         }
-        set.add { [log] in log.append("c\($0)") }
+        _ = set.add { [log] in log.append("c\($0)") }
 
         set.notify(1)
 
@@ -54,9 +54,9 @@ struct Promise06NestedNotificationsTests {
     @Test("An earlier observer receives the outer value first, and a later observer the inner value first")
     func earlierAndLater() {
         let set = ObserverSet<String>()
-        set.add { [log] in log.append("earlier \($0)") }
-        set.add { [set] in if $0 == "bad" { set.notify("good") } }
-        set.add { [log] in log.append("later \($0)") }
+        _ = set.add { [log] in log.append("earlier \($0)") }
+        _ = set.add { [set] in if $0 == "bad" { set.notify("good") } }
+        _ = set.add { [log] in log.append("later \($0)") }
 
         set.notify("bad")
 
@@ -68,7 +68,7 @@ struct Promise06NestedNotificationsTests {
         "Later observers receive a nested notification before the outer one, also on other actors and queues",
         arguments: ObserverKind.lasting)
     func innerGoesFirst(_ kind: ObserverKind) async {
-        set.add { [set] value in
+        _ = set.add { [set] value in
             if value == 1 { set.notify(2) }
         }
         let received = Log<Int>()
@@ -84,15 +84,15 @@ struct Promise06NestedNotificationsTests {
 
     @Test("An observer that notifies twice has each value delivered to all before it goes on")
     func twice() {
-        set.add { [set, log] value in
+        _ = set.add { [set, log] value in
             log.append("a\(value)")
             if value == 0 {
                 set.notify(1)
                 set.notify(2)
             }
         }
-        set.add { [log] in log.append("b\($0)") }
-        set.add { [log] in log.append("c\($0)") }
+        _ = set.add { [log] in log.append("b\($0)") }
+        _ = set.add { [log] in log.append("c\($0)") }
 
         set.notify(0)
 
@@ -112,7 +112,7 @@ struct Promise06NestedNotificationsTests {
             state.value = new
             changed.notify(0)
         }
-        changed.add { _ in if state.value > 42 { set(42) } }
+        _ = changed.add { _ in if state.value > 42 { set(42) } }
         let registration = kind.add(to: changed) { _ in shown.append(state.value) }
 
         await onThread { set(50) }
@@ -126,7 +126,7 @@ struct Promise06NestedNotificationsTests {
     @Test("Notifications that every observer makes form a tree of calls, which is traversed depth first")
     func tree() {
         for index in 0..<3 {
-            set.add { [set, log] depth in
+            _ = set.add { [set, log] depth in
                 log.append("<\(index)")
                 if depth < 3 { set.notify(depth + 1) }
                 log.append(">")
@@ -148,12 +148,12 @@ struct Promise06NestedNotificationsTests {
     @Test("Notifications of two sets that notify each other are depth first as well")
     func twoSets() {
         let other = ObserverSet<Int>()
-        set.add { [log] in
+        _ = set.add { [log] in
             log.append("set \($0)")
             other.notify($0 + 1)
         }
-        set.add { [log] in log.append("set again \($0)") }
-        other.add { [set, log] in
+        _ = set.add { [log] in log.append("set again \($0)") }
+        _ = other.add { [set, log] in
             log.append("other \($0)")
             if $0 < 3 { set.notify($0 + 1) }
         }
@@ -169,11 +169,11 @@ struct Promise06NestedNotificationsTests {
 
     @Test("A notification by another thread, for which an observer waits, completes before the outer one goes on")
     func onAnotherThread() {
-        set.add { [set, log] value in
+        _ = set.add { [set, log] value in
             log.append("a\(value)")
             if value == 1 { join { set.notify(2) } }
         }
-        set.add { [log] in log.append("b\($0)") }
+        _ = set.add { [log] in log.append("b\($0)") }
 
         set.notify(1)
 
@@ -184,13 +184,13 @@ struct Promise06NestedNotificationsTests {
     @Test("A nested notification from a `deinit` completes before the outer one goes on")
     func fromADeinit() {
         let parameters = ObserverSet<Tracked>()
-        set.add { [log] in log.append("inner \($0)") }
-        parameters.add { [set, log] _ in
+        _ = set.add { [log] in log.append("inner \($0)") }
+        _ = parameters.add { [set, log] _ in
             log.append("a")
             _ = Tracked { set.notify(2) }
             log.append("a ends")
         }
-        parameters.add { [log] _ in log.append("b") }
+        _ = parameters.add { [log] _ in log.append("b") }
 
         parameters.notify(Tracked())
 
@@ -199,11 +199,11 @@ struct Promise06NestedNotificationsTests {
 
     @Test("On the main actor, a nested notification reaches the actor's observers before the outer one continues")
     @MainActor func onTheMainActor() {
-        set.add { [set, log] value in
+        _ = set.add { [set, log] value in
             log.append("a\(value)")
             if value < 3 { set.notify(value + 1) }
         }
-        set.add { [log] in log.append("b\($0)") }
+        _ = set.add { [log] in log.append("b\($0)") }
 
         set.notify(0)
 
@@ -214,11 +214,11 @@ struct Promise06NestedNotificationsTests {
     /// After it has delivered once, a mailbox is idle again, and calls are made in place as before.
     @Test("On the main actor, nested notifications are still depth first after a delivery from another thread")
     @MainActor func onTheMainActorAfterADelivery() async {
-        set.add { [set, log] value in
+        _ = set.add { [set, log] value in
             log.append("a\(value)")
             if value == 1 { set.notify(2) }
         }
-        set.add { [log] in log.append("b\($0)") }
+        _ = set.add { [log] in log.append("b\($0)") }
         join { [set] in set.notify(0) }
         await set.settled()
 
@@ -247,7 +247,7 @@ struct Promise06NestedNotificationsTests {
     func deep() async {
         let deepest = await onThread(stackSize: 64 << 20) { [set] in
             let deepest = Counter()
-            set.add { [set] depth in
+            _ = set.add { [set] depth in
                 deepest.increment()
                 if depth < 10_000 { set.notify(depth + 1) }
             }
@@ -282,12 +282,12 @@ struct Promise06NestedNotificationsTests {
         let isReleased = Signal()
         let capture = Shared<Tracked?>(Tracked { isReleased.set() })
         let token = Shared<ObserverToken?>(nil)
-        set.add { [set] value in
+        _ = set.add { [set] value in
             if value < 5 { set.notify(value + 1) } else { #expect(token.value?.remove() == true) }
             #expect(!isReleased.isSet, "a notification may still be reading it")
         }
         token.value = set.add { [log, capture = capture.exchange(nil)] in log.append("removed \($0 + capture!.value)") }
-        set.add { [log] in log.append("kept \($0)") }
+        _ = set.add { [log] in log.append("kept \($0)") }
 
         set.notify(1)
 
@@ -308,11 +308,11 @@ enum DeepForm: String, CaseIterable, Codable, Sendable {
         // The observers' own frames are kept small, since they are not what is measured.
         switch self {
         case .closure:
-            set.add { [unowned set] depth in
+            _ = set.add { [unowned set] depth in
                 if depth < limit { set.notify(depth + 1) } else { calls.value = depth }
             }
         case .nonisolated:
-            set.addNonisolated { [unowned set] depth in
+            _ = set.addNonisolated { [unowned set] depth in
                 if depth < limit { set.notify(depth + 1) } else { calls.value = depth }
             }
         case .owner:

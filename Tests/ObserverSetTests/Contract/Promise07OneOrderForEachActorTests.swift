@@ -46,8 +46,8 @@ struct Promise07OneOrderForEachActorTests {
     )
     @MainActor func plainClass() async {
         let (started, stopped) = (ObserverSet<Void>(), set)
-        started.add { @MainActor [log] in log.append(0) }
-        stopped.add { @MainActor [log] in log.append($0) }
+        _ = started.add { @MainActor [log] in log.append(0) }
+        _ = stopped.add { @MainActor [log] in log.append($0) }
         join { started.notify() }
 
         // The code of a plain class: it has no isolation to pass.
@@ -149,8 +149,8 @@ struct Promise07OneOrderForEachActorTests {
     @Test("A notification on an actor calls no observers of another set, whatever waits")
     @MainActor func onlyItsOwn() async {
         let other = ObserverSet<Int>()
-        other.add { @MainActor [log] in log.append(-$0) }
-        set.add { @MainActor [log] in log.append($0) }
+        _ = other.add { @MainActor [log] in log.append(-$0) }
+        _ = set.add { @MainActor [log] in log.append($0) }
         join { for value in 1...3 { other.notify(value) } }
 
         set.notify(10)
@@ -165,8 +165,8 @@ struct Promise07OneOrderForEachActorTests {
     )
     @MainActor func takenOutOfTheMiddle() async {
         let other = ObserverSet<Int>()
-        other.add { @MainActor [log] in log.append(-$0) }
-        set.add { @MainActor [log] in log.append($0) }
+        _ = other.add { @MainActor [log] in log.append(-$0) }
+        _ = set.add { @MainActor [log] in log.append($0) }
         join { [set] in
             for value in 1...3 {
                 other.notify(value)
@@ -184,7 +184,7 @@ struct Promise07OneOrderForEachActorTests {
     /// A button's handler must not deliver a hundred thousand values first.
     @Test("Behind a long backlog, a value that is notified on the observer's actor waits like the others")
     @MainActor func longBacklog() async {
-        set.add { @MainActor [log] in log.append($0) }
+        _ = set.add { @MainActor [log] in log.append($0) }
         join { [set] in for value in 0..<100_000 { set.notify(value) } }
 
         set.notify(100_000)
@@ -411,7 +411,7 @@ struct Promise07OneOrderForEachActorTests {
         for _ in 0..<50 {
             let set = ObserverSet<(isMain: Bool, value: Int)>()
             let log = Log<(isMain: Bool, value: Int)>()
-            set.add { log.append($0) }
+            _ = set.add { log.append($0) }
 
             async let others: Void = onThreads(1) { _ in
                 for value in 0..<50 { set.notify((isMain: false, value: value)) }
@@ -498,7 +498,7 @@ struct Promise07OneOrderForEachActorTests {
         "A value that an observer on a queue notifies comes after the waiting values, never inside the observer's call")
     func nestedOnAQueue() async {
         let allEnqueued = Signal()
-        set.addNonisolated(on: DispatchQueue(label: "serial")) { [set, log] value in
+        _ = set.addNonisolated(on: DispatchQueue(label: "serial")) { [set, log] value in
             allEnqueued.wait()
             log.append(value)
             if value < 10 { set.notify(value + 100) }
@@ -531,7 +531,7 @@ struct Promise07OneOrderForEachActorTests {
 
     @Test("A value that arrives between two turns of a delivery comes after the values that the first turn left")
     @MainActor func betweenTwoTurns() async {
-        set.add { [log] in log.append($0) }
+        _ = set.add { [log] in log.append($0) }
         join { [set] in for value in 0..<10_000 { set.notify(value) } }
 
         // This runs behind the first turn of the delivery, and before the second.

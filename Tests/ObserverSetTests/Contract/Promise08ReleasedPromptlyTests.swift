@@ -140,7 +140,7 @@ struct Promise08ReleasedPromptlyTests {
         arguments: ObserverKind.held)
     func duringAPass(_ kind: ObserverKind) async {
         let registration = addCapture(kind)
-        set.once.add { _ in
+        _ = set.once.add { _ in
             registration.token.remove()
             #expect(registration.capture != nil)
         }
@@ -163,7 +163,7 @@ struct Promise08ReleasedPromptlyTests {
         let isInside = Signal()
         let mayGoOn = Signal()
         let lifetimes = Lifetimes()
-        set.once.add { _ in
+        _ = set.once.add { _ in
             isInside.set()
             mayGoOn.wait()
         }
@@ -198,7 +198,7 @@ struct Promise08ReleasedPromptlyTests {
         let set = ObserverSet<Int>()
         // No call returns before another thread's call has begun, so at least one notification is in flight at any
         // time.
-        set.add { thread in
+        _ = set.add { thread in
             let next = inside[(thread + 1) % count]
             let before = next.value
             inside[thread].increment()
@@ -276,7 +276,7 @@ struct Promise08ReleasedPromptlyTests {
         let allEnqueued = Signal()
         let lifetimes = Lifetimes.current
         let before = lifetimes.count
-        set.addNonisolated(on: DispatchQueue(label: "serial")) { _ in
+        _ = set.addNonisolated(on: DispatchQueue(label: "serial")) { _ in
             allEnqueued.wait()
             alive.append(lifetimes.count - before)
         }
@@ -324,7 +324,7 @@ struct Promise08ReleasedPromptlyTests {
         let captures = Lifetimes()
         let owner = Tracked()
         for _ in 0..<10_000 {
-            if ownersWereAdded { set.add(owner) { _, _ in } } else { set.add { _ in } }
+            if ownersWereAdded { set.add(owner) { _, _ in } } else { _ = set.add { _ in } }
         }
         set.removeAll()
 
@@ -360,7 +360,7 @@ struct Promise08ReleasedPromptlyTests {
                 let set = ObserverSet<Int>()
                 let queue = DispatchQueue(label: "suspended")
                 let isWarm = Signal()
-                set.addNonisolated(on: queue) { [weak set] value in
+                _ = set.addNonisolated(on: queue) { [weak set] value in
                     guard value == 1 else { return }
                     for _ in 0..<(isWarm.isSet ? more : 1) { set?.notify(0) }
                 }
@@ -426,7 +426,7 @@ struct Promise08ReleasedPromptlyTests {
             let isOver = Signal()
             let rounds = Counter()
             // One more value arrives while the only one is being delivered, so that the mailbox is never empty.
-            set.addNonisolated(on: queue) { [weak set] value in
+            _ = set.addNonisolated(on: queue) { [weak set] value in
                 guard value == 1, !isOver.isSet else { return }
                 rounds.increment()
                 set?.notify(1)
@@ -542,7 +542,7 @@ struct Promise08ReleasedPromptlyTests {
 
     @Test("Sweeps for dead owners do not remove entries without owners")
     func entriesWithoutOwners() {
-        for _ in 0..<1_000 { set.add { _ in } }
+        for _ in 0..<1_000 { _ = set.add { _ in } }
         for _ in 0..<1_000 { set.add(Tracked()) { _, _ in } }
 
         #expect(set.count == 1_000)
@@ -551,12 +551,12 @@ struct Promise08ReleasedPromptlyTests {
 
     @Test("The last slot is used again as soon as no traversal can be reading it")
     func placesAtTheEnd() {
-        set.add { _ in }
+        _ = set.add { _ in }
         for _ in 0..<1_000 { set.add { _ in }.remove() }
         #expect(storedSlots == 1)
         #expect(room == 3)
 
-        set.once.add { [set] _ in
+        _ = set.once.add { [set] _ in
             let token = set.add { _ in }
             token.remove()
         }
@@ -576,12 +576,12 @@ struct Promise08ReleasedPromptlyTests {
 
     @Test("A set from which many observers are removed inside a notification keeps no room for them")
     func roomInsideANotification() {
-        for _ in 0..<1_000 { set.add { _ in } }
-        set.add { [set] _ in
+        for _ in 0..<1_000 { _ = set.add { _ in } }
+        _ = set.add { [set] _ in
             set.removeAll()
-            for _ in 0..<100 { set.add { _ in } }
+            for _ in 0..<100 { _ = set.add { _ in } }
             set.removeAll()
-            set.add { _ in }
+            _ = set.add { _ in }
         }
 
         set.notify(1)

@@ -19,7 +19,7 @@ struct Promise09IdempotentRemovalTests {
 
         #expect(!token.isActive)
         #expect(set.isEmpty)
-        set.add { _ in calls.increment() }
+        _ = set.add { _ in calls.increment() }
         for _ in 0..<100 {
             #expect(!token.remove())
             #expect(!set.remove(token))

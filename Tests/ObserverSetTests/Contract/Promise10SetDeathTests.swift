@@ -16,14 +16,14 @@ struct Promise10SetDeathTests {
     func inAnObserver(_ kind: ObserverKind) {
         let set = Shared<ObserverSet<Int>?>(ObserverSet())
         let log = Log<String>()
-        set.value?.add { _ in log.append("first") }
+        _ = set.value?.add { _ in log.append("first") }
         let registration = set.value.map {
             kind.add(to: $0) { _ in
                 log.append("last reference")
                 set.value = nil
             }
         }
-        set.value?.add { _ in log.append("after") }
+        _ = set.value?.add { _ in log.append("after") }
 
         set.value?.notify(1)
 
@@ -41,8 +41,8 @@ struct Promise10SetDeathTests {
         }
         let model = Shared<Model?>(Model())
         let log = Log<String>()
-        model.value?.changed.add { _ in model.value = nil }
-        model.value?.changed.add { _ in log.append("after") }
+        _ = model.value?.changed.add { _ in model.value = nil }
+        _ = model.value?.changed.add { _ in log.append("after") }
 
         model.value?.changed.notify(1)
 
@@ -54,10 +54,10 @@ struct Promise10SetDeathTests {
     func nested() {
         let set = Shared<ObserverSet<Int>?>(ObserverSet())
         let log = Log<String>()
-        set.value?.add { value in
+        _ = set.value?.add { value in
             if value < 3 { set.value?.notify(value + 1) } else { set.value = nil }
         }
-        set.value?.add { log.append("\($0)") }
+        _ = set.value?.add { log.append("\($0)") }
 
         set.value?.notify(1)
 
@@ -67,8 +67,8 @@ struct Promise10SetDeathTests {
     @Test("A set that another thread releases during a notification finishes that notification")
     func byAnotherThread() {
         let set = Shared<ObserverSet<Int>?>(ObserverSet())
-        set.value?.add { _ in join { set.value = nil } }
-        set.value?.add { [calls] _ in calls.increment() }
+        _ = set.value?.add { _ in join { set.value = nil } }
+        _ = set.value?.add { [calls] _ in calls.increment() }
 
         set.value?.notify(1)
 
@@ -79,11 +79,11 @@ struct Promise10SetDeathTests {
     @Test("A set may be emptied, and die, in the same call")
     func emptiedAndGone() {
         let set = Shared<ObserverSet<Int>?>(ObserverSet())
-        set.value?.add { _ in
+        _ = set.value?.add { _ in
             set.value?.removeAll()
             set.value = nil
         }
-        set.value?.add { [calls] _ in calls.increment() }
+        _ = set.value?.add { [calls] _ in calls.increment() }
 
         set.value?.notify(1)
 
@@ -108,8 +108,8 @@ struct Promise10SetDeathTests {
         let other = ObserverSet<Int>()
         let set = Shared<ObserverSet<Int>?>(ObserverSet())
         let token = set.value?.add { _ in }
-        other.add { _ in set.value = nil }
-        other.add { [calls] _ in calls.increment() }
+        _ = other.add { _ in set.value = nil }
+        _ = other.add { [calls] _ in calls.increment() }
 
         other.notify(1)
 
@@ -279,7 +279,7 @@ struct Promise10SetDeathTests {
     func lastNotifier() async {
         for _ in 0..<200 {
             let set = Shared<ObserverSet<Int>?>(ObserverSet())
-            for _ in 0..<4 { set.value?.add { [calls] _ in calls.increment() } }
+            for _ in 0..<4 { _ = set.value?.add { [calls] _ in calls.increment() } }
             await onThreads(3) { thread in
                 let own = set.value
                 if thread == 0 { set.value = nil }

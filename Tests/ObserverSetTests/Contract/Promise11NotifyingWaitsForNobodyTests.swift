@@ -72,7 +72,7 @@ struct Promise11NotifyingWaitsForNobodyTests {
 
     @Test("Nested notifications do not wait while another thread holds the lock")
     func nested() async {
-        set.add { [set, calls] value in
+        _ = set.add { [set, calls] value in
             calls.increment()
             if value < 10 { set.notify(value + 1) }
         }
@@ -86,7 +86,7 @@ struct Promise11NotifyingWaitsForNobodyTests {
     @Test("A notification that meets a dead owner does not wait to remove it; a later notification removes it")
     func deadOwner() async {
         set.add(Tracked()) { [calls] _, _ in calls.increment() }
-        set.add { [calls] _ in calls.increment() }
+        _ = set.add { [calls] _ in calls.increment() }
 
         await whileLocked { [set] in set.notify(1) }
         #expect(calls.value == 1)
@@ -119,7 +119,7 @@ struct Promise11NotifyingWaitsForNobodyTests {
         let isInside = Signal()
         let hasReturned = Signal()
         let lifetimes = Lifetimes.current
-        set.once.add { _ in
+        _ = set.once.add { _ in
             isInside.set()
             mayGoOn.wait()
         }
@@ -140,7 +140,7 @@ struct Promise11NotifyingWaitsForNobodyTests {
                 held.release()
             }
         }
-        set.add { _ in }
+        _ = set.add { _ in }
         set.notify(2)
 
         #expect(isReleased.isSet)
@@ -179,7 +179,7 @@ struct Promise11NotifyingWaitsForNobodyTests {
                 mayEnd.wait()
             })
         let token = set.add { [capture = capture.exchange(nil)] _ in _ = capture }
-        set.add { [calls] _ in calls.increment() }
+        _ = set.add { [calls] _ in calls.increment() }
 
         await onThreads(2) { [set, calls] thread in
             if thread == 0 {
@@ -188,7 +188,7 @@ struct Promise11NotifyingWaitsForNobodyTests {
                 isEnding.wait()
                 for value in 0..<100 { set.notify(value) }
                 #expect(calls.value == 100)
-                set.add { _ in }
+                _ = set.add { _ in }
                 #expect(set.count == 2)
                 mayEnd.set()
             }

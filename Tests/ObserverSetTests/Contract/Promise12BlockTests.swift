@@ -161,7 +161,7 @@ struct Promise12BlockTests {
 
         for id in ids { #expect(registry.remove(id)) }
 
-        #expect(registry.lock.withLock { $0.backlog == nil })
+        #expect(registry.lock.withLock { $0.rare == nil })
     }
 
     // MARK: In a traversal that does not end
@@ -199,7 +199,7 @@ struct Promise12BlockTests {
         var marks = 0
         for id in ids {
             marks += registry.lock.withLock { contents in
-                let blocks = unsafe contents.backlog.map { unsafe $0.older.blocks + $0.newer.blocks } ?? []
+                let blocks = unsafe contents.rare.map { unsafe $0.older.blocks + $0.newer.blocks } ?? []
                 return unsafe blocks.count { unsafe $0.slot(of: id, among: .max)?.pointee.isLiving(id) ?? false }
             }
             _ = registry.remove(id)
@@ -238,16 +238,16 @@ struct Promise12BlockTests {
     @Test("The counts of traversals are spread only once, however many threads meet in a set, and however often")
     func spreadOnce() async throws {
         let set = ObserverSet<Int>()
-        set.add { _ in }
+        _ = set.add { _ in }
         let registry = try #require(set.registry)
         set.notify(0)
         #expect(!areSpread(registry))
         #expect(!areSpread(registry), "one thread does not spread the counts, however often it notifies")
         // As two threads do whose traversals overlap.
-        let first = registry.reclamation.enter()
-        let second = registry.reclamation.enter()
-        _ = registry.reclamation.mayRelease(first.leave())
-        _ = registry.reclamation.mayRelease(second.leave())
+        let first = unsafe registry.reclamation.enter()
+        let second = unsafe registry.reclamation.enter()
+        _ = unsafe registry.reclamation.mayRelease(Reclamation.leave(first))
+        _ = unsafe registry.reclamation.mayRelease(Reclamation.leave(second))
         #expect(areSpread(registry))
         let before = place(registry)
 
@@ -271,10 +271,10 @@ struct Promise12BlockTests {
         // notifications below runs where a step ends.
         let results = Log<Bool>()
         let nested = ObserverSet<Int>()
-        nested.add { [weak nested] depth in
+        _ = nested.add { [weak nested] depth in
             if depth > 0 { return nested!.notify(depth - 1) }
             let set = ObserverSet<Int>()
-            set.once.add { _ in }
+            _ = set.once.add { _ in }
             set.notify(0)
             results.append(areSpread(set.registry!))
         }
@@ -286,16 +286,16 @@ struct Promise12BlockTests {
     }
 
     private func areSpread(_ registry: Registry) -> Bool {
-        let count = registry.reclamation.enter().leave()
+        let count = unsafe Reclamation.leave(registry.reclamation.enter())
         _ = registry.reclamation.mayRelease(count)
         return count.before == nil
     }
 
     /// The address of the count at which this thread counts itself in and out.
     private func place(_ registry: Registry) -> UInt {
-        let ticket = registry.reclamation.enter()
+        let ticket = unsafe registry.reclamation.enter()
         let place = unsafe UInt(bitPattern: ticket.count)
-        _ = registry.reclamation.mayRelease(ticket.leave())
+        _ = unsafe registry.reclamation.mayRelease(Reclamation.leave(ticket))
         return place
     }
 
@@ -402,7 +402,7 @@ struct Promise12BlockTests {
     private func add(_ object: AnyObject) { _ = unsafe registry.add(object, site: Site()) { nil } }
 
     /// For how many addresses the table has room.
-    private var addressRoom: Int { registry.lock.withLock { $0.backlog?.idsByAddress.capacity ?? 0 } }
+    private var addressRoom: Int { registry.lock.withLock { $0.rare?.idsByAddress.capacity ?? 0 } }
 
     /// The number of digits in base two.
     private func logarithm(_ number: Int) -> Int { Int.bitWidth - number.leadingZeroBitCount }

@@ -19,25 +19,14 @@ struct ActorMailboxTests {
         set.add(keeper) { (_: isolated Keeper, _) in }
         set.add(keeper) { (_: isolated Keeper, _) in }
         other.add(keeper) { (_: isolated Keeper, _) in }
-        set.add { @MainActor _ in }
-        other.add { @MainActor _ in }
+        _ = set.add { @MainActor _ in }
+        _ = other.add { @MainActor _ in }
 
         let ofSet = Set(try #require(set.registry).mailboxes().map(ObjectIdentifier.init))
         let ofOther = Set(try #require(other.registry).mailboxes().map(ObjectIdentifier.init))
 
         #expect(ofSet.count == 2)
         #expect(ofSet == ofOther)
-    }
-
-    @Test("A mailbox has a number for reports, which stays, and which no other has")
-    func reportedNumbers() {
-        let (left, right) = (BusyActor(), BusyActor())
-        let mailboxes = [ActorMailbox.of(left), ActorMailbox.of(right)]
-        defer { for mailbox in mailboxes { mailbox.endUse() } }
-
-        let numbers = mailboxes.map(\.reportedNumber)
-        #expect(numbers[0] != numbers[1] && !numbers.contains(0))
-        #expect(mailboxes.map(\.reportedNumber) == numbers)
     }
 
     @Test("An actor's mailbox is released with its last observer")
@@ -59,69 +48,18 @@ struct ActorMailboxTests {
         #expect(mailbox == nil)
     }
 
-    @Test("When a drain's turn is over, no observer counts as being called")
-    func endOfATurn() {
-        var (inbox, batch) = (ActorMailbox.Inbox(), ActorMailbox.Batch())
-        for number in 1...2 as ClosedRange<UInt64> {
-            _ = inbox.append(Job(number, to: AnyEntry(), after: number - 1), .highest)
-        }
-        _ = batch.refill(from: &inbox)
-        _ = batch.popFirst()
-        #expect(batch.jobsToCatchUp(upTo: 2, inbox, atMost: 3) == nil)
+    @Test("An observer for which more waits than fits in a turn can catch up as soon as a drain has left few enough")
+    @MainActor func crowd() async {
+        _ = set.add { @MainActor [log] in log.append($0) }
+        join { [set] in for value in 0...Turn.limit { set.notify(value) } }
 
-        _ = batch.endTurn(&inbox)
+        // This runs behind the first turn of the delivery.
+        let heard = await Task { @MainActor [set, log] in
+            set.notify(Turn.limit + 1)
+            return log.entries
+        }.value
 
-        #expect(batch.jobsToCatchUp(upTo: 2, inbox, atMost: 3) == [2])
-    }
-
-    @Test("An observer for which much waits can catch up as soon as a drain has left few enough")
-    func crowd() {
-        var (inbox, batch) = (ActorMailbox.Inbox(), ActorMailbox.Batch())
-        let observer = AnyEntry()
-        for number in 1...5 as ClosedRange<UInt64> {
-            _ = inbox.append(Job(number, to: observer, after: number - 1), .highest)
-        }
-
-        for _ in 0..<2 { #expect(batch.jobsToCatchUp(upTo: 5, inbox, atMost: 3) == nil) }
-        _ = batch.refill(from: &inbox)
-        _ = batch.popFirst()
-        _ = batch.endTurn(&inbox)
-        #expect(batch.jobsToCatchUp(upTo: 5, inbox, atMost: 3) == nil)
-        _ = batch.popFirst()
-        #expect(batch.jobsToCatchUp(upTo: 5, inbox, atMost: 3) == nil)
-        _ = batch.endTurn(&inbox)
-        #expect(batch.jobsToCatchUp(upTo: 5, inbox, atMost: 3) == [5, 4, 3])
-
-        // What a drain has taken over is found, too, by descriptions, calls ahead of others, and `cancelCalls()`.
-        #expect(batch.progress(upTo: 5, inbox).waiting == 3)
-        #expect(batch.beginInPlace(3, from: &inbox)?.observer === observer)
-        #expect(batch.drop(upTo: 5, for: observer, leaving: AnyEntry(), &inbox).count == 2)
-    }
-
-    @Test("Of what was dropped for an observer, whoever looks for what waits meets at most one value")
-    func dropped() {
-        var (inbox, batch) = (ActorMailbox.Inbox(), ActorMailbox.Batch())
-        let (first, second, rest) = (AnyEntry(), AnyEntry(), Placeholder())
-        func post(_ numbers: ClosedRange<UInt64>, to observer: AnyEntry) {
-            for number in numbers { _ = inbox.append(Job(number, to: observer, after: number - 1), .highest) }
-        }
-
-        post(1...5, to: first)
-        #expect(batch.drop(upTo: 5, for: first, leaving: rest, &inbox).count == 5)
-        #expect(batch.jobsToCatchUp(upTo: 5, inbox, atMost: 0) == [5])
-        _ = batch.refill(from: &inbox)
-
-        // Two registrations of one observer have one order.
-        post(6...7, to: second)
-        post(8...9, to: first)
-        post(10...10, to: second)
-        #expect(batch.jobsToCatchUp(upTo: 10, inbox, atMost: 5) == [10, 9, 8, 7, 6, 5])
-        #expect(batch.jobsToCatchUp(upTo: 10, inbox, atMost: 4) == nil)
-        #expect(batch.drop(upTo: 10, for: first, leaving: rest, &inbox).count == 2)
-        #expect(batch.jobsToCatchUp(upTo: 10, inbox, atMost: 4) == [10, 7, 6])
-        #expect(batch.drop(upTo: 10, for: second, leaving: rest, &inbox).count == 3)
-        #expect(batch.jobsToCatchUp(upTo: 10, inbox, atMost: 0) == [10])
-        #expect(batch.progress(upTo: 10, inbox).waiting == 0)
+        #expect(heard == Array(0...Turn.limit + 1))
     }
 
     // (The address sanitizer uses no address again.)
@@ -268,7 +206,7 @@ struct ActorMailboxTests {
         }
         set.notify(1)
         await eventually { isInCall.isSet }
-        set.addNonisolated { _ in
+        _ = set.addNonisolated { _ in
             isUnderWay.set()
             mayGoOn.wait()
         }
@@ -293,7 +231,7 @@ struct ActorMailboxTests {
     func urgentCalls() async {
         let priorities = Log<TaskPriority>()
         let door = Door()
-        set.addAsync { _ in
+        _ = set.addAsync { _ in
             priorities.append(Task.currentPriority)
             await door.pass()
         }
@@ -394,10 +332,6 @@ struct ActorMailboxTests {
         #expect(calls.value == 10_000)
         #expect(actor.jobs.count >= 10)
     }
-}
-
-private final class Placeholder: AnyEntry, @unchecked Sendable {
-    override var isPlaceholder: Bool { true }
 }
 
 /// An actor that knows what it is to receive.

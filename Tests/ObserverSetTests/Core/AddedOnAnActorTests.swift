@@ -37,15 +37,15 @@ struct AddedOnAnActorTests {
 
         func observe(_ set: ObserverSet<Int>, _ form: Form, owner: Tracked) {
             switch form {
-            case .capturing: set.add { value in self.hear(value) }
-            case .appliedMethod: set.add(hear)
+            case .capturing: _ = set.add { value in self.hear(value) }
+            case .appliedMethod: _ = set.add(hear)
             case .weak:
-                set.add { [weak self] value in
+                _ = set.add { [weak self] value in
                     if let self {
                         self.assumeIsolated { $0.hear(value) }
                     }
                 }
-            case .capturingNothing: set.add { [calls] value in calls.append(value) }
+            case .capturingNothing: _ = set.add { [calls] value in calls.append(value) }
             case .ownerAppliedMethod: set.add(owner, hear)
             case .ownerCapturingNothing: set.add(owner) { [calls] _, value in calls.append(value) }
             }
@@ -53,15 +53,15 @@ struct AddedOnAnActorTests {
 
         func observeOnce(_ set: ObserverSet<Int>, _ form: Form, owner: Tracked) {
             switch form {
-            case .capturing: set.once.add { value in self.hear(value) }
-            case .appliedMethod: set.once.add(hear)
+            case .capturing: _ = set.once.add { value in self.hear(value) }
+            case .appliedMethod: _ = set.once.add(hear)
             case .weak:
-                set.once.add { [weak self] value in
+                _ = set.once.add { [weak self] value in
                     if let self {
                         self.assumeIsolated { $0.hear(value) }
                     }
                 }
-            case .capturingNothing: set.once.add { [calls] value in calls.append(value) }
+            case .capturingNothing: _ = set.once.add { [calls] value in calls.append(value) }
             case .ownerAppliedMethod: set.once.add(owner, hear)
             case .ownerCapturingNothing: set.once.add(owner) { [calls] _, value in calls.append(value) }
             }
@@ -69,7 +69,7 @@ struct AddedOnAnActorTests {
 
         /// Adds an observer that has another thread notify the next number in each call, and notes the thread of the call.
         func observeAndNotify(_ set: ObserverSet<Int>, upTo total: Int, _ threads: Log<ObjectIdentifier>) {
-            set.add { [calls, weak set] value in
+            _ = set.add { [calls, weak set] value in
                 calls.append(value)
                 threads.append(ObjectIdentifier(Thread.current))
                 if value < total, let set { join { set.notify(value + 1) } }
@@ -227,7 +227,7 @@ struct AddedOnAnActorTests {
         await onThread { [set] in set.notify(2) }
 
         let registry = try #require(set.registry)
-        var atItsAddress = Notifier(identity: try #require(registry.mailboxes().first).identity)
+        var atItsAddress = NotifyContext(claiming: try #require(registry.mailboxes().first).identity)
         registry.forEachLiving { slot in
             _ = (slot.callee.entry as? Entry<Int>)?.deliver(3, by: &atItsAddress)
         }
@@ -291,7 +291,7 @@ struct AddedOnAnActorTests {
     @Test("An explicitly nonisolated observer that the main actor adds runs on the notifying thread")
     @MainActor func onTheMainActor() async {
         let observer: @Sendable (Int) -> Void = { [calls] value in calls.append(value) }
-        set.add(observer)
+        _ = set.add(observer)
 
         let heard = await onThread { [set, calls] in
             set.notify(1)
@@ -340,9 +340,9 @@ struct AddedOnAnActorTests {
 
     func observe(_ set: ObserverSet<Int>, _ form: Form) {
         switch form {
-        case .method: set.add(hear)
-        case .once: set.once.add(hear)
-        case .awaitedMethod: set.addAsync(hear)
+        case .method: _ = set.add(hear)
+        case .once: _ = set.once.add(hear)
+        case .awaitedMethod: _ = set.addAsync(hear)
         case .owner: set.add(self) { archive, value in archive.hear(value) }
         case .awaitedOwner: set.addAsync(self) { archive, value in archive.hear(value) }
         }
@@ -361,5 +361,5 @@ struct AddedOnAnActorTests {
 
 /// Adds functions that have no isolation of their own.
 private actor Adder {
-    func add(to set: ObserverSet<Int>, _ observer: @escaping @Sendable (Int) -> Void) { set.add(observer) }
+    func add(to set: ObserverSet<Int>, _ observer: @escaping @Sendable (Int) -> Void) { _ = set.add(observer) }
 }

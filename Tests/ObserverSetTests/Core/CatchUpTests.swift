@@ -59,9 +59,9 @@ struct CatchUpTests {
         let isOver = Shared<Bool?>(nil)
         add("A", to: first) { [actor, first] value in
             guard value == 1 else { return }
-            wait.exchange(first.beginSettledWait())
+            wait.value = first.beginSettledWait()
             actor.runLoop()
-            isOver.exchange(wait.value?.isOver)
+            isOver.value = wait.value?.isOver
         }
         add("B", to: second)
 
@@ -106,10 +106,9 @@ struct CatchUpTests {
     @Test("An observer that is removed while what waits for it is delivered is not called again")
     func removed() async {
         let token = Shared<ObserverToken?>(nil)
-        token.exchange(
-            add("A", to: first) { value in
-                if value == 2 { token.value?.remove() }
-            })
+        token.value = add("A", to: first) { value in
+            if value == 2 { token.value?.remove() }
+        }
 
         await actor.perform { [first] _ in
             join { [first] in for value in 1...3 { first.notify(value) } }

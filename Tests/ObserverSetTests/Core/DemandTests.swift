@@ -24,7 +24,7 @@ struct DemandTests {
         second.remove()
         #expect(log.entries == [true, false])
 
-        set.add { _ in }
+        _ = set.add { _ in }
         #expect(log.entries == [true, false, true])
         set.removeAll()
         #expect(log.entries == [true, false, true, false])
@@ -44,14 +44,16 @@ struct DemandTests {
         registration.end()
     }
 
-    @Test("A one-time observer stops the producer with its call")
-    func once() {
+    @Test("A one-time observer stops the producer just before its call", arguments: ObserverKind.lasting)
+    func once(_ kind: ObserverKind) async {
         let set = makeSet()
-        set.once.add { _ in }
+        let registration = kind.add(to: set.once) { [log] (_: Int) in #expect(log.entries == [true, false]) }
 
         set.notify(1)
+        await set.settled()
 
         #expect(log.entries == [true, false])
+        registration.end()
     }
 
     @Test("The first notification after the last owner's death stops the producer")
@@ -150,7 +152,7 @@ struct DemandTests {
             if isObserved { set.value?.notify(7) }
         }
 
-        set.value?.add { _ in calls.increment() }
+        _ = set.value?.add { _ in calls.increment() }
 
         #expect(calls.value == 1)
         set.value = nil

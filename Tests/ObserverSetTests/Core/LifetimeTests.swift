@@ -76,7 +76,7 @@ struct LifetimeTests {
                 for index in 0..<count {
                     let set = ObserverSet<Int>()
                     for _ in 0...(index % 10) { set.add(owner) { _, _ in } }
-                    set.addNonisolated { _ in }
+                    _ = set.addNonisolated { _ in }
                     set.notify(index)
                 }
             }
@@ -96,7 +96,7 @@ struct LifetimeTests {
     func keptByAPass() async {
         await #expect(processExitsWith: .success) {
             let set = ObserverSet<Void>()
-            set.add {
+            _ = set.add {
                 let tokens = (0..<1_000).map { _ in set.addNonisolated {} }
                 for token in tokens { token.remove() }
             }
@@ -160,7 +160,7 @@ struct LifetimeTests {
     func closureLivesWithTheSet() {
         var set: ObserverSet<Void>? = ObserverSet()
         let log = Log<Int>()
-        set?.add { [capture = Tracked(1)] in log.append(capture.value) }
+        _ = set?.add { [capture = Tracked(1)] in log.append(capture.value) }
 
         set?.notify()
         #expect(log.entries == [1])

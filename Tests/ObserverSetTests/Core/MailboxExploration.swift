@@ -6,7 +6,8 @@
 /// played through here, in every order.
 struct MailboxExploration {
     enum Fault: CaseIterable {
-        case endsWithoutAnotherLook, leavesWithoutSending, callsTheLastFirst, callsInPlaceAsNoDrain, overtakesItsOwnCall
+        case endsWithoutAnotherLook, leavesWithoutSending, callsTheLastFirst, overtakesItsOwnCall, callsInsideACall,
+            restsInACatchUp
     }
 
     /// A value for an observer, or a caller of `settled()`.
@@ -18,7 +19,7 @@ struct MailboxExploration {
     private(set) var failure: String?
     private(set) var stateCount = 0
 
-    init(_ posts: [Post], catchUps: Int = 2, _ fault: Fault? = nil) {
+    init(_ posts: [Post], catchUps: Int = 3, _ fault: Fault? = nil) {
         var seen: Set<[Int]> = []
         var open = [MailboxState(posts, catchUps, fault)]
         while let state = open.popLast() {
@@ -34,22 +35,27 @@ struct MailboxExploration {
     }
 }
 
+/// An observer as a mailbox sees it.
+private final class ExploredObserver: Recipient, @unchecked Sendable {
+    var isCalled = false
+    override var isInCall: Bool { isCalled }
+}
+
 /// One moment of it, from which each move makes another.
 private struct MailboxState {
     /// What runs on the actor, one inside the other.
     private enum Frame {
-        case drain(called: UInt64?, mayLeave: Bool)
-        case inPlace(rest: [UInt64], called: UInt64?, isDrain: Bool)
+        case drain(called: Int?, mayLeave: Bool)
+        case catchUp(rest: [Int], called: Int?)
 
-        var called: UInt64? {
+        var called: Int? {
             switch self {
-            case .drain(let called, _), .inPlace(_, let called, _): called
+            case .drain(let called, _), .catchUp(_, let called): called
             }
         }
     }
 
-    private static let observers = [AnyEntry(), AnyEntry()]
-
+    private let observers = [ExploredObserver(), ExploredObserver()]
     private let posts: [MailboxExploration.Post]
     private let fault: MailboxExploration.Fault?
     private var inbox = ActorMailbox.Inbox()
@@ -57,18 +63,14 @@ private struct MailboxState {
     private var isBusy = false
     /// How much has been posted; the numbers begin with 1.
     private var posted = 0
-    /// How much of it a drain has taken over.
-    private var takenOver = 0
     /// By number, what was posted.
-    private var contents: [UInt64: MailboxExploration.Post] = [:]
-    /// Each observer's last value that has not been delivered, as `Pending` has it.
-    private var last: [UInt64] = [0, 0]
+    private var contents: [Int: MailboxExploration.Post] = [:]
     /// Drains on their way.
     private var sent: [Urgency] = []
     private var stack: [Frame] = []
     /// The numbers in the order in which their calls began.
-    private var begun: [UInt64] = []
-    private var returned: Set<UInt64> = []
+    private var begun: [Int] = []
+    private var returned: Set<Int> = []
     private var catchUpsLeft: Int
     /// Whether a drain has found another one at work.
     private var hasTurnedOneAway = false
@@ -81,19 +83,40 @@ private struct MailboxState {
         catchUpsLeft = catchUps
     }
 
-    /// Equal for states in which the same can happen: what the inbox and the batch hold follows from it.
+    /// Equal for states in which the same can happen.
     var key: [Int] {
-        var key = [posted, takenOver, catchUpsLeft, isBusy ? 1 : 0, hasTurnedOneAway ? 1 : 0]
-        key += last.map(Int.init) + [-1] + sent.map { Int($0.priority.rawValue) } + [-1] + begun.map(Int.init) + [-1]
-        key += returned.sorted().map(Int.init)
+        var key = [posted, catchUpsLeft, isBusy ? 1 : 0, hasTurnedOneAway ? 1 : 0, batch.catchUps]
+        // What is in the batch's private parts: it depends on when drains have looked.
+        for child in Mirror(reflecting: batch).children {
+            if let jobs = child.value as? [Job?] { key += [-1] + jobs.map { $0?.value as? Int ?? 0 } }
+            if let head = child.value as? Int { key += [-1, head] }
+        }
+        key += [-1] + sent.map { Int($0.priority.rawValue) } + [-1] + begun + [-1] + returned.sorted()
         for frame in stack {
             switch frame {
-            case .drain(let called, let mayLeave): key += [-2, Int(called ?? 0), mayLeave ? 1 : 0]
-            case .inPlace(let rest, let called, let isDrain):
-                key += [-3, Int(called ?? 0), isDrain ? 1 : 0] + rest.map(Int.init)
+            case .drain(let called, let mayLeave): key += [-2, called ?? 0, mayLeave ? 1 : 0]
+            case .catchUp(let rest, let called): key += [-3, called ?? 0] + rest
             }
         }
         return key
+    }
+
+    /// The observer that receives what has that number; nil for a caller of `settled()`.
+    private func observer(of number: Int) -> Int? {
+        if case .value(let observer, _) = contents[number] { observer } else { nil }
+    }
+
+    /// The numbers of the values that wait for an observer.
+    private func waiting(for observer: Int) -> [Int] {
+        contents.keys.filter { self.observer(of: $0) == observer && !begun.contains($0) }
+    }
+
+    private func isInCall(_ observer: Int) -> Bool {
+        stack.contains { frame in frame.called.map { self.observer(of: $0) == observer } ?? false }
+    }
+
+    private var isDraining: Bool {
+        stack.contains { frame in if case .drain = frame { true } else { false } }
     }
 
     // MARK: Moves
@@ -102,6 +125,9 @@ private struct MailboxState {
         if wrong != nil { return [] }
         var moves: [MailboxState] = []
         func add(_ name: String, _ move: (inout MailboxState) -> Void) {
+            for (number, observer) in observers.enumerated() {
+                observer.isCalled = fault != .callsInsideACall && isInCall(number)
+            }
             var next = self
             next.trace.append(name)
             move(&next)
@@ -110,9 +136,9 @@ private struct MailboxState {
         }
         if posted < posts.count { add("post \(posts[posted])") { $0.post() } }
         // On the actor: its own code, or a call that notifies or runs an event loop.
-        if stack.last.map({ $0.called != nil }) ?? true {
-            for index in sent.indices where stack.count < 3 { add("a drain arrives") { $0.arrive(index) } }
-            for observer in 0..<2 where last[observer] != 0 && catchUpsLeft > 0 && stack.count < 3 {
+        if stack.last.map({ $0.called != nil }) ?? true, stack.count < 3 {
+            for index in sent.indices { add("a drain arrives") { $0.arrive(index) } }
+            for observer in 0..<2 where mayCatchUp(observer) {
                 add("the actor notifies \(observer)") { $0.catchUp(observer) }
             }
         }
@@ -120,9 +146,9 @@ private struct MailboxState {
         case .drain(nil, let mayLeave):
             add("the drain goes on") { $0.goOn() }
             if mayLeave { add("the drain's turn is over") { $0.leave() } }
-        case .inPlace(let rest, nil, let isDrain):
+        case .catchUp(let rest, nil):
             if rest.isEmpty {
-                add("the actor has caught up") { $0.endCatchUp(isDrain) }
+                add("the actor has caught up") { $0.endCatchUp() }
             } else {
                 add("the actor goes on") { $0.goOnInPlace() }
             }
@@ -135,26 +161,22 @@ private struct MailboxState {
     private mutating func post() {
         let post = posts[posted]
         posted += 1
-        let number = inbox.posted.end
         let urgency: Urgency
-        let job: Job
+        let recipient: Recipient
         switch post {
         case .settled:
-            if !isBusy { return settle(number) }
-            urgency = .highest
-            job = Job(SettledWait())
+            if !isBusy { return settle(posted) }
+            (urgency, recipient) = (Urgency(.high), SettledWait())
         case .value(let observer, let itsUrgency):
-            urgency = itsUrgency
-            job = Job(number, to: Self.observers[observer], after: last[observer])
-            last[observer] = number
+            (urgency, recipient) = (itsUrgency, observers[observer])
         }
-        contents[number] = post
+        contents[posted] = post
         isBusy = true
-        if inbox.append(job, urgency) { sent.append(urgency) }
+        if inbox.append(Job(value: posted, recipient: recipient), urgency) { sent.append(urgency) }
     }
 
     private mutating func arrive(_ index: Int) {
-        if inbox.begin(sent.remove(at: index)) {
+        if inbox.drains.begin(sent.remove(at: index)) {
             stack.append(.drain(called: nil, mayLeave: false))
         } else {
             hasTurnedOneAway = true
@@ -163,68 +185,78 @@ private struct MailboxState {
 
     private mutating func goOn() {
         repeat {
-            if let (_, number) = batch.popFirst() {
-                if let skipped = contents.keys.first(where: { $0 < number && !begun.contains($0) }) {
-                    wrong = "\(number) comes before \(skipped)"
-                }
+            if let number = batch.popFirst()?.value as? Int {
+                let skipped = contents.keys.first { $0 < number && !begun.contains($0) }
+                if let skipped, batch.catchUps == 0 { wrong = "\(number) comes before \(skipped)" }
                 stack[stack.count - 1] = .drain(called: number, mayLeave: true)
                 return begin(number)
             }
-            takenOver = posted
         } while fault != .endsWithoutAnotherLook && batch.refill(from: &inbox)
-        isBusy = false
+        inbox.drains.end()
+        rest()
         stack.removeLast()
     }
 
     private mutating func leave() {
-        let urgency = batch.endTurn(&inbox)
         stack.removeLast()
-        if let urgency, fault != .leavesWithoutSending { sent.append(urgency) }
+        inbox.drains.end()
+        leaveTheRest()
+    }
+
+    private mutating func leaveTheRest() {
+        if inbox.drains.running != nil { return }
+        guard let urgency = batch.urgencyOfTheRest(inbox) else { return rest() }
+        if inbox.drains.claim(urgency), fault != .leavesWithoutSending { sent.append(urgency) }
+    }
+
+    private mutating func rest() {
+        if batch.catchUps == 0 || fault == .restsInACatchUp { isBusy = false }
+    }
+
+    /// Whether an observer may be caught up with: few values wait for it, and it is not in a call.
+    private func mayCatchUp(_ observer: Int) -> Bool {
+        let waiting = waiting(for: observer)
+        return (1...2).contains(waiting.count) && catchUpsLeft > 0
+            && (fault == .overtakesItsOwnCall || !isInCall(observer))
     }
 
     private mutating func catchUp(_ observer: Int) {
         catchUpsLeft -= 1
-        let last = last[observer]
-        let begun: (numbers: [UInt64], isDrain: Bool)? =
-            switch fault {
-            case .overtakesItsOwnCall: (batch.waiting(upTo: last, inbox, atMost: 2).numbers, false)
-            case .callsInPlaceAsNoDrain: batch.jobsToCatchUp(upTo: last, inbox, atMost: 2).map { ($0, false) }
-            default: batch.beginCatchUp(upTo: last, &inbox, atMost: 2)
-            }
-        guard let (numbers, isDrain) = begun else { return }
-        let rest = fault == .callsTheLastFirst ? numbers : numbers.reversed()
-        stack.append(.inPlace(rest: rest, called: nil, isDrain: isDrain))
+        let waiting = waiting(for: observer).count
+        let taken = batch.beginCatchUp(of: observers[observer], waiting, from: &inbox).compactMap { $0.value as? Int }
+        if taken.count < waiting { wrong = "\(waiting) values wait for observer \(observer), and \(taken) is found" }
+        stack.append(.catchUp(rest: fault == .callsTheLastFirst ? taken : taken.reversed(), called: nil))
     }
 
     private mutating func goOnInPlace() {
-        guard case .inPlace(var rest, _, let isDrain) = stack.removeLast() else { return }
+        guard case .catchUp(var rest, _) = stack.removeLast() else { return }
         let number = rest.removeFirst()
-        let job = batch.beginInPlace(number, from: &inbox)
-        stack.append(.inPlace(rest: rest, called: job == nil ? nil : number, isDrain: isDrain))
-        if job == nil { batch.endInPlace(number) } else { begin(number) }
+        stack.append(.catchUp(rest: rest, called: number))
+        begin(number)
     }
 
-    private mutating func endCatchUp(_ isDrain: Bool) {
-        if isDrain { leave() } else { stack.removeLast() }
+    private mutating func endCatchUp() {
+        stack.removeLast()
+        batch.endCatchUp()
+        leaveTheRest()
     }
 
     /// A call begins, or it is a caller's turn to go on.
-    private mutating func begin(_ number: UInt64) {
+    private mutating func begin(_ number: Int) {
         begun.append(number)
-        guard case .value(let observer, _) = contents[number] else { return settle(number) }
-        let isInItsCall = stack.dropLast().contains { frame in
-            guard let called = frame.called, case .value(observer, _) = contents[called] else { return false }
-            return true
+        guard let observer = observer(of: number) else {
+            settle(number)
+            return endCall()
         }
+        let isInItsCall = stack.dropLast().contains { frame in frame.called.map { self.observer(of: $0) } == observer }
         if isInItsCall { wrong = "observer \(observer) is called inside its own call" }
-        let overtaken = contents.contains { other, post in
-            guard case .value(observer, _) = post else { return false }
-            return other != number && begun.contains(other) != (other < number)
+        let overtaken = contents.keys.contains { other in
+            self.observer(of: other) == observer && other != number && begun.contains(other) != (other < number)
         }
         if overtaken { wrong = "observer \(observer) receives \(number) out of order" }
     }
 
-    private mutating func settle(_ number: UInt64) {
+    private mutating func settle(_ number: Int) {
         if contents.contains(where: { $0 < number && $1 != .settled && !returned.contains($0) }) {
             wrong = "settled() returns at \(number), before all calls in front of it have"
         }
@@ -233,34 +265,24 @@ private struct MailboxState {
     private mutating func endCall() {
         switch stack.removeLast() {
         case .drain(let called, _):
-            end(called!)
+            returned.insert(called!)
             stack.append(.drain(called: nil, mayLeave: true))
-        case .inPlace(let rest, let called, let isDrain):
-            end(called!)
-            batch.endInPlace(called!)
-            stack.append(.inPlace(rest: rest, called: nil, isDrain: isDrain))
+        case .catchUp(let rest, let called):
+            returned.insert(called!)
+            stack.append(.catchUp(rest: rest, called: nil))
         }
-    }
-
-    private mutating func end(_ number: UInt64) {
-        returned.insert(number)
-        if case .value(let observer, _) = contents[number], last[observer] == number { last[observer] = 0 }
     }
 
     // MARK: What must hold
 
     private mutating func check() {
-        if wrong != nil { return }
-        let waiting = contents.filter { !begun.contains($0.key) }
-        let isOccupied = stack.contains { frame in
-            switch frame {
-            case .drain: true
-            case .inPlace(_, _, let isDrain): isDrain
-            }
-        }
-        if !waiting.isEmpty && sent.isEmpty && !isOccupied { wrong = "nobody delivers what waits" }
-        if hasTurnedOneAway || isOccupied { return }
-        for case .value(_, let urgency) in waiting.values
+        if wrong != nil || isDraining { return }
+        // Inside a call, however long it takes, the others are delivered to; what waits for its end is looked for then.
+        let isFree = stack.last.map { $0.called != nil } ?? true
+        let waiting = (0..<2).filter { isFree && !isInCall($0) }.flatMap { observer in self.waiting(for: observer) }
+        if !waiting.isEmpty && sent.isEmpty { wrong = "nobody delivers \(waiting)" }
+        if hasTurnedOneAway || !stack.isEmpty { return }
+        for case .value(_, let urgency) in waiting.compactMap({ contents[$0] })
         where !sent.contains(where: { $0.priority >= urgency.priority }) {
             wrong = "a value waits for drains that are less urgent"
         }
@@ -271,6 +293,6 @@ private struct MailboxState {
         if Set(begun) != Set(contents.keys) { return "something was not delivered" }
         if !stack.isEmpty || !sent.isEmpty || isBusy { return "the mailbox does not come to rest" }
         var inbox = inbox
-        return inbox.begin(.highest) ? nil : "the mailbox counts a drain that has ended"
+        return inbox.drains.begin(Urgency(.high)) ? nil : "the mailbox counts a drain that has ended"
     }
 }

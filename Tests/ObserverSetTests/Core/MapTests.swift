@@ -14,7 +14,7 @@ struct MapTests {
 
     @Test("`map` delivers the transform's result for each notification")
     func map() {
-        set.map { "<\($0)>" }.add { [log] in log.append($0) }
+        _ = set.map { "<\($0)>" }.add { [log] in log.append($0) }
 
         set.notify(1)
         set.notify(2)
@@ -25,7 +25,7 @@ struct MapTests {
     @Test("`compactMap` skips values for which the transform returns nil")
     func compactMap() {
         let texts = ObserverSet<String>()
-        texts.compactMap { Int($0) }.add { [log] in log.append("\($0 + 1)") }
+        _ = texts.compactMap { Int($0) }.add { [log] in log.append("\($0 + 1)") }
 
         for text in ["1", "one", "2"] { texts.notify(text) }
 
@@ -34,7 +34,7 @@ struct MapTests {
 
     @Test("`filter` skips values for which the condition is false")
     func filter() {
-        set.filter { $0.isMultiple(of: 2) }.add { [log] in log.append("\($0)") }
+        _ = set.filter { $0.isMultiple(of: 2) }.add { [log] in log.append("\($0)") }
 
         for value in 1...4 { set.notify(value) }
 
@@ -49,9 +49,9 @@ struct MapTests {
             let isUrgent: Bool
         }
         let received = ObserverSet<Mail>()
-        received.map(\.title).add { [log] in log.append("title \($0)") }
-        received.compactMap(\.sender).add { [log] in log.append("sender \($0)") }
-        received.filter(\.isUrgent).add { [log] in log.append("urgent \($0.title)") }
+        _ = received.map(\.title).add { [log] in log.append("title \($0)") }
+        _ = received.compactMap(\.sender).add { [log] in log.append("sender \($0)") }
+        _ = received.filter(\.isUrgent).add { [log] in log.append("urgent \($0.title)") }
 
         received.notify(Mail(title: "a", sender: nil, isUrgent: true))
         received.notify(Mail(title: "b", sender: "c", isUrgent: false))
@@ -61,7 +61,7 @@ struct MapTests {
 
     @Test("An optional that `map` returns is delivered, nil or not")
     func mapToOptional() {
-        set.map { $0 == 0 ? nil : $0 }.add { [log] in log.append("\($0 ?? -1)") }
+        _ = set.map { $0 == 0 ? nil : $0 }.add { [log] in log.append("\($0 ?? -1)") }
 
         set.notify(0)
         set.notify(1)
@@ -71,9 +71,11 @@ struct MapTests {
 
     @Test("Tuple labels can be read and created by transforms, and are passed on by `filter`")
     func labelledTuples() {
-        words.map(\.word).add { [log] in log.append($0) }
-        words.filter { $0.line > 1 }.add { [log] item in log.append("\(item.word) in \(item.line)") }
-        words.map { (length: $0.word.count, at: $0.line) }.add { [log] item in log.append("\(item.length)-\(item.at)") }
+        _ = words.map(\.word).add { [log] in log.append($0) }
+        _ = words.filter { $0.line > 1 }.add { [log] item in log.append("\(item.word) in \(item.line)") }
+        _ = words.map { (length: $0.word.count, at: $0.line) }.add { [log] item in
+            log.append("\(item.length)-\(item.at)")
+        }
 
         words.notify((word: "so", line: 1))
         words.notify((word: "what", line: 2))
@@ -96,7 +98,7 @@ struct MapTests {
         let owner = Hearer(log)
         let actor = ActingHearer(log)
         let told = set.map { _ in }
-        told.add { [log] in log.append("closure") }
+        _ = told.add { [log] in log.append("closure") }
         told.add(owner) { owner in owner.note("owner") }
         told.add(method: Hearer.hear, of: owner)
         told.addNonisolated(owner) { owner in owner.note("nonisolated") }
@@ -126,7 +128,7 @@ struct MapTests {
                 log.append("map again \(value)")
                 return "\(value)"
             }
-        chain.add { [log] text in log.append("told \(text)") }
+        _ = chain.add { [log] text in log.append("told \(text)") }
 
         set.notify(1)
         #expect(log.entries == ["map 1", "filter 2"])
@@ -139,7 +141,7 @@ struct MapTests {
     @Test("A class may publish only a part of its set's parameters")
     func projection() {
         let model = Model()
-        model.titleChanged.add { [log] title in log.append(title) }
+        _ = model.titleChanged.add { [log] title in log.append(title) }
 
         model.change(to: "So What")
 
@@ -150,10 +152,10 @@ struct MapTests {
 
     @Test("An observer of a mapped source is called in registration order among all other observers")
     func registrationOrder() {
-        set.add { [log] in log.append("first \($0)") }
-        set.map { -$0 }.add { [log] in log.append("mapped \($0)") }
-        set.filter { $0 > 0 }.add { [log] in log.append("filtered \($0)") }
-        set.add { [log] in log.append("last \($0)") }
+        _ = set.add { [log] in log.append("first \($0)") }
+        _ = set.map { -$0 }.add { [log] in log.append("mapped \($0)") }
+        _ = set.filter { $0 > 0 }.add { [log] in log.append("filtered \($0)") }
+        _ = set.add { [log] in log.append("last \($0)") }
 
         set.notify(1)
 
@@ -168,8 +170,8 @@ struct MapTests {
             threads.append(ObjectIdentifier(Thread.current))
             return "\(value)"
         }
-        mapped.add { _ in }
-        mapped.addNonisolated(on: DispatchQueue(label: "Q")) { _ in }
+        _ = mapped.add { _ in }
+        _ = mapped.addNonisolated(on: DispatchQueue(label: "Q")) { _ in }
         mapped.add(actor) { actor, text in actor.hear(text) }
         #expect(threads.count == 0)
 
@@ -199,7 +201,7 @@ struct MapTests {
     @Test("An observer on another actor receives the values that are not skipped, in order")
     func orderElsewhere() async {
         let numbers = Log<Int>()
-        set.filter { $0.isMultiple(of: 3) }.map { $0 / 3 }.add { @Elsewhere number in
+        _ = set.filter { $0.isMultiple(of: 3) }.map { $0 / 3 }.add { @Elsewhere number in
             Elsewhere.assertIsolated()
             numbers.append(number)
         }
@@ -212,7 +214,7 @@ struct MapTests {
 
     @Test("An observer on the notifier's own actor is called in place")
     @MainActor func inPlace() {
-        set.map { "\($0)" }.add { [log] text in
+        _ = set.map { "\($0)" }.add { [log] text in
             MainActor.assertIsolated()
             log.append(text)
         }
@@ -292,7 +294,7 @@ struct MapTests {
 
     @Test("A mapped source's description has the observers of its set")
     func descriptionOfTheSource() {
-        set.add { _ in }
+        _ = set.add { _ in }
 
         #expect(String(reflecting: set.map { "\($0)" }) == "adapted from " + set.debugDescription)
     }

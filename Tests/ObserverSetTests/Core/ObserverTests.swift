@@ -16,12 +16,12 @@ struct ObserverTests {
         let source = Forwarding(source: set)
         let owner = Owner(log)
         let actor = Listener(log)
-        source.add { [log] in log.append("closure \($0)") }
+        _ = source.add { [log] in log.append("closure \($0)") }
         source.add(owner) { owner, value in owner.note("owner \(value)") }
         source.add(method: Owner.hear, of: owner)
-        source.once.add { [log] in log.append("once \($0)") }
+        _ = source.once.add { [log] in log.append("once \($0)") }
         source.once.add(owner) { owner, value in owner.note("owner once \(value)") }
-        source.addNonisolated { [log] in log.append("nonisolated \($0)") }
+        _ = source.addNonisolated { [log] in log.append("nonisolated \($0)") }
         source.addNonisolated(owner) { owner, value in owner.note("nonisolated owner \(value)") }
         #expect(set.count == 7)
         let inPlace = [
@@ -35,7 +35,7 @@ struct ObserverTests {
         source.add(actor) { actor, value in actor.hear(value) }
         await set.notifyAndSettle(2)
         #expect(log.entries.last == "actor 2")
-        source.addNonisolated(on: DispatchQueue(label: "Q")) { [log] in log.append("queue \($0)") }
+        _ = source.addNonisolated(on: DispatchQueue(label: "Q")) { [log] in log.append("queue \($0)") }
         source.addNonisolated(on: DispatchQueue(label: "R"), owner) { owner, value in
             owner.note("owner's queue \(value)")
         }
@@ -59,9 +59,9 @@ struct ObserverTests {
     @Test("An existential source and an opaque one register like the set itself")
     func readOnlySide() {
         let model = Model()
-        model.changed.add { [log] in log.append("opaque \($0)") }
+        _ = model.changed.add { [log] in log.append("opaque \($0)") }
         let anySource: any NotificationSource<Int> = model.changed
-        anySource.add { [log] in log.append("any \($0)") }
+        _ = anySource.add { [log] in log.append("any \($0)") }
 
         model.change(to: 1)
 
@@ -73,7 +73,7 @@ struct ObserverTests {
     @Test("An adapted observer is passed the transform's result")
     func adapted() {
         let strings = Mapped(source: set) { (value: Int) in "<\(value)>" }
-        strings.add { [log] in log.append($0) }
+        _ = strings.add { [log] in log.append($0) }
 
         set.notify(1)
         set.notify(2)
@@ -84,8 +84,8 @@ struct ObserverTests {
     @Test("A value for which the transform returns nil is skipped")
     func adaptedToNil() {
         let evens = Mapped(source: set) { (value: Int) in value.isMultiple(of: 2) ? value : nil }
-        evens.add { [log] in log.append("\($0)") }
-        set.add { [log] in log.append("all \($0)") }
+        _ = evens.add { [log] in log.append("\($0)") }
+        _ = set.add { [log] in log.append("all \($0)") }
 
         for value in 1...4 { set.notify(value) }
 
@@ -98,7 +98,7 @@ struct ObserverTests {
             if value < 0 { return .none }
             return .some(value == 0 ? nil : value)
         }
-        source.add { [log] in log.append($0.map { "\($0)" } ?? "nil") }
+        _ = source.add { [log] in log.append($0.map { "\($0)" } ?? "nil") }
 
         for value in [-1, 0, 1] { set.notify(value) }
 
@@ -110,7 +110,7 @@ struct ObserverTests {
         let doubled = Mapped(source: set) { (value: Int) in value * 2 }
         let described = Mapped(source: doubled) { (value: Int) in value > 2 ? "\(value)" : nil }
         let counted = Mapped(source: described) { (text: String) in text.count }
-        counted.add { [log] in log.append("\($0) digits") }
+        _ = counted.add { [log] in log.append("\($0) digits") }
 
         for value in [1, 2, 50] { set.notify(value) }
 
@@ -124,7 +124,7 @@ struct ObserverTests {
             threads.append(ObjectIdentifier(Thread.current))
             return value
         }
-        source.addNonisolated(on: DispatchQueue(label: "Q")) { _ in }
+        _ = source.addNonisolated(on: DispatchQueue(label: "Q")) { _ in }
 
         let notifier = await onThread {
             set.notify(1)
@@ -229,7 +229,7 @@ struct ObserverTests {
     @Test("An adapted observer of the main actor is called in place there, and asynchronously from elsewhere")
     @MainActor
     func adaptedMainActor() async {
-        Mapped(source: set) { (value: Int) in "\(value)" }.add { [log] text in
+        _ = Mapped(source: set) { (value: Int) in "\(value)" }.add { [log] text in
             MainActor.assertIsolated()
             log.append(text)
         }
@@ -247,7 +247,7 @@ struct ObserverTests {
     func adaptedQueue() async {
         let queue = DispatchQueue(label: "Q")
         let strings = Mapped(source: set) { (value: Int) in "\(value)" }
-        strings.addNonisolated(on: queue) { [log] text in
+        _ = strings.addNonisolated(on: queue) { [log] text in
             dispatchPrecondition(condition: .onQueue(queue))
             log.append(text)
         }
@@ -362,7 +362,7 @@ struct ObserverTests {
     func sameObserverTwice() async {
         let kept = KeptObserver<Int>()
         let log = Log<Int>()
-        kept.addNonisolated(on: DispatchQueue(label: "Q")) { log.append($0) }
+        _ = kept.addNonisolated(on: DispatchQueue(label: "Q")) { log.append($0) }
         let tokens = (0..<2).compactMap { _ in kept.observer.value.map { set.register($0) } }
 
         set.notify(1)

@@ -11,7 +11,7 @@ struct OnceTests {
     @Test("A one-time observer is called by the first notification, and then not again")
     func once() {
         let token = set.once.add { [log] in log.append("once \($0)") }
-        set.add { [log] in log.append("always \($0)") }
+        _ = set.add { [log] in log.append("always \($0)") }
         #expect(token.isActive)
         #expect(set.count == 2)
 
@@ -22,6 +22,25 @@ struct OnceTests {
         #expect(!token.isActive)
         #expect(!token.remove())
         #expect(set.count == 1)
+    }
+
+    @Test(
+        "In its call a one-time observer is not counted, and its token is inactive, wherever it runs",
+        arguments: ObserverKind.lasting)
+    func insideItsCall(_ kind: ObserverKind) async {
+        let token = Shared<ObserverToken?>(nil)
+        let registration = kind.add(to: set.once) { [weak set, log] (_: Int) in
+            log.append("\(set?.count ?? 0), \(set?.isEmpty == true), \(token.value?.isActive == false)")
+            #expect(token.value?.remove() == false)
+        }
+        token.value = registration.token
+
+        set.notify(1)
+        await set.settled()
+
+        #expect(log.entries == ["0, true, true"])
+        token.value = nil
+        registration.end()
     }
 
     @Test("A one-time observer's token describes the registration, and after the call says that it is inactive")
@@ -135,7 +154,7 @@ struct OnceTests {
     @Test("`settled()` of a source for one call waits for its observers")
     func settled() async {
         let once = set.once
-        once.addAsync { [log] value in
+        _ = once.addAsync { [log] value in
             await Task.yield()
             log.append("\(value)")
         }
@@ -149,7 +168,7 @@ struct OnceTests {
     @Test("A one-time observer that awaits is not cancelled by its own end")
     func awaitedIsNotCancelled() async {
         let isCancelled = Log<Bool>()
-        set.once.addAsync { _ in
+        _ = set.once.addAsync { _ in
             await Task.yield()
             isCancelled.append(Task.isCancelled)
         }
@@ -163,17 +182,29 @@ struct OnceTests {
         #expect(set.isEmpty)
     }
 
-    @Test("A one-time observer of a mapped or filtered source waits for the first value that is not skipped")
-    func mappedAndFiltered() {
-        set.filter { $0 > 1 }.once.add { [log] in log.append("filter, once \($0)") }
-        set.once.filter { $0 > 1 }.add { [log] in log.append("once, filter \($0)") }
-        set.map { -$0 }.once.add { [log] in log.append("map, once \($0)") }
-        set.once.compactMap { $0 > 2 ? -$0 : nil }.add { [log] in log.append("once, compactMap \($0)") }
+    @Test(
+        "A value that is skipped before or behind `once` takes nothing: the observer is called with the next one",
+        arguments: ObserverKind.lasting)
+    func mappedAndFiltered(_ kind: ObserverKind) async {
+        let call: @Sendable (Int) -> Void = { [log] in log.append("\($0)") }
+        let registrations = [
+            kind.add(to: set.filter { $0 > 1 }.once) { call(10 + $0) },
+            kind.add(to: set.once.filter { $0 > 1 }) { call(20 + $0) },
+            kind.add(to: set.map { -$0 }.once) { call(30 + $0) },
+            kind.add(to: set.once.compactMap { $0 > 2 ? -$0 : nil }) { call(40 + $0) },
+            kind.add(to: set.filter { $0 > 1 }.once.filter { $0 > 2 }) { call(50 + $0) },
+        ]
+        var remaining: [Int] = []
+        for value in 1...4 {
+            set.notify(value)
+            await set.settled()
+            remaining.append(set.count)
+        }
 
-        for value in 1...4 { set.notify(value) }
-
-        #expect(log.entries == ["map, once -1", "filter, once 2", "once, filter 2", "once, compactMap -3"])
-        #expect(set.isEmpty)
+        #expect(log.entries.sorted() == ["12", "22", "29", "37", "53"])
+        #expect(remaining == [4, 2, 0, 0])
+        #expect(registrations.allSatisfy { !$0.token.isActive && !$0.token.remove() })
+        registrations.forEach { $0.end() }
     }
 
     @Test("An observer that is added twice for one call is called once by each registration")
@@ -210,7 +241,7 @@ struct OnceTests {
 
     @Test("Several one-time observers are each called once, in order")
     func several() {
-        for index in 0..<5 { set.once.add { [log] in log.append("\(index) \($0)") } }
+        for index in 0..<5 { _ = set.once.add { [log] in log.append("\(index) \($0)") } }
 
         set.notify(1)
         set.notify(2)
@@ -249,11 +280,11 @@ struct OnceTests {
 
     @Test("A one-time observer is called by a notification nested in an earlier observer's call, not by the outer one")
     func nestedBefore() {
-        set.add { [log, weak set] value in
+        _ = set.add { [log, weak set] value in
             log.append("first \(value)")
             if value == 1 { set?.notify(2) }
         }
-        set.once.add { [log] in log.append("once \($0)") }
+        _ = set.once.add { [log] in log.append("once \($0)") }
 
         set.notify(1)
 
@@ -406,7 +437,7 @@ private actor Listener {
     var values: [Int] = []
 
     func observeOnce(_ set: ObserverSet<Int>) {
-        set.once.add { value in self.values.append(value) }
+        _ = set.once.add { value in self.values.append(value) }
     }
 }
 

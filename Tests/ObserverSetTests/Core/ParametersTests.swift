@@ -15,11 +15,11 @@ struct ParametersTests {
     @Test("`Void` works with `notify()`, closures without parameters and methods without parameters")
     func void() {
         let set = ObserverSet<Void>()
-        set.add { log.append("closure") }
+        _ = set.add { log.append("closure") }
         set.add(listener) { listener, _ in listener.note("owner") }
         set.add(method: Listener.nothing, of: listener)
-        set.addNonisolated { log.append("nonisolated") }
-        set.once.add { log.append("once") }
+        _ = set.addNonisolated { log.append("nonisolated") }
+        _ = set.once.add { log.append("once") }
 
         set.notify()
         #expect(log.entries == ["closure", "owner", "nothing", "nonisolated", "once"])
@@ -57,7 +57,7 @@ struct ParametersTests {
     @Test("A single value is passed to closures and to methods of one parameter")
     func single() {
         let set = ObserverSet<Int>()
-        set.add { log.append("closure \($0)") }
+        _ = set.add { log.append("closure \($0)") }
         set.add(listener) { listener, value in listener.note("owner \(value)") }
         set.add(method: Listener.one, of: listener)
         set.add(method: Listener.generic, of: listener)
@@ -70,8 +70,8 @@ struct ParametersTests {
     @Test("An unlabelled tuple works with `notify(a, b)`, `notify((a, b))` and a method of as many parameters")
     func unlabelledTuple() {
         let set = ObserverSet<(Int, String)>()
-        set.add { log.append("closure \($0) \($1)") }
-        set.add { pair in log.append("pair \(pair.0) \(pair.1)") }
+        _ = set.add { log.append("closure \($0) \($1)") }
+        _ = set.add { pair in log.append("pair \(pair.0) \(pair.1)") }
         set.add(listener) { listener, pair in listener.note("owner \(pair.0) \(pair.1)") }
         set.add(method: Listener.two, of: listener)
 
@@ -88,8 +88,8 @@ struct ParametersTests {
     @Test("The labels of a tuple are available in closures")
     func labelledTuple() {
         let set = ObserverSet<(name: String, index: Int)>()
-        set.add { item in log.append("closure \(item.name) \(item.index)") }
-        set.add { name, index in log.append("apart \(name) \(index)") }
+        _ = set.add { item in log.append("closure \(item.name) \(item.index)") }
+        _ = set.add { name, index in log.append("apart \(name) \(index)") }
         set.add(listener) { listener, item in listener.note("owner \(item.name) \(item.index)") }
         set.add(method: Listener.item, of: listener)
 
@@ -106,7 +106,7 @@ struct ParametersTests {
     @Test("A tuple of six elements is passed in parts, as a whole, and to a method of six parameters")
     func six() {
         let set = ObserverSet<(Int, Int, Int, Int, Int, String)>()
-        set.add { log.append("closure \($0 + $1 + $2 + $3 + $4)\($5)") }
+        _ = set.add { log.append("closure \($0 + $1 + $2 + $3 + $4)\($5)") }
         set.add(listener) { listener, all in listener.note("owner \(all.0 + all.4)\(all.5)") }
         set.add(method: Listener.six, of: listener)
 
@@ -123,7 +123,7 @@ struct ParametersTests {
     @Test("A set of `Never?` delivers nil, the only value")
     func neverOptional() {
         let set = ObserverSet<Never?>()
-        set.add { log.append("closure \($0 == nil)") }
+        _ = set.add { log.append("closure \($0 == nil)") }
         set.add(listener) { listener, value in listener.note("owner \(value == nil)") }
         set.add(method: Listener.never, of: listener)
 
@@ -135,10 +135,10 @@ struct ParametersTests {
     @Test("An optional is delivered as a value, as nil, and as an optional in an optional")
     func optional() {
         let set = ObserverSet<Int?>()
-        set.add { log.append("closure \($0.map { "\($0)" } ?? "nil")") }
+        _ = set.add { log.append("closure \($0.map { "\($0)" } ?? "nil")") }
         set.add(method: Listener.optional, of: listener)
         let doubled = ObserverSet<Int??>()
-        doubled.add { log.append("doubled \($0 == nil) \($0 == .some(nil))") }
+        _ = doubled.add { log.append("doubled \($0 == nil) \($0 == .some(nil))") }
 
         set.notify(1)
         set.notify(nil)
@@ -156,7 +156,7 @@ struct ParametersTests {
     func classInstance() {
         let set = ObserverSet<Tracked>()
         let instances = Log<ObjectIdentifier>()
-        set.add { instances.append(ObjectIdentifier($0)) }
+        _ = set.add { instances.append(ObjectIdentifier($0)) }
         set.add(listener) { _, value in instances.append(ObjectIdentifier(value)) }
         set.add(method: Listener.tracked, of: listener)
 
@@ -173,7 +173,7 @@ struct ParametersTests {
     @Test("An existential keeps its dynamic type")
     func existential() {
         let set = ObserverSet<any Sendable>()
-        set.add { log.append("closure \(type(of: $0))") }
+        _ = set.add { log.append("closure \(type(of: $0))") }
         set.add(method: Listener.anything, of: listener)
 
         set.notify(1)
@@ -201,7 +201,7 @@ struct ParametersTests {
     @Test("A parameter may be a closure, which observers may call")
     func closureParameter() {
         let set = ObserverSet<@Sendable (String) -> Void>()
-        set.add { reply in reply("closure") }
+        _ = set.add { reply in reply("closure") }
         set.add(listener) { listener, reply in reply("owner of \(type(of: listener))") }
         set.add(method: Listener.reply, of: listener)
 
@@ -216,9 +216,9 @@ struct ParametersTests {
         let local = ObserverSet<Local>()
         let hidden = ObserverSet<Hidden>()
         let box = ObserverSet<Box<Box<Int>>>()
-        local.add { log.append("local \($0.value)") }
-        hidden.add { log.append("hidden \($0)") }
-        box.add { log.append("box \($0.content.content)") }
+        _ = local.add { log.append("local \($0.value)") }
+        _ = hidden.add { log.append("hidden \($0)") }
+        _ = box.add { log.append("box \($0.content.content)") }
 
         local.notify(Local(value: 1))
         hidden.notify(.one)
@@ -232,7 +232,7 @@ struct ParametersTests {
     func largeValue() async {
         let set = ObserverSet<Large>()
         let collector = Collector()
-        set.add { log.append("in place \($0.sum)") }
+        _ = set.add { log.append("in place \($0.sum)") }
         set.add(collector) { collector, large in collector.sums.append(large.sum) }
 
         set.notify(Large())
@@ -260,7 +260,7 @@ struct ParametersTests {
         await enqueued(Box(content: Int?.none), String(reflecting: Box(content: Int?.none)))
 
         let closures = ObserverSet<@Sendable (String) -> Void>()
-        closures.addNonisolated(on: DispatchQueue(label: "elsewhere")) { $0("called") }
+        _ = closures.addNonisolated(on: DispatchQueue(label: "elsewhere")) { $0("called") }
         closures.notify { log.append($0) }
         await closures.settled()
         #expect(log.entries.last == "called")
@@ -269,7 +269,7 @@ struct ParametersTests {
     /// Sends a value through a queue's mailbox, in code that is generic over the value's type.
     private func enqueued<Value: Sendable>(_ value: Value, _ description: String) async {
         let set = ObserverSet<Value>()
-        set.addNonisolated(on: DispatchQueue(label: "elsewhere")) { log.append(String(reflecting: $0)) }
+        _ = set.addNonisolated(on: DispatchQueue(label: "elsewhere")) { log.append(String(reflecting: $0)) }
 
         set.notify(value)
         await set.settled()
@@ -300,7 +300,7 @@ struct ParametersTests {
 
     private func told<Value: Sendable>(_ value: Value) {
         let set = ObserverSet<Value>()
-        set.add { log.append("told \($0)") }
+        _ = set.add { log.append("told \($0)") }
         set.notify(value)
     }
 }

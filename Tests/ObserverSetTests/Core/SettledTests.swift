@@ -50,12 +50,12 @@ struct SettledTests {
         let queue = DispatchQueue(label: "stuck")
         let door = Door()
         if kind == .queue {
-            set.addNonisolated(on: queue) { _ in
+            _ = set.addNonisolated(on: queue) { _ in
                 isCalled.set()
                 mayEnd.wait()
             }
         } else {
-            set.addAsync { _ in
+            _ = set.addAsync { _ in
                 isCalled.set()
                 await door.pass()
             }
@@ -114,7 +114,7 @@ struct SettledTests {
         let queues = (0..<2).map { DispatchQueue(label: "\($0)") }
         for queue in queues {
             queue.suspend()
-            set.addNonisolated(on: queue) { [log] value in log.append(value) }
+            _ = set.addNonisolated(on: queue) { [log] value in log.append(value) }
         }
         set.notify(1)
         let waiting = await taskThatWaits(for: set)
@@ -158,8 +158,8 @@ struct SettledTests {
     func slowest() async {
         let mayGoOn = Signal()
         let queue = DispatchQueue(label: "slow")
-        set.addNonisolated(on: DispatchQueue(label: "fast")) { _ in }
-        set.addNonisolated(on: queue) { [log] value in
+        _ = set.addNonisolated(on: DispatchQueue(label: "fast")) { _ in }
+        _ = set.addNonisolated(on: queue) { [log] value in
             mayGoOn.wait()
             log.append(value)
         }
@@ -179,7 +179,7 @@ struct SettledTests {
     func notForLaterValues() async {
         let mayEnd = Signal()
         let isCalled = Signal()
-        set.addNonisolated(on: DispatchQueue(label: "serial")) { [log] value in
+        _ = set.addNonisolated(on: DispatchQueue(label: "serial")) { [log] value in
             log.append(value)
             guard value == 1 else { return mayEnd.wait() }
             isCalled.wait()
@@ -229,7 +229,7 @@ struct SettledTests {
         let mayRun = Signal()
         queue.async { mayRun.wait() }
         let token = set.addNonisolated(on: queue) { [log] value in log.append(value) }
-        set.add { _ in
+        _ = set.add { _ in
             isInside.set()
             mayEnd.wait()
         }
@@ -260,7 +260,7 @@ struct SettledTests {
             let mayEnd = Signal()
             let hasEnded = Signal()
             // They make `settled()` take its time to collect the observers.
-            for _ in 0..<2_000 { set.add { _ in } }
+            for _ in 0..<2_000 { _ = set.add { _ in } }
             let token = set.addNonisolated(on: DispatchQueue(label: "serial")) { _ in
                 isInside.set()
                 mayEnd.wait()
@@ -363,7 +363,7 @@ struct SettledTests {
 
     @Test("Awaiting `settled()` on the main actor lets the main actor's observers run")
     @MainActor func onTheMainActor() async {
-        set.add { [log] in log.append($0) }
+        _ = set.add { [log] in log.append($0) }
 
         join { [set] in for value in 0..<5_000 { set.notify(value) } }
         await set.settled()

@@ -159,7 +159,7 @@ struct StartingTests {
         }
         #expect(tokens.map(\.waitingCount) == [1, 1])
         #expect(tokens.map { $0.remove() } == [true, true])
-        #expect(!tokens.contains(where: \.isActive))
+        #expect(!tokens.contains { $0.isActive })
         queue.resume()
         for token in tokens { await token.removeAndWait() }
 
@@ -183,7 +183,7 @@ struct StartingTests {
     @Test("An owner ends with its last reference, and what it captured with the registration")
     func lifetimes() async {
         var owner: Tracked? = Tracked()
-        weak var weakOwner = owner
+        weak let weakOwner = owner
         let captured = Tracked()
         let keeper = Keeper()
         set.starting(with: 1).addNonisolated(owner!) { [captured] _, _ in _ = captured }

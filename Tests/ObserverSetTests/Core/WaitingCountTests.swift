@@ -13,8 +13,7 @@ struct WaitingCountTests {
         let keeper = Keeper()
         let seen = Log<Int>()
         let token = Shared<ObserverToken?>(nil)
-        token.exchange(
-            set.add(keeper) { (_: isolated Keeper, _) in seen.append(token.value?.waitingCount ?? -1) })
+        token.value = set.add(keeper) { (_: isolated Keeper, _) in seen.append(token.value?.waitingCount ?? -1) }
         await keeper.perform { [set] _ in
             join { [set] in for value in 0..<5 { set.notify(value) } }
             #expect(token.value?.waitingCount == 5)

@@ -509,7 +509,7 @@ struct MulticastDelegateTests {
         withExtendedLifetime(recorders) {}
     }
 
-    @Test("The debug description and the mirror show each delegate's class, and where it was added")
+    @Test("The debug description shows each delegate's class, and where it was added")
     func debugDescription() {
         let other = ListeningBase()
         let multicast = MulticastDelegate<ListeningBase>()
@@ -525,10 +525,6 @@ struct MulticastDelegateTests {
         ]
         #expect(
             multicast.debugDescription == ([multicast.description] + lines.map { "  " + $0 }).joined(separator: "\n"))
-        let mirror = Mirror(reflecting: multicast)
-        #expect(mirror.displayStyle == .collection)
-        #expect(mirror.children.map { "\($0.value)" } == lines)
-        #expect(mirror.children.allSatisfy { $0.label == nil })
         withExtendedLifetime((recorder, other)) {}
     }
 
@@ -550,7 +546,7 @@ struct MulticastDelegateTests {
         let token = multicast.add(recorder)
         let line = #line - 1
 
-        #expect(token.description.hasSuffix(", delegate, nonisolated, registered at \(file):\(line))"))
+        #expect(token.description.hasSuffix(", delegate, registered at \(file):\(line))"))
         multicast.remove(recorder)
         #expect(token.description.hasSuffix("inactive)"))
     }

@@ -33,7 +33,7 @@ struct AwaitingEventTests {
 
     @Test("An observer of all events that awaits receives them in the order in which they are published")
     func allEvents() async {
-        publisher.allEvents.addAsync { [log] event in
+        _ = publisher.allEvents.addAsync { [log] event in
             await Task.yield()
             if let opened = event as? Opened { log.append("\(opened.number)") }
         }

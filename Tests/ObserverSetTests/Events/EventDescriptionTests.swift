@@ -15,16 +15,15 @@ struct EventDescriptionTests {
 
         #expect("\(publisher)" == "EventPublisher(0 observers)")
         #expect(publisher.debugDescription == publisher.description)
-        #expect(Mirror(reflecting: publisher).children.isEmpty)
     }
 
     @Test("The description counts the observers and the types that they observe")
     func description() {
-        publisher.observers(of: Opened.self).add { _ in }
+        _ = publisher.observers(of: Opened.self).add { _ in }
         #expect(publisher.description == "EventPublisher(1 observer of 1 type)")
-        publisher.observers(of: Opened.self).add { _ in }
-        publisher.observers(of: Closed.self).add { _ in }
-        publisher.allEvents.add { _ in }
+        _ = publisher.observers(of: Opened.self).add { _ in }
+        _ = publisher.observers(of: Closed.self).add { _ in }
+        _ = publisher.allEvents.add { _ in }
 
         #expect(publisher.description == "EventPublisher(4 observers of 3 types)")
     }
@@ -33,9 +32,9 @@ struct EventDescriptionTests {
     func debugDescription() {
         let owner = Tracked()
         let line = #line + 1
-        publisher.allEvents.add { _ in }
+        _ = publisher.allEvents.add { _ in }
         publisher.observers(of: Closed.self).add(owner) { _, _ in }
-        publisher.observers(of: Opened.self).add { _ in }
+        _ = publisher.observers(of: Opened.self).add { _ in }
         publisher.observers(of: Opened.self).addNonisolated(owner) { _, _ in }
 
         let expected = """
@@ -54,7 +53,7 @@ struct EventDescriptionTests {
     @Test("The debug description has one line for observers that one line of code has added, and counts them all")
     func equalLines() {
         let line = #line + 1
-        for _ in 0..<3 { publisher.observers(of: Opened.self).add { _ in } }
+        for _ in 0..<3 { _ = publisher.observers(of: Opened.self).add { _ in } }
 
         let expected = """
             EventPublisher(3 observers of 1 type)
@@ -64,23 +63,12 @@ struct EventDescriptionTests {
         #expect(publisher.debugDescription == expected)
     }
 
-    @Test("The mirror has a child for each type: its name, and the number of its observers")
-    func mirror() {
-        publisher.observers(of: Opened.self).add { _ in }
-        publisher.observers(of: Opened.self).add { _ in }
-        publisher.allEvents.add { _ in }
-
-        let children = Mirror(reflecting: publisher).children.map { "\($0.label ?? ""): \($0.value)" }
-
-        #expect(children == ["ObserverSetTests.Opened: 2", "ObserverSet.Event: 1"])
-    }
-
     @Test("The description of an event's source has its observers, and says when its publisher is gone")
     func descriptionOfTheSource() {
         var publisher: EventPublisher? = EventPublisher()
         let source = publisher!.observers(of: Opened.self)
         let line = #line + 1
-        source.add { _ in }
+        _ = source.add { _ in }
 
         let expected = "ObserverSet<Opened>(1 observer)\n  closure, nonisolated, registered at \(file):\(line)"
         #expect(String(reflecting: source) == expected)
@@ -91,7 +79,7 @@ struct EventDescriptionTests {
     @Test("A publisher may be described by its own observers")
     func describedInside() {
         let log = Log<String>()
-        publisher.observers(of: Opened.self).add { [weak publisher] _ in
+        _ = publisher.observers(of: Opened.self).add { [weak publisher] _ in
             log.append(publisher?.debugDescription ?? "")
         }
 

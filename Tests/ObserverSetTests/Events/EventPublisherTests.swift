@@ -18,8 +18,8 @@ struct EventPublisherTests {
 
     @Test("An event is delivered to the observers of its type, and to no others")
     func byType() {
-        publisher.observers(of: Opened.self).add { [log] event in log.append("opened \(event.name)") }
-        publisher.observers(of: Closed.self).add { [log] _ in log.append("closed") }
+        _ = publisher.observers(of: Opened.self).add { [log] event in log.append("opened \(event.name)") }
+        _ = publisher.observers(of: Closed.self).add { [log] _ in log.append("closed") }
 
         publisher.publish(Opened(name: "a"))
         publisher.publish(Closed())
@@ -31,7 +31,7 @@ struct EventPublisherTests {
     @Test("An event that nobody observes is delivered to nobody, before and after the publisher is first observed")
     func unobserved() {
         publisher.publish(Closed())
-        publisher.observers(of: Opened.self).add { [log] _ in log.append("opened") }
+        _ = publisher.observers(of: Opened.self).add { [log] _ in log.append("opened") }
         publisher.publish(Closed())
         _ = publisher.observers(of: Closed.self)
         publisher.publish(Closed())
@@ -42,8 +42,8 @@ struct EventPublisherTests {
     @Test("Publishers are independent of one another")
     func severalPublishers() {
         let other = EventPublisher()
-        publisher.observers(of: Closed.self).add { [log] _ in log.append("this") }
-        other.observers(of: Closed.self).add { [log] _ in log.append("other") }
+        _ = publisher.observers(of: Closed.self).add { [log] _ in log.append("this") }
+        _ = other.observers(of: Closed.self).add { [log] _ in log.append("other") }
 
         other.publish(Closed())
         EventPublisher.default.publish(Closed())
@@ -65,8 +65,8 @@ struct EventPublisherTests {
     @Test("The source of a type may be kept, and adds to the same observers as one made later")
     func keptSource() {
         let source = publisher.observers(of: Opened.self)
-        publisher.observers(of: Opened.self).add { [log] _ in log.append("first") }
-        source.add { [log] _ in log.append("second") }
+        _ = publisher.observers(of: Opened.self).add { [log] _ in log.append("first") }
+        _ = source.add { [log] _ in log.append("second") }
 
         publisher.publish(Opened(name: "a"))
 
@@ -87,7 +87,7 @@ struct EventPublisherTests {
     /// Observes that many types, each of which wraps the previous one.
     private func observe<E: Event>(_ count: Int, _ type: E.Type, _ numbers: Log<Int>) {
         guard count > 0 else { return }
-        publisher.observers(of: Wrapper<E>.self).add { _ in numbers.append(count) }
+        _ = publisher.observers(of: Wrapper<E>.self).add { _ in numbers.append(count) }
         observe(count - 1, Wrapper<E>.self, numbers)
     }
 
@@ -105,7 +105,7 @@ struct EventPublisherTests {
 
     @Test("An observer of all events receives each event with its own type")
     func allEvents() {
-        publisher.allEvents.add { [log] event in
+        _ = publisher.allEvents.add { [log] event in
             switch event {
             case let event as Opened: log.append("opened \(event.name)")
             default: log.append("\(type(of: event))")
@@ -121,10 +121,10 @@ struct EventPublisherTests {
 
     @Test("An event is delivered first to the observers of its type, and then to the observers of all events")
     func orderOfSteps() {
-        publisher.allEvents.add { [log] _ in log.append("all 1") }
-        publisher.observers(of: Closed.self).add { [log] _ in log.append("type 1") }
-        publisher.allEvents.add { [log] _ in log.append("all 2") }
-        publisher.observers(of: Closed.self).add { [log] _ in log.append("type 2") }
+        _ = publisher.allEvents.add { [log] _ in log.append("all 1") }
+        _ = publisher.observers(of: Closed.self).add { [log] _ in log.append("type 1") }
+        _ = publisher.allEvents.add { [log] _ in log.append("all 2") }
+        _ = publisher.observers(of: Closed.self).add { [log] _ in log.append("type 2") }
 
         publisher.publish(Closed())
 
@@ -137,8 +137,8 @@ struct EventPublisherTests {
             var a = 1, b = 2, c = 3, d = 4, e = "five"
         }
         let events = Log<Large>()
-        publisher.observers(of: Large.self).add { events.append($0) }
-        publisher.allEvents.add { if let event = $0 as? Large { events.append(event) } }
+        _ = publisher.observers(of: Large.self).add { events.append($0) }
+        _ = publisher.allEvents.add { if let event = $0 as? Large { events.append(event) } }
 
         publisher.publish(Large())
 
@@ -148,8 +148,8 @@ struct EventPublisherTests {
     @Test("An event of zero size arrives as often as it is published")
     func emptyEvent() {
         let count = Counter()
-        publisher.observers(of: Closed.self).add { _ in count.increment() }
-        publisher.allEvents.add { _ in count.increment() }
+        _ = publisher.observers(of: Closed.self).add { _ in count.increment() }
+        _ = publisher.allEvents.add { _ in count.increment() }
 
         for _ in 0..<100 { publisher.publish(Closed()) }
 
@@ -161,16 +161,16 @@ struct EventPublisherTests {
     /// Promise 6.
     @Test("An event that an observer publishes reaches all its observers before the outer event continues")
     func nested() {
-        publisher.observers(of: Opened.self).add { [weak publisher, log] event in
+        _ = publisher.observers(of: Opened.self).add { [weak publisher, log] event in
             log.append("1 opened \(event.name)")
             if event.name == "a" { publisher?.publish(Closed()) }
         }
-        publisher.observers(of: Opened.self).add { [log] event in log.append("2 opened \(event.name)") }
-        publisher.observers(of: Closed.self).add { [weak publisher, log] _ in
+        _ = publisher.observers(of: Opened.self).add { [log] event in log.append("2 opened \(event.name)") }
+        _ = publisher.observers(of: Closed.self).add { [weak publisher, log] _ in
             log.append("closed")
             publisher?.publish(Opened(name: "b"))
         }
-        publisher.allEvents.add { [log] event in log.append("all \(type(of: event))") }
+        _ = publisher.allEvents.add { [log] event in log.append("all \(type(of: event))") }
 
         publisher.publish(Opened(name: "a"))
 
@@ -188,12 +188,12 @@ struct EventPublisherTests {
     @Test("An observer added during an event first receives the next event, whatever it observes")
     func addedDuringAnEvent() {
         let isFirst = Shared(true)
-        publisher.allEvents.add { [log] _ in log.append("all") }
-        publisher.observers(of: Closed.self).add { [weak publisher, log] _ in
+        _ = publisher.allEvents.add { [log] _ in log.append("all") }
+        _ = publisher.observers(of: Closed.self).add { [weak publisher, log] _ in
             log.append("type")
             guard isFirst.exchange(false) else { return }
-            publisher?.observers(of: Closed.self).add { _ in log.append("added to the type") }
-            publisher?.allEvents.add { _ in log.append("added to all") }
+            _ = publisher?.observers(of: Closed.self).add { _ in log.append("added to the type") }
+            _ = publisher?.allEvents.add { _ in log.append("added to all") }
         }
 
         publisher.publish(Closed())
@@ -207,10 +207,10 @@ struct EventPublisherTests {
         "An observer of all events added by another one receives the event published inside, but not the outer one")
     func addedAndNested() {
         let isFirst = Shared(true)
-        publisher.allEvents.add { [weak publisher, log] event in
+        _ = publisher.allEvents.add { [weak publisher, log] event in
             log.append("first \(event)")
             guard isFirst.exchange(false) else { return }
-            publisher?.allEvents.add { log.append("second \($0)") }
+            _ = publisher?.allEvents.add { log.append("second \($0)") }
             publisher?.publish(Opened(name: "b"))
         }
 
@@ -225,7 +225,7 @@ struct EventPublisherTests {
     @Test("An observer added with `once.add` during an event waits for the next event")
     func onceDuringAnEvent() {
         let token = Shared<ObserverToken?>(nil)
-        publisher.observers(of: Closed.self).once.add { [weak publisher, log] _ in
+        _ = publisher.observers(of: Closed.self).once.add { [weak publisher, log] _ in
             token.value = publisher?.allEvents.once.add { log.append("once \($0)") }
         }
 
@@ -243,7 +243,7 @@ struct EventPublisherTests {
     @Test("An observer of all events that an observer of the type removes does not receive the event")
     func removedByAnEarlierStep() {
         let token = publisher.allEvents.add { [log] _ in log.append("all") }
-        publisher.observers(of: Closed.self).add { _ in token.remove() }
+        _ = publisher.observers(of: Closed.self).add { _ in token.remove() }
 
         publisher.publish(Closed())
 
@@ -273,16 +273,16 @@ struct EventPublisherTests {
         let listener = Listener(counter)
         let onMain = MainListener(counter)
         let actor = ActorListener(counter)
-        source.add { _ in counter.increment() }
+        _ = source.add { _ in counter.increment() }
         source.add(listener) { listener, _ in listener.counter.increment() }
         source.add(method: Listener.hear, of: listener)
         source.add(method: MainListener.hear, of: onMain)
         source.add(actor) { (listener: isolated ActorListener, event) in listener.hear(event) }
-        source.once.add { _ in counter.increment() }
+        _ = source.once.add { _ in counter.increment() }
         source.once.add(listener) { listener, _ in listener.counter.increment() }
-        source.addNonisolated { _ in counter.increment() }
+        _ = source.addNonisolated { _ in counter.increment() }
         source.addNonisolated(listener) { listener, _ in listener.counter.increment() }
-        source.addNonisolated(on: DispatchQueue(label: "Q")) { _ in counter.increment() }
+        _ = source.addNonisolated(on: DispatchQueue(label: "Q")) { _ in counter.increment() }
         source.addNonisolated(on: DispatchQueue(label: "Q"), listener) { listener, _ in listener.counter.increment() }
 
         publisher.publish(Opened(name: "a"))
@@ -326,7 +326,7 @@ struct EventPublisherTests {
 
             func settled() async { await events.settled() }
         }
-        Names(events: publisher.observers(of: Opened.self)).add { [log] in log.append($0) }
+        _ = Names(events: publisher.observers(of: Opened.self)).add { [log] in log.append($0) }
 
         publisher.publish(Opened(name: ""))
         publisher.publish(Opened(name: "a"))
@@ -336,8 +336,8 @@ struct EventPublisherTests {
 
     @Test("The source of a type, or of all events, may be mapped and filtered")
     func mappedSource() {
-        publisher.observers(of: Opened.self).filter { !$0.name.isEmpty }.map(\.name).add { [log] in log.append($0) }
-        publisher.allEvents.compactMap { $0 as? Closed }.add { [log] _ in log.append("closed") }
+        _ = publisher.observers(of: Opened.self).filter { !$0.name.isEmpty }.map(\.name).add { [log] in log.append($0) }
+        _ = publisher.allEvents.compactMap { $0 as? Closed }.add { [log] _ in log.append("closed") }
 
         publisher.publish(Opened(name: ""))
         publisher.publish(Opened(name: "a"))
@@ -364,11 +364,11 @@ struct EventPublisherTests {
 
     @Test("On the main actor, its observers are called in place")
     @MainActor func inPlaceOnTheMainActor() {
-        publisher.observers(of: Opened.self).add { [log] event in
+        _ = publisher.observers(of: Opened.self).add { [log] event in
             MainActor.assertIsolated()
             log.append(event.name)
         }
-        publisher.allEvents.add { [log] _ in
+        _ = publisher.allEvents.add { [log] _ in
             MainActor.assertIsolated()
             log.append("all")
         }
@@ -404,16 +404,16 @@ struct EventPublisherTests {
             let number: Int
         }
         let source = publisher.observers(of: Numbered.self)
-        source.add { @MainActor event in
+        _ = source.add { @MainActor event in
             MainActor.assertIsolated()
             onMain.append(event.number)
         }
-        source.add { @Elsewhere event in
+        _ = source.add { @Elsewhere event in
             Elsewhere.assertIsolated()
             onActor.append(event.number)
         }
-        source.addNonisolated(on: DispatchQueue(label: "Q")) { event in onQueue.append(event.number) }
-        publisher.allEvents.add { @MainActor event in all.append((event as? Numbered)?.number ?? -1) }
+        _ = source.addNonisolated(on: DispatchQueue(label: "Q")) { event in onQueue.append(event.number) }
+        _ = publisher.allEvents.add { @MainActor event in all.append((event as? Numbered)?.number ?? -1) }
 
         await onThread { [publisher] in
             for number in 0..<1_000 { publisher.publish(Numbered(number: number)) }
@@ -430,8 +430,8 @@ struct EventPublisherTests {
         let queues = (0..<2).map { DispatchQueue(label: "\($0)") }
         for queue in queues { queue.suspend() }
         let log = Log<String>()
-        publisher.observers(of: Opened.self).addNonisolated(on: queues[0]) { _ in log.append("opened") }
-        publisher.observers(of: Closed.self).addNonisolated(on: queues[1]) { _ in log.append("closed") }
+        _ = publisher.observers(of: Opened.self).addNonisolated(on: queues[0]) { _ in log.append("opened") }
+        _ = publisher.observers(of: Closed.self).addNonisolated(on: queues[1]) { _ in log.append("closed") }
         func publish() {
             publisher.publish(Opened(name: "a"))
             publisher.publish(Closed())
@@ -488,14 +488,14 @@ struct EventPublisherTests {
     func settled() async {
         let mayGoOn = Signal()
         let queue = DispatchQueue(label: "slow")
-        publisher.observers(of: Opened.self).addNonisolated(on: DispatchQueue(label: "fast")) { [log] _ in
+        _ = publisher.observers(of: Opened.self).addNonisolated(on: DispatchQueue(label: "fast")) { [log] _ in
             log.append("opened")
         }
-        publisher.observers(of: Closed.self).addNonisolated(on: queue) { [log] _ in
+        _ = publisher.observers(of: Closed.self).addNonisolated(on: queue) { [log] _ in
             mayGoOn.wait()
             log.append("closed")
         }
-        publisher.allEvents.addNonisolated(on: queue) { [log] _ in log.append("all") }
+        _ = publisher.allEvents.addNonisolated(on: queue) { [log] _ in log.append("all") }
         publisher.publish(Closed())
         publisher.publish(Opened(name: "a"))
 

@@ -13,7 +13,7 @@ struct BridgedEventTests {
 
     @Test("A plain structure is posted and observed without additional code")
     func plainStructure() {
-        center.observers(of: TrackStarted.self).add { [log] in log.append("\($0.title) at \($0.second)") }
+        _ = center.observers(of: TrackStarted.self).add { [log] in log.append("\($0.title) at \($0.second)") }
 
         center.post(TrackStarted(title: "So What", second: 0))
 
@@ -50,7 +50,7 @@ struct BridgedEventTests {
             static let notificationName = Notification.Name("Cleared")
             var userInfo: [AnyHashable: Any]? { nil }
         }
-        center.observers(of: Cleared.self).add { [log] _ in log.append("cleared") }
+        _ = center.observers(of: Cleared.self).add { [log] _ in log.append("cleared") }
 
         center.post(Cleared())
 
@@ -66,10 +66,10 @@ struct BridgedEventTests {
     /// Scenarios 51 and 52: types whose plain names are the same.
     @Test("Events with the same plain name, or of different specialisations, are distinguished")
     func namesakes() {
-        center.observers(of: Player.Stopped.self).add { [log] _ in log.append("player") }
-        center.observers(of: Player.Queue.Stopped.self).add { [log] _ in log.append("queue") }
-        center.observers(of: Setting<Int>.self).add { [log] in log.append("Int \($0.value)") }
-        center.observers(of: Setting<String>.self).add { [log] in log.append("String \($0.value)") }
+        _ = center.observers(of: Player.Stopped.self).add { [log] _ in log.append("player") }
+        _ = center.observers(of: Player.Queue.Stopped.self).add { [log] _ in log.append("queue") }
+        _ = center.observers(of: Setting<Int>.self).add { [log] in log.append("Int \($0.value)") }
+        _ = center.observers(of: Setting<String>.self).add { [log] in log.append("String \($0.value)") }
 
         center.post(Player.Stopped())
         center.post(Player.Queue.Stopped())
@@ -81,8 +81,8 @@ struct BridgedEventTests {
 
     @Test("An enumeration and an event without content need no additional code")
     func otherKinds() {
-        center.observers(of: Connection.self).add { [log] in log.append("\($0)") }
-        center.observers(of: LoggedOut.self).add { [log] _ in log.append("logged out") }
+        _ = center.observers(of: Connection.self).add { [log] in log.append("\($0)") }
+        _ = center.observers(of: LoggedOut.self).add { [log] _ in log.append("logged out") }
 
         center.post(Connection.lost(code: 4))
         center.post(LoggedOut())
@@ -93,8 +93,8 @@ struct BridgedEventTests {
     /// Scenario 53: the class of the instance decides, whatever the static type.
     @Test("An instance of a subclass is posted under the name of its own class")
     func subclass() {
-        center.observers(of: Warning.self).add { [log] _ in log.append("warning") }
-        center.observers(of: Alarm.self).add { [log] _ in log.append("alarm") }
+        _ = center.observers(of: Warning.self).add { [log] _ in log.append("warning") }
+        _ = center.observers(of: Alarm.self).add { [log] _ in log.append("alarm") }
 
         center.post(Warning())
         center.post(Alarm())
@@ -106,7 +106,7 @@ struct BridgedEventTests {
     /// Scenario 54: an existential is posted under the name of its dynamic type.
     @Test("An event whose static type is unknown is posted under the name of its dynamic type")
     func existential() {
-        center.observers(of: TrackStarted.self).add { [log] in log.append($0.title) }
+        _ = center.observers(of: TrackStarted.self).add { [log] in log.append($0.title) }
         let events: [any BridgedEvent] = [LoggedOut(), TrackStarted(title: "Blue in Green", second: 0)]
 
         for event in events { center.post(event) }
@@ -132,7 +132,7 @@ struct BridgedEventTests {
         let result = await #expect(
             processExitsWith: .failure, observing: [\.standardErrorContent]
         ) {
-            NotificationCenter().observers(of: Secret.self).add { _ in }
+            _ = NotificationCenter().observers(of: Secret.self).add { _ in }
         }
         expectRemedy(in: result, for: "Secret")
     }
@@ -160,8 +160,8 @@ struct BridgedEventTests {
         struct Local: BridgedEvent {
             static var notificationName: Notification.Name { Notification.Name("Local") }
         }
-        center.observers(of: Local.self).add { [log] _ in log.append("local") }
-        center.observers(of: NamedSecret.self).add { [log] _ in log.append("private") }
+        _ = center.observers(of: Local.self).add { [log] _ in log.append("local") }
+        _ = center.observers(of: NamedSecret.self).add { [log] _ in log.append("private") }
 
         center.post(Local())
         center.post(NamedSecret())

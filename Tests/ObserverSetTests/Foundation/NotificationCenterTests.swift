@@ -51,8 +51,8 @@ struct NotificationCenterTests {
         let source = center.observers(named: .themeDidChange)
         let name = Notification.Name.themeDidChange.rawValue
         #expect(String(reflecting: source) == "\(name): not observed")
-        center.observers(of: ThemeChanged.self).add(logged("typed"))
-        source.add {}
+        _ = center.observers(of: ThemeChanged.self).add(logged("typed"))
+        _ = source.add {}
 
         let lines = String(reflecting: source).split(separator: "\n")
 
@@ -69,7 +69,7 @@ struct NotificationCenterTests {
         let token = center.addObserver(forName: .themeDidChange, object: nil, queue: nil) { [log] notification in
             log.append("old \(notification.userInfo?["dark"] as? Bool == true)")
         }
-        center.observers(of: ThemeChanged.self).add(logged("typed"))
+        _ = center.observers(of: ThemeChanged.self).add(logged("typed"))
 
         center.post(ThemeChanged(isDark: true))
 
@@ -80,7 +80,7 @@ struct NotificationCenterTests {
     /// Scenario 56: code that posts, and knows only the name and the contents of `userInfo`.
     @Test("Typed observers receive the posts of code that knows only names and `userInfo`")
     func oldPoster() {
-        center.observers(of: ThemeChanged.self).add(logged("typed"))
+        _ = center.observers(of: ThemeChanged.self).add(logged("typed"))
 
         center.post(name: .themeDidChange, object: nil, userInfo: ["dark": true])
 
@@ -94,8 +94,8 @@ struct NotificationCenterTests {
         let token = center.addObserver(forName: .themeDidChange, object: nil, queue: nil) { _ in old.increment() }
         let typed = Counter()
         let named = Counter()
-        center.observers(of: ThemeChanged.self).add { _ in typed.increment() }
-        center.observers(named: .themeDidChange).add { named.increment() }
+        _ = center.observers(of: ThemeChanged.self).add { _ in typed.increment() }
+        _ = center.observers(named: .themeDidChange).add { named.increment() }
 
         center.post(ThemeChanged(isDark: true))
         center.post(name: .themeDidChange, object: nil, userInfo: ["dark": false])
@@ -109,9 +109,9 @@ struct NotificationCenterTests {
         "A payload of the wrong shape is skipped, and disturbs nobody",
         arguments: [nil, [:], ["dark": "yes"], ["event": 1], [1: true]] as [Payload])
     func wrongShape(_ payload: Payload) {
-        center.observers(of: ThemeChanged.self).add(logged("first"))
-        center.observers(named: .themeDidChange).add { [log] in log.append("any shape") }
-        center.observers(of: ThemeChanged.self).add(logged("last"))
+        _ = center.observers(of: ThemeChanged.self).add(logged("first"))
+        _ = center.observers(named: .themeDidChange).add { [log] in log.append("any shape") }
+        _ = center.observers(of: ThemeChanged.self).add(logged("last"))
 
         center.post(name: .themeDidChange, object: nil, userInfo: payload.userInfo)
         center.post(ThemeChanged(isDark: false))
@@ -121,7 +121,7 @@ struct NotificationCenterTests {
 
     @Test("A post that contains another event, or none, in place of the observed event is skipped")
     func wrongEvent() {
-        center.observers(of: TrackStarted.self).add { [log] in log.append($0.title) }
+        _ = center.observers(of: TrackStarted.self).add { [log] in log.append($0.title) }
 
         center.post(name: TrackStarted.notificationName, object: nil)
         center.post(name: TrackStarted.notificationName, object: nil, userInfo: ["event": LoggedOut()])
@@ -132,7 +132,7 @@ struct NotificationCenterTests {
 
     @Test("Typed observers receive an event posted by type as it is, even if it could not be read")
     func unreadable() {
-        center.observers(of: Unreadable.self).add { [log] event in log.append("\(event.number)") }
+        _ = center.observers(of: Unreadable.self).add { [log] event in log.append("\(event.number)") }
 
         center.post(Unreadable(number: 1))
         center.post(name: Unreadable.notificationName, object: nil, userInfo: ["number": 2])
@@ -145,7 +145,7 @@ struct NotificationCenterTests {
         let token = center.addObserver(forName: TakenKey.notificationName, object: nil, queue: nil) { [log] in
             log.append("old \($0.userInfo?["event"] as? Int == 1)")
         }
-        center.observers(of: TakenKey.self).add { [log] event in log.append("typed \(event.number)") }
+        _ = center.observers(of: TakenKey.self).add { [log] event in log.append("typed \(event.number)") }
 
         center.post(TakenKey(number: 1))
 
@@ -157,7 +157,7 @@ struct NotificationCenterTests {
 
     @Test("The transform's result for a notification is delivered, and nil is skipped")
     func namedWithTransform() {
-        center.observers(named: Notification.Name("Counted")) { $0.userInfo?["count"] as? Int }
+        _ = center.observers(named: Notification.Name("Counted")) { $0.userInfo?["count"] as? Int }
             .add { [log] in log.append("\($0)") }
 
         center.post(name: Notification.Name("Counted"), object: nil, userInfo: ["count": 3])
@@ -184,8 +184,8 @@ struct NotificationCenterTests {
     func sender() {
         let window = Tracked()
         let other = Tracked()
-        center.observers(of: ThemeChanged.self, object: window).add(logged("window"))
-        center.observers(named: .themeDidChange, object: other).add { [log] in log.append("other") }
+        _ = center.observers(of: ThemeChanged.self, object: window).add(logged("window"))
+        _ = center.observers(named: .themeDidChange, object: other).add { [log] in log.append("other") }
 
         center.post(ThemeChanged(isDark: true), object: window)
         center.post(ThemeChanged(isDark: true), object: other)
@@ -269,12 +269,12 @@ struct NotificationCenterTests {
         let listener = Listener(log)
         for number in 0..<50 {
             switch number % 4 {
-            case 0: center.observers(of: ThemeChanged.self).add { [log] _ in log.append("\(number)") }
-            case 1: center.observers(named: .themeDidChange).add { [log] in log.append("\(number)") }
+            case 0: _ = center.observers(of: ThemeChanged.self).add { [log] _ in log.append("\(number)") }
+            case 1: _ = center.observers(named: .themeDidChange).add { [log] in log.append("\(number)") }
             case 2:
                 center.observers(of: ThemeChanged.self).add(listener) { $0.note("\(number)\($1.isDark ? "" : "?")") }
             default:
-                center.observers(named: .themeDidChange) { $0.name }.once.add { [log] _ in log.append("\(number)") }
+                _ = center.observers(named: .themeDidChange) { $0.name }.once.add { [log] _ in log.append("\(number)") }
             }
         }
 
@@ -288,7 +288,7 @@ struct NotificationCenterTests {
     @Test("An observer that an earlier one removes is not called")
     func removedDuringPost() {
         let later = Shared<[ObserverToken]>([])
-        center.observers(of: ThemeChanged.self).add { [log] _ in
+        _ = center.observers(of: ThemeChanged.self).add { [log] _ in
             log.append("remover")
             for token in later.value { #expect(token.remove()) }
         }
@@ -303,8 +303,8 @@ struct NotificationCenterTests {
 
     @Test("An observer that is added during a post is first called by the next")
     func addedDuringPost() {
-        center.observers(of: ThemeChanged.self).once.add { [center, log] _ in
-            center.observers(of: ThemeChanged.self).add { log.append("added \($0.isDark)") }
+        _ = center.observers(of: ThemeChanged.self).once.add { [center, log] _ in
+            _ = center.observers(of: ThemeChanged.self).add { log.append("added \($0.isDark)") }
         }
 
         center.post(ThemeChanged(isDark: true))
@@ -315,11 +315,11 @@ struct NotificationCenterTests {
 
     @Test("A post made inside an observer completes before the outer post continues")
     func nestedPost() {
-        center.observers(of: ThemeChanged.self).add { [center, log] event in
+        _ = center.observers(of: ThemeChanged.self).add { [center, log] event in
             log.append("first \(event.isDark)")
             if event.isDark { center.post(ThemeChanged(isDark: false)) }
         }
-        center.observers(of: ThemeChanged.self).add(logged("second"))
+        _ = center.observers(of: ThemeChanged.self).add(logged("second"))
 
         center.post(ThemeChanged(isDark: true))
 
@@ -364,17 +364,29 @@ struct NotificationCenterTests {
         tokens.last?.remove()
 
         #expect(channel == nil)
-        center.observers(of: ThemeChanged.self).add(logged("again"))
+        _ = center.observers(of: ThemeChanged.self).add(logged("again"))
         center.post(ThemeChanged(isDark: true))
         #expect(log.entries == ["again true"])
+    }
+
+    @Test("A registration with a center ends with the call of its last observer, if that is called once")
+    func endsWithTheOnlyCall() {
+        _ = center.observers(of: ThemeChanged.self).once.add(logged("once"))
+        weak let channel = NotificationChannel.named(.themeDidChange, of: center)
+        #expect(channel != nil)
+
+        center.post(ThemeChanged(isDark: true))
+
+        #expect(channel == nil)
+        #expect(log.entries == ["once true"])
     }
 
     @Test("Each name has its own registration, in each center")
     func ownRegistrations() {
         let centers = [NotificationCenter(), NotificationCenter()]
         for center in centers {
-            center.observers(of: ThemeChanged.self).add(logged("theme"))
-            center.observers(of: LoggedOut.self).add { [log] _ in log.append("out") }
+            _ = center.observers(of: ThemeChanged.self).add(logged("theme"))
+            _ = center.observers(of: LoggedOut.self).add { [log] _ in log.append("out") }
         }
 
         centers[0].post(ThemeChanged(isDark: true))
@@ -479,13 +491,13 @@ struct NotificationCenterTests {
             }
             return { _ in _ = capture.value }
         }
-        center.observers(of: LoggedOut.self).add { [log] _ in log.append("heard") }
+        _ = center.observers(of: LoggedOut.self).add { [log] _ in log.append("heard") }
 
         let last = center.observers(of: ThemeChanged.self).add(bomb("last"))
         last.remove()
         let token = Shared<ObserverToken?>(nil)
         token.value = center.observers(of: ThemeChanged.self).add(bomb("inside"))
-        center.observers(of: ThemeChanged.self).once.add { [log] _ in
+        _ = center.observers(of: ThemeChanged.self).once.add { [log] _ in
             token.value?.remove()
             log.append("removed")
         }
@@ -527,7 +539,7 @@ struct NotificationCenterTests {
             weakCenter = center
             let source = center.observers(of: ThemeChanged.self)
             source.add(actor) { [log] (_: isolated Held, event) in log.append("actor \(event.isDark)") }
-            source.addAsync { [log] event in
+            _ = source.addAsync { [log] event in
                 await door.pass()
                 log.append("awaiting \(event.isDark), cancelled \(Task.isCancelled)")
             }
@@ -549,7 +561,7 @@ struct NotificationCenterTests {
     func centersAtOneAddress() {
         for number in 0..<500 {
             let center = NotificationCenter()
-            center.observers(of: ThemeChanged.self).add { [log] _ in log.append("\(number)") }
+            _ = center.observers(of: ThemeChanged.self).add { [log] _ in log.append("\(number)") }
             center.post(ThemeChanged(isDark: true))
         }
 
@@ -574,7 +586,7 @@ struct NotificationCenterTests {
         let keeper = Collector()
         let queued = Log<Int>()
         center.observers(of: Setting<Int>.self).add(keeper) { $0.values.append($1.value) }
-        center.observers(of: Setting<Int>.self).addNonisolated(on: DispatchQueue(label: "Q")) {
+        _ = center.observers(of: Setting<Int>.self).addNonisolated(on: DispatchQueue(label: "Q")) {
             queued.append($0.value)
         }
 
@@ -591,7 +603,7 @@ struct NotificationCenterTests {
         let center = NotificationCenter()
         for _ in 0..<200 {
             let calls = Counter()
-            center.observers(of: ThemeChanged.self).once.add { _ in calls.increment() }
+            _ = center.observers(of: ThemeChanged.self).once.add { _ in calls.increment() }
 
             await onThreads(2) { _ in center.post(ThemeChanged(isDark: true)) }
 
@@ -601,7 +613,7 @@ struct NotificationCenterTests {
 
     @Test("Posting from a `deinit` reaches observers")
     func postFromDeinit() {
-        center.observers(of: ThemeChanged.self).add(logged("heard"))
+        _ = center.observers(of: ThemeChanged.self).add(logged("heard"))
 
         do { _ = Tracked { [center] in center.post(ThemeChanged(isDark: true)) } }
 

@@ -11,7 +11,7 @@ struct AwaitingMembersTests {
 
     @Test("A merged source's observer is called one at a time, in the order of one thread, whichever member notifies")
     func merged() async {
-        left.merge(with: right.map { 10 * $0 }).addAsync { [log, door] value in
+        _ = left.merge(with: right.map { 10 * $0 }).addAsync { [log, door] value in
             log.append("in \(value)")
             await door.pass()
             log.append("out \(value)")
@@ -42,7 +42,7 @@ struct AwaitingMembersTests {
             await Task.yield()
             log.append("out \(number)")
         }
-        group.addAsync { calls.increment() }
+        _ = group.addAsync { calls.increment() }
 
         for number in 0..<50 {
             left.notify(number)
@@ -70,11 +70,12 @@ struct AwaitingMembersTests {
 
         #expect(token.remove())
         #expect(!token.remove())
-        await left.settled()
-        await right.settled()
         #expect(left.isEmpty && right.isEmpty)
+        let waiting = [await taskThatWaits(for: left), await taskThatWaits(for: right)]
+        for _ in 0..<50 { await Task.yield() }
+        #expect(log.count == 0)
         door.open()
-        await eventually { log.count == 1 }
+        for task in waiting { await task.value }
 
         #expect(log.entries == ["1, cancelled"])
     }
@@ -97,6 +98,22 @@ struct AwaitingMembersTests {
         await left.merge(with: right).settled()
 
         #expect(log.entries == ["0", "3", "30"])
+    }
+
+    @Test("The only call of an observer of several sources is not cancelled by a later value of another")
+    func onlyCall() async {
+        _ = left.merge(with: right).once.addAsync(buffering: .latest) { [log, door] value in
+            await door.pass()
+            log.append("\(value)" + (Task.isCancelled ? ", cancelled" : ""))
+        }
+        left.notify(1)
+        await eventually { door.waiting == 1 }
+        right.notify(2)
+        door.open()
+        await left.merge(with: right).settled()
+
+        #expect(log.entries == ["1"])
+        #expect(left.isEmpty && right.isEmpty)
     }
 
     @Test("An owner that dies in its call for one member ends the registrations with all members")
@@ -146,7 +163,7 @@ struct AwaitingMembersTests {
         let words = ObserverSet<Int>()
         let ends = ObserverSet<Void>()
         let steps = Log<Step>()
-        words.map { Step.word($0) }.merge(with: ends.map { Step.end }).addAsync { step in
+        _ = words.map { Step.word($0) }.merge(with: ends.map { Step.end }).addAsync { step in
             await Task.yield()
             steps.append(step)
         }

@@ -21,7 +21,7 @@ struct MergeTests {
     @Test("The description of a merged source, and of a group, has the observers of each member")
     func descriptionOfTheSource() {
         let (first, second) = (ObserverSet<Int>(), ObserverSet<Int>())
-        second.add { _ in }
+        _ = second.add { _ in }
         let expected = first.debugDescription + "\n" + second.debugDescription
 
         #expect(String(reflecting: first.merge(with: second)) == expected)
@@ -32,7 +32,7 @@ struct MergeTests {
 
     @Test("An observer receives the values of every member")
     func anyMember() {
-        merged.add { [log] in log.append("\($0)") }
+        _ = merged.add { [log] in log.append("\($0)") }
 
         notifyEach()
 
@@ -42,8 +42,8 @@ struct MergeTests {
 
     @Test("A list of sources may be merged as well, even an empty one")
     func list() {
-        left.merge(with: [right, words.map(\.line)]).add { [log] in log.append("\($0)") }
-        left.merge(with: []).add { [log] in log.append("alone \($0)") }
+        _ = left.merge(with: [right, words.map(\.line)]).add { [log] in log.append("\($0)") }
+        _ = left.merge(with: []).add { [log] in log.append("alone \($0)") }
 
         notifyEach()
 
@@ -54,7 +54,7 @@ struct MergeTests {
     func parameters() {
         let owner = Hearer(log)
         let other = ObserverSet<(word: String, line: Int)>()
-        words.merge(with: other).add { [log] item in log.append("\(item.word) in \(item.line)") }
+        _ = words.merge(with: other).add { [log] item in log.append("\(item.word) in \(item.line)") }
         left.map { _ in }.merge(with: ObserverSet<Void>()).add(owner) { owner in owner.note("left") }
 
         other.notify((word: "what", line: 4))
@@ -130,16 +130,69 @@ struct MergeTests {
         #expect(left.isEmpty && right.isEmpty && words.isEmpty)
     }
 
-    @Test("A one-time observer is called once in total")
-    func onceInAll() {
+    @Test("A one-time observer is called once in total, whichever members have values waiting for it")
+    func onceInAll() async {
+        let actor = Held()
         let token = merged.once.add { [log] in log.append("\($0)") }
+        let waiting = merged.once.add(actor) { [log] (_: isolated Held, value) in log.append("waiting \(value)") }
 
         right.notify(2)
         notifyEach()
+        #expect(!token.isActive && waiting.isActive)
+        actor.letGo()
+        await merged.settled()
 
-        #expect(log.entries == ["2"])
-        #expect(!token.isActive)
+        #expect(log.entries == ["2", "waiting 2"])
+        #expect(!waiting.isActive && !waiting.remove())
         #expect(left.isEmpty && right.isEmpty && words.isEmpty)
+    }
+
+    @Test("A one-time observer of which values of several members wait is removed, and not called")
+    func onceRemoved() async {
+        let actor = Held()
+        let token = merged.once.add(actor) { [log] (_: isolated Held, value) in log.append("\(value)") }
+        notifyEach()
+
+        #expect(token.remove())
+        #expect(!token.remove())
+        actor.letGo()
+        await merged.settled()
+
+        #expect(log.entries == [])
+    }
+
+    @Test("A member that is emptied, or dies, ends its own registration of a one-time observer, and no other")
+    func onceAndAnEmptiedMember() async {
+        var member: ObserverSet<Int>? = ObserverSet()
+        let actor = Held()
+        let source = left.merge(with: right, member!).once
+        _ = source.add { [log] in log.append("\($0)") }
+        let token = source.add(actor) { [log] (_: isolated Held, value) in log.append("waiting \(value)") }
+        left.removeAll()
+        member = nil
+        #expect(token.isActive)
+
+        right.notify(2)
+        right.notify(3)
+        actor.letGo()
+        await right.settled()
+
+        #expect(log.entries == ["2", "waiting 2"])
+        #expect(right.isEmpty && !token.isActive)
+    }
+
+    @Test("Of a merged source's members, one alone may be observed once")
+    func onceOfOneMember() {
+        let token = left.merge(with: right.once).add { [log] in log.append("\($0)") }
+
+        for _ in 0..<2 {
+            left.notify(1)
+            right.notify(2)
+        }
+
+        #expect(log.entries == ["1", "2", "1"])
+        #expect(right.isEmpty && left.count == 1)
+        #expect(token.remove())
     }
 
     @Test("A merged source keeps its members alive; a registration needs neither the source nor all members")
@@ -169,7 +222,7 @@ struct MergeTests {
     func orderAcrossMembers() async {
         let received = Log<Int>()
         let merged = left.merge(with: right.map { $0 }, words.map(\.line))
-        merged.add { @Elsewhere in received.append($0) }
+        _ = merged.add { @Elsewhere in received.append($0) }
 
         for number in 0..<1_000 {
             switch number % 3 {
@@ -281,28 +334,6 @@ struct MergeTests {
             #expect(set.isEmpty)
         }
         #expect(all.count == 2)
-    }
-
-    // MARK: Made again
-
-    @Test("A merged source that is held weakly keeps no set alive, and is made again of the members that live")
-    func heldWeakly() {
-        var sets = [ObserverSet<Int>(), ObserverSet<Int>()]
-        weak let first = sets[0]
-        let remake = sets[0].merge(with: sets[1].map { $0 + 1 }).heldWeakly()
-        let alone = sets[0].merge(with: []).heldWeakly()
-
-        remake()?.addNonisolated { [log] in log.append("\($0)") }
-        #expect(sets.map(\.count) == [1, 1])
-        sets.removeFirst()
-        #expect(first == nil)
-        remake()?.addNonisolated { [log] in log.append("again \($0)") }
-        sets[0].notify(1)
-        sets = []
-
-        #expect(log.entries == ["2", "again 2"])
-        #expect(remake() == nil)
-        #expect(alone() == nil)
     }
 }
 

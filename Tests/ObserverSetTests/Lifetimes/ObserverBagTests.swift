@@ -16,7 +16,7 @@ struct ObserverBagTests {
         var bag: ObserverBag? = ObserverBag()
         let mine = set.add { [log] in log.append("mine \($0)") }
         mine.store(in: bag!)
-        set.add { [log] in log.append("other \($0)") }
+        _ = set.add { [log] in log.append("other \($0)") }
 
         set.notify(1)
         bag = nil
@@ -384,7 +384,7 @@ struct ObserverBagTests {
         await onThread { [set, log] in
             let bag = Shared<ObserverBag?>(ObserverBag())
             set.add { log.append("ender \($0)") }.store(in: bag.value!)
-            set.add { _ in join { bag.value = nil } }
+            _ = set.add { _ in join { bag.value = nil } }
             set.add { log.append("later \($0)") }.store(in: bag.value!)
 
             set.notify(1)
@@ -481,6 +481,7 @@ private final class WatchedIssuer: TokenIssuer, @unchecked Sendable {
     let looks = Counter()
     let removals = Counter()
     private let ended = Guarded<Set<UInt64>>([])
+    private let registry = Registry()
 
     override init() {}
 
@@ -488,16 +489,13 @@ private final class WatchedIssuer: TokenIssuer, @unchecked Sendable {
 
     func end(_ index: Int) { _ = ended.withLock { $0.insert(UInt64(index)) } }
 
-    override func isActive(_ id: UInt64) -> Bool {
+    override func visit(_ id: UInt64, _ body: (AnyEntry?, Place?) -> Void) {
         looks.increment()
-        return ended.withLock { !$0.contains(id) }
+        if ended.withLock({ !$0.contains(id) }) { body(nil, (registry, Site())) }
     }
 
-    override func remove(_ id: UInt64) -> Bool {
+    override func remove(_ id: UInt64, _ removal: ObserverSet::Removal?) -> Bool {
         removals.increment()
         return ended.withLock { $0.insert(id).inserted }
     }
-
-    override func describe(_ id: UInt64) -> String? { nil }
-    override func droppedCount(_ id: UInt64) -> Int { 0 }
 }

@@ -18,8 +18,8 @@ enum LocalForm: CaseIterable, Sendable {
         switch self {
         case .closure: set.add(body)
         case .owner: set.add(owner) { _, parameters in body(parameters) }
-        case .once: set.add(once: true, body)
-        case .ownerOnce: set.add(owner, once: true) { _, parameters in body(parameters) }
+        case .once: set.once.add(body)
+        case .ownerOnce: set.once.add(owner) { _, parameters in body(parameters) }
         }
     }
 }

@@ -11,7 +11,7 @@ struct LocalLifetimeTests {
     func ownerBesideClosures() {
         let captures = Lifetimes()
         let set = LocalObserverSet<Int>()
-        for _ in 0..<10_000 { set.add { _ in } }
+        for _ in 0..<10_000 { _ = set.add { _ in } }
         set.add(Tracked()) { [capture = Tracked(in: captures)] _, _ in _ = capture }
         let owner = Tracked()
 
@@ -37,9 +37,9 @@ struct LocalLifetimeTests {
         let shown = LocalObserverSet<Int>()
         let moved = LocalObserverSet<(Int, Int)>()
         let window = Window()
-        cleared.add(method: Window.clear, of: window, once: true)
-        shown.add(method: Window.show, of: window, once: true)
-        moved.add(method: Window.move, of: window, once: true)
+        cleared.once.add(method: Window.clear, of: window)
+        shown.once.add(method: Window.show, of: window)
+        moved.once.add(method: Window.move, of: window)
 
         for _ in 0..<2 {
             cleared.notify()
@@ -102,7 +102,7 @@ struct LocalLifetimeTests {
             #expect(!isInCall)
             #expect(token?.remove() != nil)
             #expect(set.count == 1)
-            set.add { _ in }
+            _ = set.add { _ in }
             if notes.entries.isEmpty { set.notify(2) }
         }
         token = set.add(owner!) { _, _ in
@@ -110,7 +110,7 @@ struct LocalLifetimeTests {
             owner = nil
             isInCall = false
         }
-        set.add { [notes] value in notes.entries.append(value) }
+        _ = set.add { [notes] value in notes.entries.append(value) }
 
         set.notify(1)
 
@@ -174,7 +174,7 @@ struct LocalLifetimeTests {
         #expect(Lifetimes.current.count == 0)
         #expect(token?.isActive == false)
         #expect(token?.remove() == false)
-        #expect(token?.description == "LocalObserverSet<Int>.Token(#2, inactive)")
+        #expect(token?.description.hasSuffix(", inactive)") == true)
     }
 
     /// Scenario 23: stale and foreign tokens.
@@ -211,7 +211,7 @@ struct LocalLifetimeTests {
         owners.removeLast(2)
         #expect(set.count == 3)
         #expect(!set.isEmpty)
-        #expect(Mirror(reflecting: set).children.allSatisfy { "\($0.value)".hasSuffix(" × 3") })
+        #expect(set.debugDescription.hasSuffix(" × 3"))
         owners = []
         #expect(set.count == 0)
         #expect(set.isEmpty)
@@ -248,7 +248,7 @@ struct LocalLifetimeTests {
         case .removeAll: set.removeAll()
         case .removeOwned: #expect(set.removeAll(ownedBy: owner!) == 41)
         case .removeInside:
-            set.add(once: true) { _ in
+            _ = set.once.add { _ in
                 #expect(token?.remove() == true)
                 #expect(ended == 0)
             }
@@ -271,7 +271,7 @@ struct LocalLifetimeTests {
     @Test("A parameter's `deinit` may notify")
     func parameterDeinit() {
         let set = LocalObserverSet<Plain?>()
-        set.add { [notes] value in notes.entries.append(value == nil ? 0 : 1) }
+        _ = set.add { [notes] value in notes.entries.append(value == nil ? 0 : 1) }
 
         set.notify(Plain { [unowned set] in set.notify(nil) })
 
@@ -285,7 +285,7 @@ struct LocalLifetimeTests {
         "A removal releases the captures before it returns, ten thousand times in a row", arguments: LocalForm.allCases)
     func releasedPromptly(form: LocalForm) {
         let owner = Notes<Int>()
-        set.add { _ in }
+        _ = set.add { _ in }
         for _ in 0..<10_000 {
             let token = form.add(to: set, owner: owner) { [capture = Plain()] _ in _ = capture }
             guard Lifetimes.current.count == 1, token.remove(), Lifetimes.current.count == 0 else {
@@ -336,7 +336,7 @@ struct LocalLifetimeTests {
         var set: LocalObserverSet<Int>? = LocalObserverSet()
         weak let witness = set
         var token: LocalObserverSet<Int>.Token?
-        set?.add { _ in set = nil }
+        _ = set?.add { _ in set = nil }
         token = set?.add { [notes] value in
             notes.entries.append(value)
             #expect(witness != nil)
@@ -377,7 +377,7 @@ struct LocalLifetimeTests {
     func room() async {
         await #expect(processExitsWith: .success) {
             func add(_ set: LocalObserverSet<Int>) {
-                for _ in 0..<100 { set.add { _ in } }
+                for _ in 0..<100 { _ = set.add { _ in } }
             }
             /// How many bytes five hundred sets allocate during a call of `body` for each.
             func bytes(_ body: (LocalObserverSet<Int>) -> Void) async -> Int {
@@ -391,7 +391,7 @@ struct LocalLifetimeTests {
 
             let grown = await bytes(add)
             let grownInside = await bytes { set in
-                set.add { [unowned set] _ in add(set) }
+                _ = set.add { [unowned set] _ in add(set) }
                 set.notify(1)
             }
             let emptied = await bytes { set in

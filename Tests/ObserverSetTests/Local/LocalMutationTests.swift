@@ -48,7 +48,7 @@ struct LocalMutationTests {
 
         let during = row.notify { row, index in
             guard index == 1 else { return }
-            for _ in 0..<100 { row.set.add { _ in } }
+            for _ in 0..<100 { _ = row.set.add { _ in } }
             #expect(row.remove(2))
         }
 
@@ -114,11 +114,11 @@ struct LocalMutationTests {
     func adds(count: Int) {
         let set = LocalObserverSet<Void>()
         let notes = Notes<Int>()
-        set.add { notes.entries.append(-1) }
-        set.add(once: true) { [unowned set] in
-            for index in 0..<count { set.add { notes.entries.append(index) } }
+        _ = set.add { notes.entries.append(-1) }
+        _ = set.once.add { [unowned set] in
+            for index in 0..<count { _ = set.add { notes.entries.append(index) } }
         }
-        set.add { notes.entries.append(-2) }
+        _ = set.add { notes.entries.append(-2) }
 
         set.notify()
         #expect(notes.entries == [-1, -2])
@@ -141,7 +141,7 @@ struct LocalMutationTests {
             token = set.add { notes.entries.append("again") }
         }
         token = old
-        set.add { notes.entries.append("second") }
+        _ = set.add { notes.entries.append("second") }
 
         set.notify()
         #expect(notes.entries == ["first", "second"])
@@ -165,7 +165,7 @@ struct LocalMutationTests {
         token = form.add(to: set, owner: owner) { [capture = Plain()] in
             token?.remove()
             // So many that the block of slots is replaced, too.
-            for _ in 0..<100 { set.add {} }
+            for _ in 0..<100 { _ = set.add {} }
             wasIntact = capture.isIntact
         }
 

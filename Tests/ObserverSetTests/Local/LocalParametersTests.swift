@@ -11,18 +11,20 @@ struct LocalParametersTests {
     func void() {
         let set = LocalObserverSet<Void>()
         var calls = 0
-        set.add { calls += 1 }
+        _ = set.add { calls += 1 }
         set.add(owner) { owner, _ in owner.hearNothing() }
         set.add(method: Plain.hearNothing, of: owner)
-        set.add(once: true) { calls += 10 }
+        _ = set.once.add { calls += 10 }
         set.add(owner) { owner in owner.hearNothing() }
-        set.add(owner, once: true) { $0.hearNothing() }
+        set.once.add(owner) { owner in owner.hearNothing() }
+        set.once.add(owner) { owner, _ in owner.hearNothing() }
+        set.once.add(method: Plain.hearNothing, of: owner)
 
         set.notify()
         set.notify(())
 
         #expect(calls == 12)
-        #expect(owner.heard == [-1, -1, -1, -1, -1, -1, -1])
+        #expect(owner.heard == Array(repeating: -1, count: 3 * 2 + 3))
     }
 
     @Test("A single value, a pair and a labelled tuple are delivered")
@@ -33,9 +35,9 @@ struct LocalParametersTests {
         var texts: [String] = []
         one.add(method: Plain.hear, of: owner)
         two.add(method: Plain.hearTwo, of: owner)
-        two.add { texts.append("\($0) \($1)") }
+        _ = two.add { texts.append("\($0) \($1)") }
         labelled.add(owner) { _, item in texts.append("\(item.name) at \(item.index)") }
-        labelled.add { name, index in texts.append(name + "\(index)") }
+        _ = labelled.add { name, index in texts.append(name + "\(index)") }
 
         one.notify(1)
         two.notify(2, 3)
@@ -55,12 +57,12 @@ struct LocalParametersTests {
         let any = LocalObserverSet<Any>()
         let six = LocalObserverSet<(Int, String, Bool, Double?, [Int], Character)>()
         var texts: [String] = []
-        optional.add { texts.append("\($0 ?? -1)") }
-        never.add { texts.append("\($0 == nil)") }
+        _ = optional.add { texts.append("\($0 ?? -1)") }
+        _ = never.add { texts.append("\($0 == nil)") }
         object.add(owner) { owner, object in owner.heard += object.heard }
-        function.add { texts.append("\($0(20))") }
-        any.add { texts.append("\($0)") }
-        six.add { texts.append("\($0)\($1)\($2)\($3 ?? 0)\($4)\($5)") }
+        _ = function.add { texts.append("\($0(20))") }
+        _ = any.add { texts.append("\($0)") }
+        _ = six.add { texts.append("\($0)\($1)\($2)\($3 ?? 0)\($4)\($5)") }
 
         optional.notify(nil)
         optional.notify(3)
@@ -97,9 +99,9 @@ struct LocalParametersTests {
         let token = set.add { _ in }
         set.add(owner) { _, _ in }
         set.add(method: Plain.hear, of: owner)
-        set.add(once: true) { _ in }
-        set.add(owner, once: true) { _, _ in }
-        set.add({ _ in }, fileID: "Player/View.swift", line: 12)
+        _ = set.once.add { _ in }
+        set.once.add(owner) { _, _ in }
+        _ = set.add({ _ in }, fileID: "Player/View.swift", line: 12)
         do { set.add(Plain()) { _, _ in } }
 
         let names = ["closure", "Plain", "Plain", "closure", "Plain"]
@@ -108,11 +110,10 @@ struct LocalParametersTests {
             + ["closure, registered at Player/View.swift:12"]
         #expect(set.description == "LocalObserverSet<Int>(6 observers)")
         #expect(set.debugDescription == ([set.description] + lines.map { "  " + $0 }).joined(separator: "\n"))
-        #expect(Mirror(reflecting: set).children.map { "\($0.value)" } == lines)
-        #expect(Mirror(reflecting: set).displayStyle == .collection)
-        #expect(token.description == "LocalObserverSet<Int>.Token(#1, \(lines[0]))")
+        #expect(token.description.hasPrefix("LocalObserverSet<Int>.Token(#"))
+        #expect(token.description.hasSuffix(", \(lines[0]))"))
         set.removeAll()
-        set.add { _ in }
+        _ = set.add { _ in }
         #expect(set.description == "LocalObserverSet<Int>(1 observer)")
     }
 
@@ -142,7 +143,7 @@ struct LocalParametersTests {
     init() {
         changed.add(method: Panel.hear, of: self)
         changed.add(self) { panel, value in panel.hear(value) }
-        changed.add { [unowned self] value in hear(value) }
+        _ = changed.add { [unowned self] value in hear(value) }
     }
 
     private func hear(_ value: Int) { heard.append(value) }
@@ -154,7 +155,7 @@ private actor Register {
 
     func run() -> [Int] {
         changed.add(method: Plain.hear, of: plain)
-        changed.add(once: true) { self.plain.hear($0) }
+        _ = changed.once.add { self.plain.hear($0) }
         changed.notify(4)
         return plain.heard
     }

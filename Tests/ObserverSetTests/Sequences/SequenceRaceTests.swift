@@ -1,10 +1,8 @@
-import Dispatch
 import Foundation
 import ObserverSet
-import Synchronization
 import Testing
 
-/// Races of sequences between several threads.
+/// Races of sequences between several threads, and what they leave behind.
 @Suite("Races of sequences", .lifetimesChecked, .againstHanging, .serialized)
 struct SequenceRaceTests {
     /// Scenario 42: an element arrives while the task that waits for it is being cancelled.
@@ -48,10 +46,9 @@ struct SequenceRaceTests {
     /// Source: as before.
     @Test("`first()` returns when a notification and a cancellation come at the same time")
     func firstAgainstCancel() async {
-        let rounds = many(5_000, long: 100_000)
         let set = ObserverSet<Int>()
 
-        await race(times: rounds) { round in
+        await race(times: many(5_000, long: 100_000)) { round in
             let isOver = Signal()
             let task = Task {
                 _ = await set.first()
@@ -71,204 +68,60 @@ struct SequenceRaceTests {
     ///
     /// Source: tokio loom_broadcast.rs (drop_rx, broadcast_wrap: received + lagged == sent).
     @Test(
-        "The delivered and the dropped elements add up to the elements sent, whichever side is faster",
-        arguments: [.unbounded, .newest(1), .newest(3), .oldest(1), .oldest(3)] as [Buffering]
-    )
+        "The delivered and the dropped elements add up to the elements sent, and each thread's arrive in order",
+        arguments: [.unbounded, .newest(1), .newest(3), .oldest(1), .oldest(3)] as [Buffering])
     func everyElementIsAccountedFor(buffering: Buffering) async {
         let seed = UInt64.random(in: 0...UInt64.max)
         var random = SeededGenerator(seed: seed)
-        for _ in 0..<many(400) {
-            let sent = Int(random.next() % 200)
-            let senders = 1 + Int(random.next() % 3)
-            let paces = (0..<3).map { _ in random.next() }
-            var set: ObserverSet<Int>? = ObserverSet()
-            let sequence = set!.values(buffering: buffering)
-            let iterators = Counter()
-            let consumers = paces.map { pace in
-                Task {
-                    var pace = SeededGenerator(seed: pace)
-                    var delivered: [Int] = []
-                    var iterator = sequence.makeAsyncIterator()
-                    iterators.increment()
-                    while let value = await iterator.next() {
-                        delivered.append(value)
-                        for _ in 0..<pace.next() % 3 { await Task.yield() }
-                    }
-                    return (delivered, iterator.droppedCount)
+        for _ in 0..<many(400, long: 20_000) {
+            let sent = random.below(200)
+            let senders = 1 + random.below(3)
+            let set = ObserverSet<Int>()
+            let consumer = Task { [sequence = set.values(buffering: buffering), pace = random.next()] in
+                var pace = SeededGenerator(seed: pace)
+                var delivered: [Int] = []
+                for await value in sequence {
+                    delivered.append(value)
+                    for _ in 0..<pace.below(3) { await Task.yield() }
                 }
+                return delivered
             }
-            await eventually { iterators.value == paces.count }
 
-            await onThreads(senders) { [set] sender in
+            await onThreads(senders) { sender in
                 for number in 0..<sent {
-                    set?.notify(sender * sent + number)
+                    set.notify(sender * sent + number)
                     if number % 7 == 0 { Thread.yield() }
                 }
             }
-            set = nil
+            let dropped = dropped(by: set)
+            set.removeAll()
 
-            var dropped = 0
-            for consumer in consumers {
-                let (delivered, itsDropped) = await consumer.value
-                #expect(delivered.count + itsDropped == senders * sent, "seed \(seed)")
-                for sender in 0..<senders {
-                    let ofOne = delivered.filter { $0 / max(sent, 1) == sender }
-                    #expect(zip(ofOne, ofOne.dropFirst()).allSatisfy(<), "seed \(seed)")
-                }
-                dropped += itsDropped
+            let delivered = await consumer.value
+            #expect(delivered.count + dropped == senders * sent, "seed \(seed)")
+            for sender in 0..<senders {
+                let ofOne = delivered.filter { $0 / max(sent, 1) == sender }
+                #expect(zip(ofOne, ofOne.dropFirst()).allSatisfy(<), "seed \(seed)")
             }
-            #expect(sequence.droppedCount == dropped)
         }
     }
 
-    /// Scenario 49 with a consumer that leaves at any time.
-    ///
-    /// Source: as before.
-    @Test(
-        "The count of dropped elements is right for a consumer that leaves or is cancelled at any time",
-        arguments: [.unbounded, .newest(1), .newest(3), .oldest(1), .oldest(3)]
-            as [Buffering],
-        [true, false])
-    func everyElementIsAccountedForAtAnyTime(
-        buffering: Buffering, isCancelled: Bool
-    ) async {
-        let seed = UInt64.random(in: 0...UInt64.max)
-        var random = SeededGenerator(seed: seed)
-        for _ in 0..<many(800) {
-            let set = ObserverSet<Int>()
-            let reached = Counter()
-            let sequence = Counting(source: set, count: reached).values(buffering: buffering)
-            let patience = Int(random.next() % 50)
-            let received = Counter()
-            let consumer = Task {
-                var iterator = sequence.makeAsyncIterator()
-                while isCancelled || received.value < patience, await iterator.next() != nil { received.increment() }
-            }
-            let moment = Int(random.next() % 100)
-
-            await onThreads(1) { _ in
-                for number in 0..<100 {
-                    set.notify(number)
-                    if isCancelled, number == moment { consumer.cancel() }
-                }
-            }
-            // For a consumer that wants more elements than there were, or that began after some of them were sent.
-            consumer.cancel()
-            await consumer.value
-
-            // The last element may have reached the source before the registration ended, but not the observer.
-            let accountedFor = received.value + sequence.droppedCount
-            #expect(reached.value - 1...reached.value ~= accountedFor, "seed \(seed)")
-            #expect(set.isEmpty)
-        }
-    }
-
-    @Test("The count of dropped elements never falls, and never exceeds the number of elements sent")
-    func countRises() async {
-        let set = ObserverSet<Int>()
-        let sent = Counter()
-        let isDone = Signal()
-        let sequence = set.values(buffering: .newest(2))
-        let wrong = Counter()
-
-        await onThreads(2) { thread in
-            if thread == 0 {
-                for number in 0..<many(80_000) {
-                    sent.increment()
-                    set.notify(number)
-                    if number % 100 == 0 { _ = sequence.makeAsyncIterator() }
-                }
-                isDone.set()
-            } else {
-                var last = 0
-                while !isDone.isSet {
-                    let count = sequence.droppedCount
-                    if count < last || count > sent.value { wrong.increment() }
-                    last = count
-                }
-            }
-        }
-
-        #expect(wrong.value == 0)
-    }
-
-    @Test("An iterator that is made while `removeAll` ends its sequence ends, and so does one that is made later")
-    func madeDuringTheEnd() async {
-        for round in 0..<many(8_000, long: 100_000) {
-            let set = ObserverSet<Int>()
-            let sequence = set.values()
-            let first = sequence.makeAsyncIterator()
-            let loops = Log<Task<Void, Never>>()
-
-            await onThreads(3) { thread in
-                switch thread {
-                case 0: set.removeAll()
-                // A notification in progress keeps the observers from being released.
-                case 1: set.notify(round)
-                default:
-                    let iterator = sequence.makeAsyncIterator()
-                    loops.append(
-                        Task {
-                            var iterator = iterator
-                            while await iterator.next() != nil {}
-                        })
-                }
-            }
-            for await _ in sequence { Issue.record("the set has removed all observers") }
-            for loop in loops.entries { await loop.value }
-
-            #expect(set.isEmpty)
-            withExtendedLifetime(first) {}
-        }
-    }
-
-    @Test("An iterator that is dropped does not end one that is made at the same time")
-    func droppedDuringTheBeginning() async {
-        let set = ObserverSet<Int>()
-        let sequence = set.values()
-        let isDone = Signal()
-        let ended = Counter()
-        let others = Task {
-            await onThread { while !isDone.isSet { _ = sequence.makeAsyncIterator() } }
-        }
-
-        for round in 0..<many(20_000, long: 100_000) {
-            var iterator = sequence.makeAsyncIterator()
-            set.notify(round)
-            if await iterator.next() == nil { ended.increment() }
-        }
-        isDone.set()
-        await others.value
-
-        #expect(ended.value == 0)
-        #expect(set.isEmpty)
-    }
-
-    /// Scenario 50: notifications while the sequence is being created.
+    /// Scenario 50: notifications while the sequence is being made.
     ///
     /// Source: swift#86719, #82774 (Observation misses an event), #82752 (leaks closures).
     @Test("Every notification that begins after the sequence was made arrives")
     func racesAtTheBeginning() async {
         let set = ObserverSet<Int>()
-        let rounds = many(8_000)
-        let latest = Atomic<Int>(0)
+        let sent = Counter()
         let isDone = Signal()
         let missed = Counter()
         let notifier = Task {
-            await onThread {
-                var number = 0
-                while !isDone.isSet {
-                    number += 1
-                    latest.store(number, ordering: .sequentiallyConsistent)
-                    set.notify(number)
-                }
-            }
+            await onThread { while !isDone.isSet { set.notify(sent.increment()) } }
         }
 
-        for _ in 0..<rounds {
+        for _ in 0..<many(8_000, long: 100_000) {
             var iterator = set.values().makeAsyncIterator()
             // The notification after this one begins after the registration, so it must arrive.
-            let before = latest.load(ordering: .sequentiallyConsistent)
+            let before = sent.value
             if let first = await iterator.next(), first > before + 1 { missed.increment() }
         }
         isDone.set()
@@ -278,14 +131,30 @@ struct SequenceRaceTests {
         #expect(set.isEmpty)
     }
 
-    @Test("A set may die, and a task be cancelled, at the same time as a notification")
+    @Test("A sequence that is made or dropped while another thread removes all observers ends or goes on, and is gone")
+    func removedAtTheBeginning() async {
+        let set = ObserverSet<Int>()
+
+        await race(times: many(20_000, long: 500_000)) { round in
+            let sequence = set.values()
+            let loop = Task { [sequence = set.values()] in for await _ in sequence {} }
+            if round % 2 == 0 { loop.cancel() }
+            withExtendedLifetime(sequence) {}
+        } _: { _ in
+            set.notify(1)
+            set.removeAll()
+        }
+        set.removeAll()
+
+        #expect(set.isEmpty)
+    }
+
+    @Test("A set may be released, and a task cancelled, at the same time as a notification")
     func threeAtOnce() async {
-        let rounds = many(8_000)
-        for round in 0..<rounds {
-            let set = ObserverSet<Tracked>()
+        for round in 0..<many(8_000, long: 100_000) {
             let lifetimes = Lifetimes.current
-            let holder = Shared<ObserverSet<Tracked>?>(set)
-            let task = Task { [sequence = set.values(buffering: .newest(1 + round % 2))] in
+            let holder = Shared<ObserverSet<Tracked>?>(ObserverSet())
+            let task = Task { [sequence = holder.value!.values(buffering: .newest(1 + round % 2))] in
                 for await value in sequence { #expect(value.isIntact) }
             }
             await onThreads(3) { thread in
@@ -299,34 +168,7 @@ struct SequenceRaceTests {
         }
     }
 
-    @Test(
-        "Many tasks may make iterators of one sequence at once, and one of them gets the live registration")
-    func oneGetsTheLiveOne() async {
-        for _ in 0..<many(800) {
-            let set = ObserverSet<Int>()
-            let sequence = set.values()
-            set.notify(1)
-            let first = Counter()
-            let made = Counter()
-            let consumers = Log<Task<Void, Never>>()
-
-            await onThreads(4) { _ in
-                let iterator = sequence.makeAsyncIterator()
-                made.increment()
-                consumers.append(
-                    Task {
-                        var iterator = iterator
-                        if await iterator.next() == 1 { first.increment() }
-                    })
-            }
-            #expect(made.value == 4)
-            set.notify(2)
-            for consumer in consumers.entries { await consumer.value }
-
-            #expect(first.value == 1)
-            #expect(set.isEmpty)
-        }
-    }
+    // MARK: Memory
 
     /// Scenario 48: a consumer that is slower than the notifier.
     @Test("A bounded buffer keeps memory flat, however much is sent", .measuringMemory)
@@ -334,10 +176,8 @@ struct SequenceRaceTests {
         await #expect(processExitsWith: .success) {
             let set = ObserverSet<[Int]>()
             let sequence = set.values(buffering: .newest(1))
-            var sent = 0
             func send(_ count: Int) {
                 for number in 0..<count { set.notify([number]) }
-                sent += count
             }
 
             let growth = await AllocatedMemory.growth {
@@ -347,30 +187,7 @@ struct SequenceRaceTests {
             }
 
             #expect(growth < 512 << 10)
-            #expect(sequence.droppedCount == sent - 1)
-        }
-    }
-
-    // The buffer is the standard library's, which does not shrink.
-    @Test(
-        "Memory for a burst of elements is freed with the iterator that has read them, at the latest", .measuringMemory)
-    func burst() async {
-        await #expect(processExitsWith: .success) {
-            let set = ObserverSet<Int>()
-            func read(_ count: Int) async {
-                var iterator = set.values().makeAsyncIterator()
-                for number in 0..<count { set.notify(number) }
-                for _ in 0..<count { _ = await iterator.next() }
-            }
-
-            let growth = await AllocatedMemory.growth {
-                await read(1_000)
-            } _: {
-                await read(many(4_000_000))
-            }
-
-            // The memory for that many elements would be two and a half mebibytes.
-            #expect(growth < 1 << 20)
+            withExtendedLifetime(sequence) {}
         }
     }
 
@@ -378,11 +195,19 @@ struct SequenceRaceTests {
     func churn() async {
         await #expect(processExitsWith: .success) {
             let set = ObserverSet<[Int]>()
+            func comeAndGo(_ count: Int) async {
+                for number in 0..<count {
+                    let sequence = set.values(buffering: number % 2 == 0 ? .unbounded : .newest(2))
+                    set.notify([number])
+                    var iterator = sequence.makeAsyncIterator()
+                    if number % 3 == 0 { _ = await iterator.next() }
+                }
+            }
 
             let growth = await AllocatedMemory.growth {
-                await comeAndGo(set, 10_000)
+                await comeAndGo(10_000)
             } _: {
-                await comeAndGo(set, many(100_000))
+                await comeAndGo(many(100_000))
             }
 
             #expect(growth < 1 << 20)
@@ -418,32 +243,5 @@ private final class Waiting: Sendable {
     func result() -> Int? {
         isOver.wait()
         return element.value
-    }
-}
-
-/// A source that counts the values that reach it, and passes them on.
-private struct Counting: NotificationSource {
-    let source: any NotificationSource<Int>
-    let count: Counter
-
-    func register(_ observer: Observer<Int>) -> ObserverToken {
-        source.register(
-            observer.adapted { [count] (value: Int) in
-                count.increment()
-                return value
-            })
-    }
-
-    func settled() async { await source.settled() }
-}
-
-/// Makes sequences, uses some of them, and drops them.
-private func comeAndGo(_ set: ObserverSet<[Int]>, _ count: Int) async {
-    for number in 0..<count {
-        let sequence = set.values(buffering: number % 2 == 0 ? .unbounded : .newest(2))
-        set.notify([number])
-        var iterator = sequence.makeAsyncIterator()
-        if number % 3 == 0 { _ = await iterator.next() }
-        if number % 5 == 0 { _ = sequence.makeAsyncIterator() }
     }
 }

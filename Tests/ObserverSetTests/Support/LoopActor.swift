@@ -1,4 +1,5 @@
 import Dispatch
+import Foundation
 
 /// An actor on an event loop, which its own code may run inside a call, as a modal dialog does.
 actor LoopActor {
@@ -6,8 +7,11 @@ actor LoopActor {
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe executor.asUnownedSerialExecutor() }
 
-    /// Runs what has been enqueued for the actor; called on the actor.
-    nonisolated func runLoop() { executor.run() }
+    /// Waits until something has been enqueued for the actor, and runs that; called on the actor.
+    nonisolated func runLoop() {
+        executor.waitForJob()
+        executor.run()
+    }
 
     func perform<Result: Sendable>(_ body: @Sendable (isolated LoopActor) -> Result) -> Result { body(self) }
 }
@@ -20,6 +24,10 @@ private final class LoopExecutor: SerialExecutor {
     func enqueue(_ job: consuming ExecutorJob) {
         jobs.append(UnownedJob(job))
         queue.async { self.run() }
+    }
+
+    func waitForJob() {
+        while taken.value == jobs.count { Thread.yield() }
     }
 
     func run() {

@@ -14,8 +14,7 @@ final class WatchedEntry: Entry<Int>, @unchecked Sendable {
 
     /// An entry with a living owner or, without `hasOwner`, one that cannot die, like that of a closure.
     ///
-    /// If it `countsEveryCheck`, it also counts those of a report, which another test may make at the same time, while it is
-    /// added.
+    /// If it `countsEveryCheck`, it counts those of removals, too.
     init(_ looks: Counter, hasOwner: Bool = true, countsEveryCheck: Bool = false) {
         self.looks = looks
         self.hasOwner = hasOwner
@@ -41,7 +40,9 @@ final class WatchedEntry: Entry<Int>, @unchecked Sendable {
 
     override var owner: AnyObject? { hasOwner && !isOver.load(ordering: .relaxed) ? self : nil }
 
-    override func deliver(_ parameters: Int, by notifier: inout Notifier) -> Bool { !isOver.load(ordering: .relaxed) }
+    override func deliver(_ parameters: Int, by context: inout NotifyContext) -> Bool {
+        !isOver.load(ordering: .relaxed)
+    }
 }
 
 extension Registry {
@@ -52,6 +53,9 @@ extension Registry {
     /// Registers a closure.
     @discardableResult
     func appendClosure() -> UInt64 { append(Callee(retaining: { (_: Int) in }), site: Site()) }
+
+    /// Ends a registration; false if it had ended before, or its owner is dead.
+    func remove(_ id: UInt64) -> Bool { remove(id, nil) }
 
     /// The number of slots in use, including those of removed observers: as many as a notification walks.
     var taken: Int { Int(lock.withLock { $0.counts.taken }) }
@@ -64,10 +68,10 @@ extension Registry {
     var waiting: (observers: Int, slots: Int) {
         lock.withLock { contents in
             var (observers, slots) = (0, 0)
-            guard let backlog = contents.backlog else { return (0, 0) }
-            backlog.older.forEachCallee { _ in observers += 1 }
-            backlog.newer.forEachCallee { _ in observers += 1 }
-            unsafe (backlog.older.blocks + backlog.newer.blocks).forEach { unsafe slots += $0.capacity }
+            guard let rare = contents.rare else { return (0, 0) }
+            rare.older.forEachCallee { _ in observers += 1 }
+            rare.newer.forEachCallee { _ in observers += 1 }
+            unsafe (rare.older.blocks + rare.newer.blocks).forEach { unsafe slots += $0.capacity }
             return (observers, slots)
         }
     }
@@ -104,5 +108,5 @@ struct BlockCount {
 
 extension Site {
     /// For observers whose site does not matter.
-    init() { self.init((file: 0, line: 0)) }
+    init() { self.init(file: 0, line: 0) }
 }

@@ -52,7 +52,9 @@ extension ActorMailbox {
                 let room = max(Self.retainedCapacity, inbox.jobs.isEmpty ? 0 : 4 * inbox.jobs.count)
                 // Where few come after a burst, or none, its room is freed.
                 jobs.removeAll(keepingCapacity: jobs.capacity <= room)
-                (head, urgencies) = (0, Urgency.Set())
+                head = 0
+                // Not inside a call: what has been passed over still needs a drain of its urgency.
+                if catchUps == 0 { urgencies = Urgency.Set() }
                 swap(&jobs, &inbox.jobs)
             } else {
                 // In amortised O(1).

@@ -97,6 +97,8 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
 
     /// Whether a task must hold the actor as long as values wait.
     private var holdsActor: Bool { buffering == .unbounded && !isMain && actorType != nil }
+    /// Whether a task must let the actor go between two calls.
+    private var releasesActor: Bool { buffering != .unbounded && !isMain && actorType != nil }
 
     // MARK: Posting and removing
 
@@ -184,41 +186,46 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
     }
 
     private func deliver(_ worker: Worker, holding actor: (any Actor)?) async {
-        let isMine = state.withLock { state in
+        var turn = Turn()
+        var isFirst = true
+        // What is not held is loaded each time.
+        while await deliver(worker, &turn, isFirst, on: holdsActor ? actor : self.actor) { isFirst = false }
+    }
+
+    /// Delivers on the actor; returns true if the actor must be let go before the next call, and false at the end.
+    private func deliver(
+        _ worker: Worker, _ turn: inout Turn, _ isFirst: Bool, on actor: isolated (any Actor)?
+    ) async -> Bool {
+        if isFirst, !begin(worker) { return false }
+        while true {
+            switch state.withLock({ $0.step(worker, isOver: turn.isOver()) }) {
+            case .call(let job):
+                LockCheck.assertNoLockIsHeld()
+                // Captures `actor`, and so stays on it. A closure that does not would leave the main actor for each call,
+                // and come back to it: two changes of thread.
+                await AwaitingJobs.$currentCall.withValue((self, job.number)) {
+                    await job.observer.call(job.value, on: actor)
+                }
+                if releasesActor { return true }
+            case .drop:
+                break
+            case .resume(let waiters):
+                waiters.leave()
+            case .handOver(let urgency):
+                send(urgency, to: holdsActor ? actor : nil)
+                return false
+            case .end:
+                return false
+            }
+        }
+    }
+
+    /// Makes it the task that delivers; false if there is one already. Called where the task has arrived.
+    private func begin(_ worker: Worker) -> Bool {
+        state.withLock { state in
             guard state.drains.begin(worker.urgency) else { return false }
             state.worker = worker
             return true
         }
-        guard isMine else { return }
-        var turn = Turn()
-        if holdsActor {
-            while await deliverNext(worker, &turn, on: actor) {}
-        } else {
-            // Loaded for each call.
-            while await deliverNext(worker, &turn, on: self.actor) {}
-        }
-    }
-
-    /// Takes one step; false if it was the last.
-    private func deliverNext(_ worker: Worker, _ turn: inout Turn, on actor: isolated (any Actor)?) async -> Bool {
-        switch state.withLock({ $0.step(worker, isOver: turn.isOver()) }) {
-        case .call(let job):
-            LockCheck.assertNoLockIsHeld()
-            // Captures `actor`, and so stays on it. A closure that does not would leave the main actor for each call,
-            // and come back to it: two changes of thread.
-            await AwaitingJobs.$currentCall.withValue((self, job.number)) {
-                await job.observer.call(job.value, on: actor)
-            }
-        case .drop:
-            break
-        case .resume(let waiters):
-            waiters.leave()
-        case .handOver(let urgency):
-            send(urgency, to: holdsActor ? actor : nil)
-            return false
-        case .end:
-            return false
-        }
-        return true
     }
 }

@@ -1,7 +1,7 @@
 import Synchronization
 
 /// An observer that awaits: each of its calls begins when the one before has returned.
-final class AwaitingEntry<Parameters: Sendable>: Entry<Parameters>, AwaitedObserver, @unchecked Sendable {
+final class AwaitingEntry<Parameters: Sendable>: WaitingEntry<Parameters>, AwaitedObserver, @unchecked Sendable {
     /// Calls the observer with its owner, if it has one, from the actor on which it runs.
     typealias Function = nonisolated(nonsending) @Sendable (Owner?, Parameters) async -> Void
     typealias Owner = any AnyObject & Sendable
@@ -12,29 +12,19 @@ final class AwaitingEntry<Parameters: Sendable>: Entry<Parameters>, AwaitedObser
     private let staticOwnerType: Any.Type?
     private let home: AwaitingMailbox
     private let gates: [OnceGate]
-    private let status: RegistrationStatus
     private let dropped = Atomic<Int>(0)
 
+    /// An entry for one registration; all of an observer have one mailbox, and so one order.
     init(
-        owner: Owner?, _ ownerType: Any.Type?, on actor: (any Actor)?, _ buffering: Buffering,
-        _ function: @escaping Function
+        owner: Owner?, _ ownerType: Any.Type?, in mailbox: AwaitingMailbox, gates: [OnceGate] = [],
+        isClaimed: Bool = false, _ function: @escaping Function
     ) {
         self.function = function
         weakOwner = owner
         staticOwnerType = ownerType
-        home = AwaitingMailbox(on: actor, buffering)
-        gates = []
-        status = RegistrationStatus()
-    }
-
-    /// The same observer, with the same mailbox, for another registration.
-    private init(sharing other: AwaitingEntry, _ gates: [OnceGate]) {
-        function = other.function
-        weakOwner = other.weakOwner
-        staticOwnerType = other.staticOwnerType
-        home = other.home
+        home = mailbox
         self.gates = gates
-        status = RegistrationStatus(isClaimed: true)
+        super.init(isClaimed: isClaimed)
     }
 
     func call(_ value: any Sendable, on actor: isolated (any Actor)?) async {
@@ -50,8 +40,6 @@ final class AwaitingEntry<Parameters: Sendable>: Entry<Parameters>, AwaitedObser
         home.post(parameters, to: self, context.urgency)
         return true
     }
-
-    override func isKnownAlive(by context: inout NotifyContext) -> Bool { !status.isOwnerKnownDead }
 
     // A value for an observer that has had its only call must neither wait nor cancel that call.
     var isActive: Bool { status.isActive && !gates.contains(where: \.isPassed) }
@@ -73,10 +61,11 @@ final class AwaitingEntry<Parameters: Sendable>: Entry<Parameters>, AwaitedObser
     }
 
     override func forRegistration(_ gates: [OnceGate]) -> Entry<Parameters> {
-        gates.isEmpty && status.claim() ? self : AwaitingEntry(sharing: self, gates)
+        if gates.isEmpty, status.claim() { return self }
+        return AwaitingEntry(owner: weakOwner, staticOwnerType, in: home, gates: gates, isClaimed: true, function)
     }
 
-    override func end() { status.end() }
     override var isAwaited: Bool { true }
+
     override func cancel() { home.end(self) }
 }

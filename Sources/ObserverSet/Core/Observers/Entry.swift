@@ -17,8 +17,8 @@ class AnyEntry: Recipient, @unchecked Sendable {
     var mailbox: Mailbox? { base?.mailbox }
     /// How many values wait for this registration in a mailbox, and how many were dropped because there was no room for them.
     var counts: (waiting: Int, dropped: Int) { base?.counts ?? (0, 0) }
-    /// Whether it is an `IsolatedClosure`.
-    var isIsolatedClosure: Bool { false }
+    /// What a slot has in the place of a function's code.
+    var tag: UInt { Callee.entryTag }
     /// The address of its object, which may be dead, if it is a `WeakEntry`.
     var address: ObjectIdentifier? { nil }
     /// For a value that a filter holds back: false if the owner is known to be dead.
@@ -32,7 +32,7 @@ class AnyEntry: Recipient, @unchecked Sendable {
     /// turn comes.
     ///
     /// Also called under the lock.
-    func end() {}
+    func end() { base?.end() }
     /// Whether the observer is awaited (`addAsync`), so that `cancel()` has to follow after unlocking.
     var isAwaited: Bool { base?.isAwaited ?? false }
     /// Drops what is enqueued, and cancels the call that is under way, if it is awaited.
@@ -74,7 +74,7 @@ class Entry<Parameters>: AnyEntry, @unchecked Sendable {
     ///
     /// This one the first time, then others for which the observer has one order, too.
     func forRegistration(_ gates: [OnceGate]) -> Entry {
-        gates.isEmpty ? self : OnceEntry(gates, self)
+        gates.isEmpty ? self : OnceEntry(gates, nil, self)
     }
 
     /// A value that `deliver` has posted, with its own type again.
@@ -84,6 +84,18 @@ class Entry<Parameters>: AnyEntry, @unchecked Sendable {
     final func unboxed<Value>(_ value: Value) -> Parameters {
         Value.self == Parameters.self ? unsafe unsafeBitCast(value, to: Parameters.self) : value as! Parameters
     }
+}
+
+/// An entry whose values may wait in a mailbox, and which therefore keeps the state of its registration.
+@usableFromInline
+class WaitingEntry<Parameters: Sendable>: Entry<Parameters>, @unchecked Sendable {
+    final let status: RegistrationStatus
+
+    init(isClaimed: Bool = false) { status = RegistrationStatus(isClaimed: isClaimed) }
+
+    override func isKnownAlive(by context: inout NotifyContext) -> Bool { !status.isOwnerKnownDead }
+    override var counts: (waiting: Int, dropped: Int) { (status.waiting, 0) }
+    override final func end() { status.end() }
 }
 
 /// An observer with a weakly held owner, which is called on the notifying thread.

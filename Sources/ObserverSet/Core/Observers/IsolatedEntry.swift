@@ -1,10 +1,9 @@
 /// An observer that belongs to an actor or a queue: called in place if the notifier is already there and no value waits
 /// that must come first, and through the mailbox otherwise.
 @usableFromInline
-@safe class IsolatedEntry<Parameters: Sendable>: Entry<Parameters>, @unchecked Sendable {
+@safe class IsolatedEntry<Parameters: Sendable>: WaitingEntry<Parameters>, @unchecked Sendable {
     private let home: Mailbox
     private let pending = Pending()
-    private let status = RegistrationStatus()
 
     fileprivate init(in mailbox: Mailbox) {
         home = mailbox
@@ -23,43 +22,39 @@
     fileprivate final func mayCall(by context: inout NotifyContext) -> Bool { context.isOn(home) && pending.isEmpty }
 
     override func deliver(_ parameters: Parameters, by context: inout NotifyContext) -> Bool {
-        deliver(parameters, for: self, status, by: &context)
+        deliver(parameters, for: self, by: &context)
     }
 
     /// Calls the observer for one of its registrations, or enqueues the call.
     @inline(never)
     fileprivate final func deliver(
-        _ parameters: Parameters, for registration: AnyEntry, _ status: borrowing RegistrationStatus,
-        by context: inout NotifyContext
+        _ parameters: Parameters, for registration: WaitingEntry<Parameters>, by context: inout NotifyContext
     ) -> Bool {
         if !mayCall(by: &context) {
-            guard status.isActive else { return !status.isOwnerKnownDead }
+            guard registration.status.isActive else { return !registration.status.isOwnerKnownDead }
             guard context.isOn(home), home.catchUp(self, pending) else {
-                home.post(Job(value: parameters, recipient: registration), pending, status, by: &context)
+                home.post(Job(value: parameters, recipient: registration), pending, registration.status, by: &context)
                 return true
             }
             // One of the values that waited may have ended the registration.
-            guard status.isActive else { return !status.isOwnerKnownDead }
+            guard registration.status.isActive else { return !registration.status.isOwnerKnownDead }
         }
         return !registration.passGates() || call(parameters)
     }
 
-    override final func receive(_ value: any Sendable) { receive(value, for: self, status) }
+    override final func receive(_ value: any Sendable) { receive(value, for: self) }
 
-    fileprivate final func receive(
-        _ value: any Sendable, for registration: AnyEntry, _ status: borrowing RegistrationStatus
-    ) {
+    fileprivate final func receive(_ value: any Sendable, for registration: WaitingEntry<Parameters>) {
         pending.begin()
-        status.begin()
-        if status.isActive, registration.passGates(), !call(unboxed(value)) { status.noteDeadOwner() }
+        registration.status.begin()
+        if registration.status.isActive, registration.passGates(), !call(unboxed(value)) {
+            registration.status.noteDeadOwner()
+        }
         pending.end()
     }
 
-    override final func isKnownAlive(by context: inout NotifyContext) -> Bool { isKnownAlive(status, by: &context) }
-
-    fileprivate final func isKnownAlive(_ status: borrowing RegistrationStatus, by context: inout NotifyContext) -> Bool
-    {
-        mayCall(by: &context) ? isAlive : !status.isOwnerKnownDead
+    override final func isKnownAlive(by context: inout NotifyContext) -> Bool {
+        mayCall(by: &context) ? isAlive : super.isKnownAlive(by: &context)
     }
 
     override final func forRegistration(_ gates: [OnceGate]) -> Entry<Parameters> {
@@ -68,8 +63,6 @@
 
     override final var isInCall: Bool { pending.isInCall }
     override final var mailbox: Mailbox? { home }
-    override final func end() { status.end() }
-    override final var counts: (waiting: Int, dropped: Int) { (status.waiting, 0) }
     override final var placeDescription: String {
         "on " + home.description + Mailbox.describe(isInCall: pending.isInCall, waiting: pending.waiting)
     }
@@ -99,7 +92,7 @@
         return true
     }
 
-    override var isIsolatedClosure: Bool { true }
+    override var tag: UInt { Callee.closureTag }
 }
 
 /// An isolated observer with a weakly held owner.
@@ -136,25 +129,26 @@ final class IsolatedOwnedEntry<Owner: AnyObject & Sendable, Parameters: Sendable
 
 /// One more registration of an isolated observer, or one that is called once. It has an end of its own; the observer has one
 /// order for all of them.
-private final class RepeatedEntry<Parameters: Sendable>: Entry<Parameters>, @unchecked Sendable {
+private final class RepeatedEntry<Parameters: Sendable>: WaitingEntry<Parameters>, @unchecked Sendable {
     private let first: IsolatedEntry<Parameters>
     private let gates: [OnceGate]
-    private let status = RegistrationStatus(isClaimed: true)
 
     init(_ first: IsolatedEntry<Parameters>, _ gates: [OnceGate]) {
         self.first = first
         self.gates = gates
+        super.init(isClaimed: true)
     }
 
     override func deliver(_ parameters: Parameters, by context: inout NotifyContext) -> Bool {
-        first.deliver(parameters, for: self, status, by: &context)
+        first.deliver(parameters, for: self, by: &context)
     }
 
-    override func receive(_ value: any Sendable) { first.receive(value, for: self, status) }
-    override func isKnownAlive(by context: inout NotifyContext) -> Bool { first.isKnownAlive(status, by: &context) }
+    override func receive(_ value: any Sendable) { first.receive(value, for: self) }
+    override func isKnownAlive(by context: inout NotifyContext) -> Bool {
+        first.mayCall(by: &context) ? isAlive : super.isKnownAlive(by: &context)
+    }
+
     override func passGates() -> Bool { gates.pass() }
-    override func end() { status.end() }
-    override var counts: (waiting: Int, dropped: Int) { (status.waiting, 0) }
     override var base: AnyEntry? { first }
     override var observer: Recipient { first }
     override var isInCall: Bool { first.isInCall }

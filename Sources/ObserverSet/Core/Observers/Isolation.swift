@@ -44,7 +44,7 @@ enum Isolation {
         unsafe unsafeBitCast(OwnedIsolated(function: function), to: OwnedNonisolated.self).function
     }
 
-    /// The same for a function of the main actor.
+    /// A function of the main actor, of an owner and another argument, without its isolation.
     @inlinable @inline(__always)
     static func removed<Owner: AnyObject, A>(
         fromMain function: @escaping @MainActor @Sendable (Owner, A) -> Void
@@ -71,8 +71,7 @@ enum Isolation {
     /// A number that identifies an actor among those that are alive; zero for none.
     @inline(__always)
     static func identity(of actor: (any Actor)?) -> UInt {
-        guard let actor else { return 0 }
-        return UInt(bitPattern: ObjectIdentifier(actor))
+        actor.map { UInt(bitPattern: ObjectIdentifier($0)) } ?? 0
     }
 
     // A function is cast as the field of a structure. A bare function would be wrapped in a closure on its way into the

@@ -10,6 +10,27 @@ public struct Observer<Parameters: Sendable>: Sendable {
         case function(@Sendable (Parameters) -> Void)
         /// An `Entry<Parameters>`, as its superclass: unspecialised code releases that without a look at type metadata.
         case entry(AnyEntry)
+
+        /// The entry; nil if it is nothing but a function.
+        var entry: Entry<Parameters>? {
+            guard case .entry(let entry) = self else { return nil }
+            return unsafe unsafeDowncast(entry, to: Entry<Parameters>.self)
+        }
+
+        /// Calls the observer, or enqueues the call; false if its owner is dead.
+        func deliver(_ parameters: Parameters, by context: inout NotifyContext) -> Bool {
+            LockCheck.assertNoLockIsHeld()
+            if let entry { return entry.deliver(parameters, by: &context) }
+            if case .function(let call) = self { call(parameters) }
+            return true
+        }
+
+        /// What is called for one more registration of the observer, and once if there are gates.
+        func forRegistration(_ gates: [OnceGate]) -> Self {
+            if let entry { return .entry(entry.forRegistration(gates)) }
+            guard case .function(let call) = self, !gates.isEmpty else { return self }
+            return .entry(OnceEntry(gates, call))
+        }
     }
 
     private let callee: Callee
@@ -29,7 +50,7 @@ public struct Observer<Parameters: Sendable>: Sendable {
         self.site = site
     }
 
-    /// The same observer, for a source of other parameters.
+    /// Makes an observer for a source of other parameters.
     ///
     /// ```swift
     /// /// Sends the length of each line that another source sends.
@@ -53,65 +74,11 @@ public struct Observer<Parameters: Sendable>: Sendable {
     public func adapted<Input: Sendable>(
         _ transform: @escaping @Sendable (Input) -> Parameters?
     ) -> Observer<Input> {
-        Observer<Input>(entry: AdaptedEntry(self, transform: transform), site: site)
-    }
-
-    /// The entry; nil if it is nothing but a function.
-    var entry: Entry<Parameters>? {
-        guard case .entry(let entry) = callee else { return nil }
-        return unsafe unsafeDowncast(entry, to: Entry<Parameters>.self)
-    }
-
-    /// Calls the observer, or enqueues the call; false if its owner is dead.
-    func deliver(_ parameters: Parameters, by context: inout NotifyContext) -> Bool {
-        if let entry { return entry.deliver(parameters, by: &context) }
-        if case .function(let call) = callee { call(parameters) }
-        return true
+        var adapted = Observer<Input>(entry: AdaptedEntry(callee, transform: transform), site: site)
+        adapted.gates = gates
+        return adapted
     }
 
     /// What is called for one more registration of the observer.
-    func calleeForRegistration(_ more: [OnceGate] = []) -> Callee {
-        let gates = more.isEmpty ? gates : gates + more
-        if let entry { return .entry(entry.forRegistration(gates)) }
-        guard case .function(let call) = callee, !gates.isEmpty else { return callee }
-        return .entry(OnceEntry(gates, call))
-    }
-
-    /// The observer of one more registration.
-    func forRegistration(_ gates: [OnceGate]) -> Observer { Observer(callee: calleeForRegistration(gates), site: site) }
-
-    private init(callee: Callee, site: Site) {
-        self.callee = callee
-        self.site = site
-    }
-}
-
-// MARK: - Making observers
-
-// Inlinable, so that the entry's type is known where the client knows the types of the owner and the parameters.
-// Otherwise the runtime would look it up for each observer.
-extension Observer {
-    /// An observer from a function without its isolation, which runs where that mailbox is drained; if it is nil, on the
-    /// notifying thread.
-    @inlinable
-    init(_ call: @escaping @Sendable (Parameters) -> Void, in mailbox: Mailbox?, site: Site) {
-        if let mailbox {
-            self.init(entry: IsolatedClosure(call, in: mailbox), site: site)
-        } else {
-            self.init(call: call, site: site)
-        }
-    }
-
-    /// The same for a function with an owner.
-    @inlinable
-    init<Owner: AnyObject & Sendable>(
-        _ owner: Owner, _ call: @escaping @Sendable (Owner, Parameters) -> Void, in mailbox: Mailbox?,
-        site: Site
-    ) {
-        if let mailbox {
-            self.init(entry: IsolatedOwnedEntry(owner, call, in: mailbox), site: site)
-        } else {
-            self.init(entry: OwnedEntry(owner, call), site: site)
-        }
-    }
+    func calleeForRegistration() -> Callee { callee.forRegistration(gates) }
 }

@@ -14,18 +14,14 @@ import Synchronization
 public struct ObserverToken: Sendable {
     let issuer: TokenIssuer
     let id: UInt64
+}
 
-    init(issuer: TokenIssuer, id: UInt64) {
-        self.issuer = issuer
-        self.id = id
-    }
-
+extension ObserverToken {
     /// Combines several tokens into one, which ends all of their registrations.
     ///
     /// For sources that register an observer in more than one place. The token is active while any of them is;
-    /// `remove()` returns true if any of them still was. As always, what a set had enqueued when it was released is
-    /// delivered all the same; but if it is released while `remove()` runs, that may be dropped although `remove()`
-    /// returns false. A combination of no tokens is inactive.
+    /// `remove()` returns true if any of them still was. If a set is released while `remove()` runs, its values that wait may be
+    /// dropped even if this returns false. A combination of no tokens is inactive.
     ///
     /// - Complexity: `remove()` and `isActive` cost the sum of the parts'.
     public init(_ tokens: [ObserverToken]) {
@@ -34,32 +30,28 @@ public struct ObserverToken: Sendable {
 
     /// The token of an observer that first receives a value which no set has sent: `entry` is the registration for which that
     /// may wait.
-    init(_ token: ObserverToken, first entry: AnyEntry) {
+    init(_ token: ObserverToken, first entry: AnyEntry?) {
         self.init(issuer: CombinedIssuer([token], first: entry), id: 0)
     }
 
     /// Ends the registration.
     ///
     /// May be called on any thread, and from inside any observer, the token's own included. A notification in progress
-    /// skips the observer from now on. A call that another thread has already decided on may still run (guarantee 4). If
-    /// it is removed in its own isolation, the observer is never called again. What waits for it is not delivered: an observer
-    /// that awaits releases it at once; one on an actor or a queue, when its turn comes.
+    /// skips the observer from now on. A call that another thread has already decided on may still run (guarantee 4). An
+    /// observer that is removed on its own actor is never called again. Pending values are not delivered: an observer that
+    /// awaits releases them at once, one on an actor or a queue when their turn comes.
     ///
     /// - Returns: true for exactly one caller; false if the registration had ended before: removed, or its owner or its set
     ///   gone.
-    /// - Complexity: amortised O(1), plus at most O(log *n*) to find the entry; if the observer awaits, also O(*m*), where *m*
-    ///   is the number of values that wait for it, those for its other registrations included.
+    /// - Complexity: amortised O(1), plus at most O(log *n*) to find the entry; if the observer awaits, also O(*m*), where
+    ///   *m* is the number of values pending for it, for its other registrations, too.
     @discardableResult
-    public func remove() -> Bool {
-        issuer.remove(id, nil)
-    }
+    public func remove() -> Bool { issuer.remove(id, nil) }
 
     /// Whether the registration has not ended: it is not removed, and neither its set nor its owner is gone.
     ///
     /// - Complexity: O(log *n*).
-    public var isActive: Bool {
-        issuer.isActive(id)
-    }
+    public var isActive: Bool { issuer.isActive(id) }
 
     /// How many values an observer that awaits has lost because its ``Buffering`` had no room for them.
     ///
@@ -72,12 +64,11 @@ public struct ObserverToken: Sendable {
     /// is their sum. Values that a removal drops are not counted. The descriptions of the set show the count, too.
     ///
     /// - Complexity: O(log *n*).
-    public var droppedCount: Int { issuer.counts(id).dropped }
+    public var droppedCount: Int { counts.dropped }
 
-    /// How many values wait for the observer: posted to its actor or queue, or to an observer that awaits, and not yet
-    /// delivered. The one with which it is being called does not count.
+    /// How many values are pending for the observer, without the value of the call in progress.
     ///
-    /// To see who does not keep up, and act on it:
+    /// Use it to find an observer that does not keep up, and to act on it:
     ///
     /// ```swift
     /// let token = document.wordAdded.addAsync { word in await history.append(word) }
@@ -89,13 +80,22 @@ public struct ObserverToken: Sendable {
     /// some.
     ///
     /// - Complexity: O(log *n*) to find the registration; for several, the sum of the parts'.
-    public var waitingCount: Int { issuer.counts(id).waiting }
+    public var waitingCount: Int { counts.waiting }
+
+    private var counts: (waiting: Int, dropped: Int) {
+        var sum: (waiting: Int, dropped: Int) = (0, 0)
+        issuer.visit(id) { entry, _ in
+            guard let counts = entry?.counts else { return }
+            sum = (sum.waiting + counts.waiting, sum.dropped + counts.dropped)
+        }
+        return sum
+    }
 }
 
 extension ObserverToken: Hashable {
     /// Whether both are the same token.
     ///
-    /// A combination has an identity of its own, and so has the token of an observer that is called once.
+    /// A combination of tokens equals only itself, and so does the token of an observer that is called once.
     public static func == (left: Self, right: Self) -> Bool { left.id == right.id && left.issuer === right.issuer }
 
     /// Hashes what issued it and its number there: each set numbers its registrations.
@@ -107,9 +107,7 @@ extension ObserverToken: Hashable {
 
 extension ObserverToken: CustomStringConvertible {
     /// The token's number, and where its observer was registered or that it is no longer active.
-    public var description: String {
-        "ObserverToken(#\(id), \(issuer.describe(id) ?? "inactive"))"
-    }
+    public var description: String { "ObserverToken(#\(id), \(issuer.describe(id) ?? "inactive"))" }
 }
 
 /// Carries out a token's functions: a registry, a combination of tokens, or a registration that may end before it is made.
@@ -123,14 +121,40 @@ package class TokenIssuer: @unchecked Sendable {
     /// Ends a registration; true for the caller who did. A removal lets the caller wait for what is then still under way, also
     /// if the registration had ended before.
     func remove(_ id: UInt64, _ removal: Removal?) -> Bool { fatalError("abstract") }
-    /// Lets no further value that waits for an observer in a mailbox be delivered, before the registration is removed.
-    func close(_ id: UInt64) { fatalError("abstract") }
-    func isActive(_ id: UInt64) -> Bool { fatalError("abstract") }
-    /// The registration as the set's description shows it; nil if it is no longer active.
-    func describe(_ id: UInt64) -> String? { fatalError("abstract") }
-    func counts(_ id: UInt64) -> (waiting: Int, dropped: Int) { fatalError("abstract") }
+
+    /// The tokens that a token of this issuer stands for, if it has not ended; none for a registry's.
+    var parts: [ObserverToken] { [] }
+
+    /// Calls `body` for each registration that a token names and that has not ended, with its entry, if it has one, and its
+    /// place in a registry.
+    ///
+    /// The entry must not escape from `body`: after a removal that is waited for, nothing holds it.
+    func visit(_ id: UInt64, _ body: (AnyEntry?, Place?) -> Void) {
+        for token in parts { token.issuer.visit(token.id, body) }
+    }
+
+    /// A registration's registry, and the line that made it.
+    typealias Place = (registry: Registry, site: Site)
+
     /// Whether tokens of this issuer name registrations of that one.
-    func issuesTokens(for issuer: TokenIssuer) -> Bool { self === issuer }
+    final func issuesTokens(for issuer: TokenIssuer) -> Bool {
+        self === issuer || parts.count == 1 && parts[0].issuer.issuesTokens(for: issuer)
+    }
+
+    final func isActive(_ id: UInt64) -> Bool {
+        var isActive = false
+        visit(id) { _, place in isActive = isActive || place != nil }
+        return isActive
+    }
+
+    /// The registrations as their sets' descriptions show them; nil if none is active any longer.
+    final func describe(_ id: UInt64) -> String? {
+        var lines: [String] = []
+        visit(id) { entry, place in
+            if let line = place.flatMap({ $0.registry.describe(entry, $0.site) }) { lines.append(line) }
+        }
+        return lines.isEmpty ? nil : lines.joined(separator: ", ")
+    }
 }
 
 /// The issuer of a token that combines several tokens.
@@ -146,37 +170,19 @@ private final class CombinedIssuer: TokenIssuer, @unchecked Sendable {
     }
 
     override func remove(_ id: UInt64, _ removal: Removal?) -> Bool {
-        close(id)
+        // First, since they may be registrations of one observer: its call for one is cancelled when that is removed, and what
+        // waits for another must not be delivered next.
+        visit(id) { entry, _ in entry?.end() }
         // All are removed before any caller returns. If two callers have each removed some, only one gets true.
         let count = tokens.count { $0.issuer.remove($0.id, removal) }
         first?.cancel()
         return count > 0 && !hasBeenRemoved.exchange(true, ordering: .relaxed)
     }
 
-    /// Comes first, since they may be registrations of one observer: its call for one is cancelled when that is removed, and
-    /// what waits for another must not be delivered next.
-    override func close(_ id: UInt64) {
-        first?.end()
-        for token in tokens { token.issuer.close(token.id) }
-    }
+    override var parts: [ObserverToken] { tokens }
 
-    override func isActive(_ id: UInt64) -> Bool {
-        tokens.contains(where: \.isActive)
-    }
-
-    override func counts(_ id: UInt64) -> (waiting: Int, dropped: Int) {
-        tokens.reduce(first?.counts ?? (0, 0)) { sum, token in
-            let counts = token.issuer.counts(token.id)
-            return (sum.waiting + counts.waiting, sum.dropped + counts.dropped)
-        }
-    }
-
-    override func issuesTokens(for issuer: TokenIssuer) -> Bool {
-        tokens.count == 1 && tokens[0].issuer.issuesTokens(for: issuer)
-    }
-
-    override func describe(_ id: UInt64) -> String? {
-        let parts = tokens.compactMap { $0.issuer.describe($0.id) }
-        return parts.isEmpty ? nil : parts.joined(separator: ", ")
+    override func visit(_ id: UInt64, _ body: (AnyEntry?, Place?) -> Void) {
+        if let first { body(first, nil) }
+        super.visit(id, body)
     }
 }

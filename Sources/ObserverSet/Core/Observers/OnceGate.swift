@@ -45,20 +45,13 @@ final class OnceGate: TokenIssuer, @unchecked Sendable {
         guard let token = state.withLock({ $0.token }) else { return false }
         // Not if the set has been released: the values that it enqueued are still delivered.
         let isMine = token.isActive && state.withLock { $0.pass() }
-        // In any case: when this returns, later notifications must not find the observer, and a call may be going on.
-        return token.issuer.remove(token.id, removal) && isMine
+        // In any case: when this returns, later notifications must not find the observer, and a call may be going on. Whether
+        // this caller or another one ends the registration does not matter: the gate has decided.
+        _ = token.issuer.remove(token.id, removal)
+        return isMine
     }
 
-    override func close(_ id: UInt64) { token.map { $0.issuer.close($0.id) } }
-    override func isActive(_ id: UInt64) -> Bool { token?.isActive ?? false }
-    override func describe(_ id: UInt64) -> String? { token.flatMap { $0.issuer.describe($0.id) } }
-    override func counts(_ id: UInt64) -> (waiting: Int, dropped: Int) {
-        token.map { $0.issuer.counts($0.id) } ?? (0, 0)
-    }
-    override func issuesTokens(for issuer: TokenIssuer) -> Bool { token?.issuer.issuesTokens(for: issuer) ?? false }
-
-    /// The registration's own, unless the gate has been passed.
-    private var token: ObserverToken? { state.withLock { $0.isPassed ? nil : $0.token } }
+    override var parts: [ObserverToken] { state.withLock { $0.isPassed ? [] : $0.token.map { [$0] } ?? [] } }
 }
 
 extension [OnceGate] {
@@ -72,15 +65,10 @@ final class OnceEntry<Parameters>: Entry<Parameters>, @unchecked Sendable {
     private let entry: Entry<Parameters>?
     private let function: ((Parameters) -> Void)?
 
-    init(_ gates: [OnceGate], _ entry: Entry<Parameters>) {
+    /// An observer that is either a function or an entry.
+    init(_ gates: [OnceGate], _ function: ((Parameters) -> Void)?, _ entry: Entry<Parameters>? = nil) {
         self.gates = gates
         self.entry = entry
-        function = nil
-    }
-
-    init(_ gates: [OnceGate], _ function: @escaping (Parameters) -> Void) {
-        self.gates = gates
-        entry = nil
         self.function = function
     }
 

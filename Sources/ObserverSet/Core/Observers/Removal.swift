@@ -11,31 +11,28 @@
 ///
 /// Each part also orders what the observer's calls have done before what the caller does next: the first by the counts of
 /// the traversals, the second by the mailbox's lock.
-final class Removal: Sendable {
-    /// Held up by the removal itself, until all registrations have been removed.
+final class Removal {
     private let traversals = SettledWait()
-    /// Finds the mailboxes in which calls may be under way, once no traversal is left.
-    private let followed = Lock<[@Sendable () -> [Mailbox]]>([])
+    /// What is retired behind each observer. Nothing else holds it when all registrations have been removed.
+    private(set) var marker: AnyEntry?
+    /// The mailboxes of the observers.
+    var mailboxes: [Mailbox] = []
+    /// Where a registration had ended before; they know the mailboxes once no traversal is left.
+    var registries: [Registry] = []
 
-    /// An entry that is retired behind an observer.
-    func endOfTraversals() -> AnyEntry {
-        traversals.enter()
-        return EndOfTraversals(traversals)
-    }
-
-    func follow(_ mailboxes: @escaping @Sendable () -> [Mailbox]) { followed.withLock { $0.append(mailboxes) } }
+    init() { marker = EndOfTraversals(traversals) }
 
     /// Called once, when all registrations have been removed.
     nonisolated(nonsending) func wait() async {
-        traversals.leave()
+        marker = nil
         await traversals.wait()
         // Each once: several registrations may have one mailbox.
-        let mailboxes = followed.withLock { $0 }.flatMap { mailboxes in mailboxes() }
-            .reduce(into: [:]) { $0[ObjectIdentifier($1)] = $1 }
-        await SettledWait(of: Array(mailboxes.values)).wait()
+        let busy = (mailboxes + registries.flatMap(\.busyMailboxes)).reduce(into: [:]) { $0[ObjectIdentifier($1)] = $1 }
+        await SettledWait(of: Array(busy.values)).wait()
     }
 }
 
+/// Lets the caller go on when nothing holds it any longer.
 private final class EndOfTraversals: AnyEntry, @unchecked Sendable {
     private let settledWait: SettledWait
 
@@ -59,26 +56,26 @@ extension ObserverToken {
     /// // No call is running on any thread or actor, and none will.
     /// ```
     ///
-    /// The registration ends at once, as with ``remove()``: what waits for the observer is dropped, and if it awaits, its
+    /// The registration ends at once, as with ``remove()``: pending values are dropped, and if the observer awaits, its
     /// call in progress is cancelled. Then this waits:
     ///
     /// - for every notification under way in the set, since it may be calling the observer, or is about to;
-    /// - for the observer's call on its actor or queue, or the call that is awaited, suspensions included. To know that,
-    ///   it waits as ``NotificationSource/settled()`` does: for what has been notified to the observer's actor so far.
+    /// - for the observer's call on its actor or queue, or the call that is awaited, suspensions included. To know that, it
+    ///   waits as ``NotificationSource/settled()`` does: for what has been sent to the observer's actor so far.
     ///
-    /// All that the observer's calls have done happened before what follows the `await`. The token of several
+    /// Whatever the observer's calls have done happens before the code behind the `await`. The token of several
     /// registrations (of a group, of merged sources) ends them all first, and then waits for all. If the registration had
     /// ended before, by ``remove()``, with its call (``NotificationSource/once``), with its owner or with its set, this
-    /// waits for the calls in the same way, and for what waits on the actors and queues of other observers that were removed;
-    /// but the thread that ended it may still be releasing what it captured. So may another caller who has ended a part of
-    /// a token of several registrations, at the same moment.
+    /// waits for the calls in the same way, and for the pending values of other observers that were removed; but the thread
+    /// that ended it may still be releasing what it captured. So may another caller who has ended a part of a token of
+    /// several registrations, at the same moment.
     ///
     /// In the call of an observer that awaits, and in tasks which that starts with `Task { }`, it does not wait for that
-    /// call: the call would wait for itself. It goes on, is not cancelled, and is the observer's last.
-    /// An observer that does not await cannot await this either. If it starts a task and blocks its thread until that
-    /// task has ended, both wait for ever.
+    /// call: the call would wait for itself. It goes on, is not cancelled, and is the observer's last. An observer that
+    /// does not await cannot await this either. If it starts a task and blocks its thread until that task has ended, both
+    /// wait forever.
     ///
-    /// If the task of the caller is cancelled, the registration ends all the same, but this returns without waiting. So
+    /// If the task of the caller is cancelled, the registration still ends, but this returns without waiting. So
     /// two observers that remove each other in their calls do not wait for ever: each removal cancels the other's call. But
     /// they do if these calls cannot be cancelled, since they are those of ``NotificationSource/once`` or have removed
     /// themselves, or if they await this in tasks of their own. If a call never ends, a task that is not cancelled waits for
@@ -87,7 +84,7 @@ extension ObserverToken {
     /// May be called on any thread.
     ///
     /// - Returns: What ``remove()`` would return: true for exactly one caller.
-    /// - Complexity: That of ``remove()``.
+    /// - Complexity: As ``remove()``.
     @discardableResult
     public nonisolated(nonsending) func removeAndWait() async -> Bool {
         let removal = Removal()

@@ -7,6 +7,14 @@ final class Demand: Sendable {
         var lastReported = false
         /// Whether a thread is calling the producer's function; that thread also reports what others change meanwhile.
         var isReporting = false
+
+        /// What is to be reported next by a thread that is calling the function, or would begin to; nil if nothing.
+        mutating func next(_ isMine: Bool) -> Bool? {
+            guard isMine || !isReporting else { return nil }
+            isReporting = lastReported != isObserved
+            lastReported = isObserved
+            return isReporting ? isObserved : nil
+        }
     }
 
     private let state = Lock(State())
@@ -14,6 +22,11 @@ final class Demand: Sendable {
 
     init(_ whenObserved: @escaping @Sendable (Bool) -> Void) {
         self.whenObserved = whenObserved
+    }
+
+    deinit {
+        record(false)
+        report()
     }
 
     /// Records whether the set is observed; `report()` must follow after the registry's lock has been released.
@@ -26,15 +39,7 @@ final class Demand: Sendable {
     /// Calls the producer's function until its last report is true; does nothing if another call of it is under way.
     func report() {
         var isMine = false
-        while true {
-            let news = state.withLock { state -> Bool? in
-                guard isMine || !state.isReporting else { return nil }
-                state.isReporting = state.lastReported != state.isObserved
-                guard state.isReporting else { return nil }
-                state.lastReported = state.isObserved
-                return state.isObserved
-            }
-            guard let news else { return }
+        while let news = state.withLock({ $0.next(isMine) }) {
             isMine = true
             LockCheck.assertNoLockIsHeld()
             whenObserved(news)

@@ -24,11 +24,6 @@ final class RareState: @unchecked Sendable {
         _ = newer.markRemoved(id) && older.markRemoved(id)
     }
 
-    /// Marks all observers as removed in the replaced blocks.
-    func markAllRemoved() {
-        _ = newer.markAllRemoved() && older.markAllRemoved()
-    }
-
     /// Keeps the mailbox of a removed observer; if the table is full, first discards those that have become idle.
     func keep(_ mailbox: Mailbox) {
         let key = ObjectIdentifier(mailbox)
@@ -44,7 +39,5 @@ final class RareState: @unchecked Sendable {
         // The registry is being deallocated, so no traversal is under way.
         newer.take().release()
         older.take().release()
-        demand?.record(false)
-        demand?.report()
     }
 }

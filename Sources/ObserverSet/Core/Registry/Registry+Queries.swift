@@ -27,38 +27,28 @@ extension Registry {
     }
 
     /// Ends all registrations of that owner, and returns how many there were, in O(*n*).
-    func removeAll(ownedBy owner: AnyObject) -> Int {
+    func removeAll(ownedBy owner: AnyObject) -> Int { remove(ids { slot in slot.callee.entry?.owner === owner }) }
+
+    /// The ids of those registrations that satisfy a condition.
+    func ids(where condition: (borrowing Slot) -> Bool) -> [UInt64] {
         var ids: [UInt64] = []
-        forEachLiving { if $0.callee.entry?.owner === owner { ids.append($0.id) } }
-        return remove(ids)
+        forEachLiving { slot in if condition(slot) { ids.append(slot.id) } }
+        return ids
     }
 
     /// The mailboxes in which values may wait: those of registered observers, and of removed ones that are still in use.
     func mailboxes() -> [Mailbox] {
         var mailboxes: [ObjectIdentifier: Mailbox] = [:]
-        forEachLiving { if let mailbox = $0.callee.entry?.mailbox { mailboxes[ObjectIdentifier(mailbox)] = mailbox } }
+        func note(_ mailbox: Mailbox?) { if let mailbox { mailboxes[ObjectIdentifier(mailbox)] = mailbox } }
+        forEachLiving { note($0.callee.entry?.mailbox) }
         // After the traversal: an observer that is removed meanwhile is found by the traversal or in the rare.
         return write { contents, _ in
-            guard let rare = contents.rare else { return Array(mailboxes.values) }
-            rare.discardIdle()
-            mailboxes.merge(rare.busy) { mailbox, _ in mailbox }
-            func note(_ callee: Callee) {
-                if let mailbox = callee.entry?.mailbox { mailboxes[ObjectIdentifier(mailbox)] = mailbox }
-            }
-            rare.newer.forEachCallee(note)
-            rare.older.forEachCallee(note)
+            contents.rare?.discardIdle()
+            contents.rare?.busy.values.forEach(note)
+            contents.rare?.newer.forEachCallee { note($0.entry?.mailbox) }
+            contents.rare?.older.forEachCallee { note($0.entry?.mailbox) }
             return Array(mailboxes.values)
         }
-    }
-
-    /// What `answer` makes of the entry and the site of a registration; nil if it has ended, or its owner is dead.
-    ///
-    /// The entry must not escape from `answer`: after a removal that is waited for, nothing holds it.
-    func registration<Answer>(_ id: UInt64, _ answer: (AnyEntry?, Site) -> Answer) -> Answer? {
-        let traversal = unsafe Traversal(.passUnretained(self))
-        defer { extendLifetime(traversal) }
-        guard let slot = unsafe slots.living(id), unsafe slot.pointee.isAlive else { return nil }
-        return unsafe answer(slot.pointee.callee.entry, slot.pointee.site)
     }
 
     /// Where a call of an ended registration may still be running; asked when no traversal can reach its observer.

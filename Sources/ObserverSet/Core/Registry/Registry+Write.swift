@@ -30,22 +30,11 @@ extension Registry {
     /// Values that are still enqueued are dropped if `dropping` is true, and delivered otherwise.
     package func removeAll(dropping: Bool) {
         write { contents, cleanup in
-            var removed = Retired()
-            for index in 0..<Int(contents.counts.taken) {
-                let slot = unsafe slots[index]
-                guard unsafe slot.pointee.isLiving else { continue }
-                unsafe slot.pointee.markRemoved()
-                let callee = unsafe slot.pointee.callee
-                removed.append(callee)
-                if dropping, let entry = callee.entry { cleanup.end(entry) }
+            for index in 0..<Int(contents.counts.taken) where unsafe slots[index].pointee.isLiving {
+                _ = unsafe remove(slots[index], dropping: dropping, &contents, &cleanup)
             }
-            contents.rare?.markAllRemoved()
             contents.counts = SlotCounts(taken: min(1, contents.counts.taken))
-            // Relaxed: a notification that does not see it finds nobody in the slots.
-            lastID.store(0, ordering: .relaxed)
-            unsafe replaceBlock(by: nil, &contents, &cleanup)
-            contents.rare?.idsByAddress = [:]
-            if !removed.isEmpty { reclamation.retire(removed, &contents, &cleanup.releasable) }
+            if unsafe slots.block != nil { moveToFreshBlock(&contents, &cleanup) }
         }
     }
 
@@ -61,19 +50,12 @@ extension Registry {
             for id in dead { _ = remove(id, &contents, &cleanup) }
             contents.counts.addedSinceSweep = 0
             // Here, since `reportDemand()` would wait for the lock.
-            demand = contents.rare?.demand
-            demand?.record(contents.counts.living > 0)
+            demand = contents.recordDemand()
         }
         demand?.report()
     }
 
-    func deadIDs() -> [UInt64] {
-        var dead: [UInt64] = []
-        forEachLiving { slot in
-            if slot.isDead { dead.append(slot.id) }
-        }
-        return dead
-    }
+    func deadIDs() -> [UInt64] { ids { slot in slot.isDead } }
 
     // MARK: Under the lock
 
@@ -88,7 +70,7 @@ extension Registry {
         let id = contents.lastIssued
         if slots.isFull(contents.counts) { moveToFreshBlock(&contents, &cleanup) }
         let slot = unsafe slots[Int(contents.counts.taken)]
-        // Before the slot is published: see `lastID`. Releasing, for a notification that acquires it: whoever may call this
+        // Before the slot is published: see `lastID`. Releasing, for a notification that acquires it: a thread that may call this
         // observer must see the ones that were removed before it, also if others have been added since.
         lastID.store(id, ordering: .releasing)
         unsafe slot.pointee.publish(callee, id: id, site: site)
@@ -99,16 +81,23 @@ extension Registry {
     /// Ends a registration, and returns its entry: `.some(nil)` for a plain function, nil if it had ended before.
     @inline(never)
     func remove(_ id: UInt64, _ contents: inout Contents, _ cleanup: inout Cleanup) -> AnyEntry?? {
-        guard let slot = unsafe slots.living(id, among: contents.counts.taken) else { return nil }
+        unsafe slots.living(id, among: contents.counts.taken).map { slot in
+            unsafe remove(slot, dropping: true, &contents, &cleanup)
+        }
+    }
+
+    /// Ends the registration in a living slot, and returns its entry, if it has one.
+    @inline(never)
+    private func remove(
+        _ slot: UnsafeMutablePointer<Slot>, dropping: Bool, _ contents: inout Contents, _ cleanup: inout Cleanup
+    ) -> AnyEntry? {
         let callee = unsafe slot.pointee.callee
         let entry = callee.entry
         // The current slot first: it is the one that the next notification of any thread reads.
         unsafe slot.pointee.markRemoved()
-        if contents.isAnythingWaiting { contents.rare?.markRemoved(id) }
-        if let entry {
-            contents.forget(entry)
-            cleanup.end(entry)
-        }
+        if contents.isAnythingWaiting { contents.rare?.markRemoved(unsafe slot.pointee.id) }
+        if let address = entry?.address { _ = contents.rare?.idsByAddress.removeAndTrim(address) }
+        if dropping, let entry { cleanup.end(entry) }
         contents.counts.living -= 1
         // Relaxed: a notification that does not see it finds nobody in the slots.
         if contents.counts.living == 0 { lastID.store(0, ordering: .relaxed) }
@@ -116,24 +105,25 @@ extension Registry {
         // Sequentially consistent, since this store is the unlinking (U) in "Why nothing is released too early".
         unsafe slots.head.store(slots.head.load(ordering: .relaxed), ordering: .sequentiallyConsistent)
         reclamation.retire(Retired(callee), &contents, &cleanup.releasable)
-        return .some(entry)
+        return entry
     }
 
     @inline(never)
     private func moveToFreshBlock(_ contents: inout Contents, _ cleanup: inout Cleanup) {
-        unsafe replaceBlock(by: slots.freshBlock(&contents.counts), &contents, &cleanup)
-    }
-
-    private func replaceBlock(by fresh: Block?, _ contents: inout Contents, _ cleanup: inout Cleanup) {
-        let old = unsafe slots.block
+        let (old, fresh) = unsafe (slots.block, slots.freshBlock(&contents.counts))
         // Sequentially consistent: the store unlinks the old block (U), and publishes the slots of the fresh one.
         unsafe slots.head.store(fresh?.memory, ordering: .sequentiallyConsistent)
         if let old = unsafe old { unsafe reclamation.retire(Retired(old), &contents, &cleanup.releasable) }
     }
 
-    /// Brings the slots up to date; called under the lock, last of all.
-    @inline(__always)
-    private func finish(_ contents: inout Contents, _ cleanup: inout Cleanup) {
+    /// Brings the slots up to date, moves what no traversal can reach any more to `cleanup.releasable`, and says whether
+    /// something still waits.
+    ///
+    /// Called when a change has been made. A function of its own, here and below: in each change it would be another half a
+    /// kilobyte.
+    @inline(never)
+    private func collect(_ contents: inout Contents, _ cleanup: inout Cleanup) -> Bool {
+        reclamation.collect(&contents, &cleanup.releasable)
         // See "Why nothing is released too early".
         // fault: slot-vacant-too-early
         if !contents.isAnythingWaiting { slots.trim(&contents.counts) }
@@ -146,6 +136,7 @@ extension Registry {
             contents.madeRare().keep(mailbox)
         }
         checkInvariants(contents)
+        return contents.isAnythingWaiting
     }
 }
 
@@ -157,15 +148,24 @@ extension Registry {
     /// Makes a change, collects what has become free meanwhile, and releases it after unlocking.
     @inline(__always)
     func write<Result: Sendable>(_ change: Change<Result>) -> Result {
-        write(change, afterUnlocking: { $0 })
+        var cleanup = Cleanup()
+        let result = write(&cleanup, change)
+        cleanUp(cleanup)
+        return result
     }
 
-    /// The same; `answer` turns the change's result into the answer after unlocking, before anything is released.
+    /// What follows a change; runs user code.
     @inline(__always)
-    func write<Result: Sendable, Answer>(
-        _ change: Change<Result>, afterUnlocking answer: (Result) -> Answer
-    ) -> Answer {
-        var cleanup = Cleanup()
+    func cleanUp(_ cleanup: consuming Cleanup) {
+        cleanup.run()
+        if hasDemand { reportDemand() }
+    }
+
+    /// Makes a change, and collects what has become free meanwhile.
+    ///
+    /// For a caller who does something after unlocking and before the cleanup.
+    @inline(__always)
+    func write<Result: Sendable>(_ cleanup: inout Cleanup, _ change: Change<Result>) -> Result {
         var isWaiting = false
         let result = lock.withLock { contents in
             let result = change(&contents, &cleanup)
@@ -175,13 +175,10 @@ extension Registry {
         }
         // fault: no-look-after-unlocking
         if isWaiting { collectAfterUnlocking(&cleanup) }
-        let answer = answer(result)
-        cleanup.run()
-        if hasDemand { reportDemand() }
-        return answer
+        return result
     }
 
-    /// The same, unless another thread holds the lock.
+    /// Makes a change unless another thread holds the lock, collects what has become free, and releases it after unlocking.
     func writeIfAvailable(_ change: Change<Void>) {
         var cleanup = Cleanup()
         let isWaiting = lock.withLockIfAvailable { contents in
@@ -200,13 +197,7 @@ extension Registry {
     @inline(never)
     private func reportDemand() {
         var cleanup = Cleanup()
-        var demand: Demand?
-        let isWaiting = lock.withLock { contents in
-            demand = contents.rare?.demand
-            demand?.record(contents.counts.living > 0)
-            return contents.isAnythingWaiting
-        }
-        if isWaiting { collectAfterUnlocking(&cleanup) }
+        let demand = write(&cleanup) { contents, _ in contents.recordDemand() }
         cleanup.run()
         demand?.report()
     }
@@ -214,17 +205,6 @@ extension Registry {
     /// Releases the producer's function, which the tokens of a dead set would keep.
     func dropDemand() {
         if hasDemand { _ = write { contents, _ in contents.rare?.demand.take() } }
-    }
-
-    /// Moves what no traversal can reach any more to `cleanup.releasable`, and says whether something still waits.
-    ///
-    /// Called under the lock, when a change has been made. A function of its own, here and below: in each change it would be
-    /// another half a kilobyte.
-    @inline(never)
-    private func collect(_ contents: inout Contents, _ cleanup: inout Cleanup) -> Bool {
-        reclamation.collect(&contents, &cleanup.releasable)
-        finish(&contents, &cleanup)
-        return contents.isAnythingWaiting
     }
 
     /// Called after unlocking while something waits: see "Why nothing is forgotten".

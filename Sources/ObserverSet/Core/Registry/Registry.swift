@@ -14,8 +14,8 @@ import Synchronization
 /// - that of a removal: `Registry+Write`, `Cleanup`, `Retired`, `RareState`, `Reclamation`; and of `once`: `OnceGate`;
 /// - that of a caller who waits: `SettledWait`, `Registry+Queries`, `Removal`.
 ///
-/// The guarantees that comments number are listed in the article "Guarantees and known compiler holes". A comment `fault:` with
-/// a name marks what `Tools/broken-variants` breaks on purpose, to see that the tests notice.
+/// The guarantees that comments number are listed on the page *Guarantees*. A comment `fault:` with a name marks what
+/// `Tools/broken-variants` breaks on purpose, to see that the tests notice.
 ///
 /// A token keeps the registry alive, never the set. When a set is released, it empties its registry, and its tokens
 /// become inactive.
@@ -42,45 +42,40 @@ import Synchronization
     /// Whether descriptions say where an observer runs: not where all run in one isolation domain.
     let isShared: Bool
 
-    init(telling demand: Demand?) {
-        hasDemand = demand != nil
-        isShared = true
+    package init(isShared: Bool = false, whenObserved: (@Sendable (Bool) -> Void)? = nil) {
+        self.isShared = isShared
+        hasDemand = whenObserved != nil
         super.init()
-        if demand != nil { lock.withLock { $0.madeRare().demand = demand } }
-    }
-
-    package override init() {
-        hasDemand = false
-        isShared = false
-        super.init()
+        if let whenObserved { lock.withLock { $0.madeRare().demand = Demand(whenObserved) } }
     }
 
     /// Ends a registration; false if it had ended before, or its owner is dead.
     ///
     /// The owner is checked before the observer is released: the release may deallocate it.
     override func remove(_ id: UInt64, _ removal: Removal?) -> Bool {
-        let marker = removal?.endOfTraversals()
-        return write(
-            { contents, cleanup in
-                let removed = remove(id, &contents, &cleanup)
-                // Behind the observer: see `Removal`.
-                if let marker { reclamation.retire(Retired(Callee(retaining: marker)), &contents, &cleanup.releasable) }
-                return removed
-            },
-            afterUnlocking: { removed in
-                if let removal {
-                    let mailbox = removed.map { entry in entry?.mailbox }
-                    removal.follow { mailbox.map { [$0].compactMap(\.self) } ?? self.busyMailboxes }
-                }
-                return removed.map { entry in entry?.isAlive ?? true } ?? false
-            })
+        var cleanup = Cleanup()
+        let removed = write(&cleanup) { contents, cleanup in
+            let removed = remove(id, &contents, &cleanup)
+            // Behind the observer: see `Removal`.
+            if let marker = removal?.marker {
+                reclamation.retire(Retired(Callee(retaining: marker)), &contents, &cleanup.releasable)
+            }
+            return removed
+        }
+        if let removal {
+            if removed == nil { removal.registries.append(self) }
+            if let mailbox = removed??.mailbox { removal.mailboxes.append(mailbox) }
+        }
+        let isMine = removed.map { entry in entry?.isAlive ?? true } ?? false
+        cleanUp(cleanup)
+        return isMine
     }
 
-    override func close(_ id: UInt64) { _ = registration(id) { entry, _ in entry?.end() } }
-    override func isActive(_ id: UInt64) -> Bool { registration(id) { _, _ in true } ?? false }
-    override func describe(_ id: UInt64) -> String? { registration(id, describe) ?? nil }
-    override func counts(_ id: UInt64) -> (waiting: Int, dropped: Int) {
-        registration(id) { entry, _ in entry?.counts ?? (0, 0) } ?? (0, 0)
+    override func visit(_ id: UInt64, _ body: (AnyEntry?, Place?) -> Void) {
+        let traversal = unsafe Traversal(.passUnretained(self))
+        defer { extendLifetime(traversal) }
+        guard let slot = unsafe slots.living(id), unsafe slot.pointee.isAlive else { return }
+        unsafe body(slot.pointee.callee.entry, (self, slot.pointee.site))
     }
 }
 
@@ -100,8 +95,9 @@ struct Contents: ~Copyable, @unchecked Sendable {
         return made
     }
 
-    /// Drops the address of a removed entry's object, so that looking for the object finds no entry.
-    mutating func forget(_ entry: AnyEntry) {
-        if let address = entry.address { _ = rare?.idsByAddress.removeAndTrim(address) }
+    /// Records whether the set is observed, and returns the producer, if any, that is to be informed after unlocking.
+    func recordDemand() -> Demand? {
+        rare?.demand?.record(counts.living > 0)
+        return rare?.demand
     }
 }

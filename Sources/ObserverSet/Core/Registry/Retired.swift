@@ -8,9 +8,7 @@
     /// Blocks that were replaced, in the order in which they were current; their slots own nothing any more.
     var blocks = unsafe [Block]()
 
-    init() {}
-
-    init(_ callee: Callee) { first = callee }
+    init(_ callee: Callee? = nil) { first = callee }
 
     init(_ block: Block) { unsafe blocks = unsafe [block] }
 
@@ -50,16 +48,11 @@
         unsafe blocks.reversed().allSatisfy { unsafe $0.markRemoved(id) }
     }
 
-    /// The same for all observers, back to the first block for which that was done before.
-    func markAllRemoved() -> Bool {
-        unsafe blocks.reversed().allSatisfy { unsafe $0.markAllRemoved() }
-    }
-
     /// Releases everything; the `deinit` of closures' captures runs here.
     @inline(never)
     consuming func release() {
         LockCheck.assertNoLockIsHeld()
         forEachCallee { $0.release() }
-        unsafe blocks.forEach { unsafe $0.deallocate() }
+        unsafe blocks.forEach { unsafe $0.memory.deallocate() }
     }
 }

@@ -10,14 +10,29 @@ import Synchronization
 /// released like any native object. Only a set puts callees into its registry, all of them with the set's own
 /// parameters, and only the set has them called.
 @safe struct Callee: @unchecked Sendable {
-    private let code: UInt
-    private let reference: Unmanaged<AnyEntry>?
+    let code: UInt
+    /// The address of the function's context, or of the entry; zero for a function without a context.
+    let reference: UInt
 
     // Tags in the place of a function's code. No function is at these addresses; nor is one at a low one, except on
     // WebAssembly, where functions are numbered from 1.
     static let entryTag = UInt.max
     static let closureTag = UInt.max - 1
 
+    fileprivate var unmanaged: Unmanaged<AnyEntry>? {
+        unsafe UnsafeRawPointer(bitPattern: reference).map { unsafe .fromOpaque($0) }
+    }
+
+    var hasEntry: Bool { code == Self.entryTag || code == Self.closureTag }
+
+    /// The entry; nil for a plain function.
+    var entry: AnyEntry? { unsafe hasEntry ? unmanaged?.takeUnretainedValue() : nil }
+
+    /// Never called under the lock: the `deinit` of a closure's captures runs here.
+    func release() { unsafe unmanaged?.release() }
+}
+
+extension Callee {
     /// Retains an observer's function, or an entry for this registration of the observer.
     @inline(__always)
     init<Parameters: Sendable>(retaining observer: Observer<Parameters>) {
@@ -29,42 +44,18 @@ import Synchronization
 
     @inline(__always)
     init(retaining entry: AnyEntry) {
-        let code = entry.isIsolatedClosure ? Self.closureTag : Self.entryTag
-        unsafe self.init(code: code, reference: .passRetained(entry))
+        self.init(code: entry.tag, reference: unsafe UInt(bitPattern: Unmanaged.passRetained(entry).toOpaque()))
     }
 
     @inline(__always)
     init<Parameters>(retaining function: @escaping (Parameters) -> Void) {
         self = unsafe unsafeBitCast(Function(call: function), to: Callee.self)
-        _ = unsafe reference?.retain()
-    }
-
-    @inline(__always)
-    init(_ words: (code: UInt, reference: UInt)) {
-        code = words.code
-        unsafe reference = unsafe UnsafeRawPointer(bitPattern: words.reference).map {
-            unsafe Unmanaged.fromOpaque($0)
-        }
-    }
-
-    var words: (code: UInt, reference: UInt) { unsafe (code, UInt(bitPattern: reference?.toOpaque())) }
-
-    private init(code: UInt, reference: Unmanaged<AnyEntry>?) {
-        self.code = code
-        unsafe self.reference = unsafe reference
+        _ = unsafe unmanaged?.retain()
     }
 
     private struct Function<Parameters> {
         let call: (Parameters) -> Void
     }
-
-    var hasEntry: Bool { code == Self.entryTag || code == Self.closureTag }
-
-    /// The entry; nil for a plain function.
-    var entry: AnyEntry? { unsafe hasEntry ? reference?.takeUnretainedValue() : nil }
-
-    /// Never called under the lock: the `deinit` of a closure's captures runs here.
-    func release() { unsafe reference?.release() }
 }
 
 /// A callee that is a function, borrowed from its slot by a notification.
@@ -83,10 +74,10 @@ import Synchronization
     borrowing func callAsFunction(_ parameters: Parameters) { unsafe call(parameters) }
 }
 
-/// A callee that is an entry, borrowed from its slot in the same way.
-@unsafe struct BorrowedEntry<Parameters>: ~Copyable {
+/// A callee that is an entry of that class, borrowed from its slot in the same way.
+@unsafe struct BorrowedEntry<Entry: AnyEntry>: ~Copyable {
     private let code: UInt
-    private let entry: Entry<Parameters>
+    let entry: Entry
 
     @inline(__always)
     static func at(_ slot: UnsafeMutablePointer<Slot>) -> UnsafeMutablePointer<BorrowedEntry> {
@@ -95,7 +86,8 @@ import Synchronization
 
     /// Calls the observer, or enqueues the call; false if its owner is dead.
     @inline(__always)
-    borrowing func deliver(_ parameters: Parameters, by context: inout NotifyContext) -> Bool {
+    borrowing func deliver<Parameters>(_ parameters: Parameters, by context: inout NotifyContext) -> Bool
+    where Entry == ObserverSet::Entry<Parameters> {
         unsafe entry.deliver(parameters, by: &context)
     }
 
@@ -104,8 +96,8 @@ import Synchronization
     ///
     /// It spares such observers a dispatch through the entry's method table.
     @inline(__always)
-    borrowing func callClosure(_ parameters: Parameters, by context: inout NotifyContext) -> Bool
-    where Parameters: Sendable {
+    borrowing func callClosure<Parameters: Sendable>(_ parameters: Parameters, by context: inout NotifyContext) -> Bool
+    where Entry == ObserverSet::Entry<Parameters> {
         guard unsafe code == Callee.closureTag else { return false }
         let closure = unsafe unsafeDowncast(entry, to: IsolatedClosure<Parameters>.self)
         return closure.callInPlace(parameters, by: &context)
@@ -118,7 +110,7 @@ import Synchronization
 /// when no traversal that may have seen it living is left.
 @safe struct Slot: ~Copyable, @unchecked Sendable {
     // The callee's two words are the first, so that a slot's address is its callee's. They, and those of the site, are
-    // loaded and stored relaxed: what was stored before `word` is seen by whoever acquires that.
+    // loaded and stored relaxed: what was stored before `word` is seen by a thread that acquires that.
     private let code = Atomic<UInt>(0)
     private let reference = Atomic<UInt>(0)
     /// The registration's id and the flags below; zero if the slot is vacant.
@@ -126,30 +118,26 @@ import Synchronization
     private let file = Atomic<UInt>(0)
     private let line = Atomic<UInt32>(0)
 
-    var callee: Callee {
-        @inline(__always) get {
-            Callee((code.load(ordering: .relaxed), reference.load(ordering: .relaxed)))
-        }
-    }
+    @inline(__always)
+    var callee: Callee { Callee(code: code.load(ordering: .relaxed), reference: reference.load(ordering: .relaxed)) }
 
-    var site: Site { Site((file.load(ordering: .relaxed), line.load(ordering: .relaxed))) }
+    var site: Site { Site(file: file.load(ordering: .relaxed), line: line.load(ordering: .relaxed)) }
 
     static let removed: UInt64 = 1 << 63
-    /// The observer is not a plain function: it has an entry, or is called only once.
+    /// The callee is an entry, and not a plain function.
     private static let special: UInt64 = 1 << 62
-    /// The observer is called only once; set by local sets alone.
-    private static let once: UInt64 = 1 << 61
     /// A number above every id, and the bits in which the id is stored.
-    static let noLimit: UInt64 = once - 1
+    static let noLimit: UInt64 = special - 1
 
     /// Acquiring, paired with the releasing store in `publish`: what was published with the id is seen, too.
     ///
     /// The removed flag needs no order. It decides only whether to call; the callee stays alive as long as the
     /// traversal is counted. A traversal that begins after a removal sees the flag because of the head that it loads,
     /// see `Reclamation`.
+    @inline(__always)
     var state: UInt64 {
         // fault: slot-read-relaxed
-        @inline(__always) get { word.load(ordering: .acquiring) }
+        word.load(ordering: .acquiring)
     }
 
     var id: UInt64 { word.load(ordering: .relaxed) & Self.noLimit }
@@ -166,8 +154,6 @@ import Synchronization
         return state < Self.removed && state & Self.noLimit == id
     }
 
-    var isOnce: Bool { word.load(ordering: .relaxed) & Self.once != 0 }
-
     /// Whether the callee has no owner, or a living one.
     ///
     /// Never called under the lock.
@@ -178,16 +164,14 @@ import Synchronization
     /// Never called under the lock.
     var isDead: Bool { callee.entry?.isDead ?? false }
 
-    var isRemoved: Bool { word.load(ordering: .relaxed) >= Self.removed }
-
-    /// This and the following functions are called under the registry's lock; a local set has none.
-    func publish(_ callee: Callee, id: UInt64, site: Site, isOnce: Bool = false) {
-        code.store(callee.words.code, ordering: .relaxed)
-        reference.store(callee.words.reference, ordering: .relaxed)
-        file.store(site.words.file, ordering: .relaxed)
-        line.store(site.words.line, ordering: .relaxed)
+    /// This and the following functions are called under the registry's lock.
+    func publish(_ callee: Callee, id: UInt64, site: Site) {
+        code.store(callee.code, ordering: .relaxed)
+        reference.store(callee.reference, ordering: .relaxed)
+        file.store(site.file, ordering: .relaxed)
+        line.store(site.line, ordering: .relaxed)
         // fault: slot-published-relaxed
-        word.store(id | (isOnce ? Self.special | Self.once : callee.hasEntry ? Self.special : 0), ordering: .releasing)
+        word.store(id | (callee.hasEntry ? Self.special : 0), ordering: .releasing)
     }
 
     /// Relaxed: see "Marking a slot" in `Reclamation.swift`.

@@ -5,12 +5,7 @@ import Synchronization
 /// A handle, which owns nothing: code that uses it must know that the block has not been freed. A traversal knows it
 /// because it is counted, a writer because it holds the lock.
 @unsafe struct Block: @unchecked Sendable {
-    private struct Header {
-        let capacity: Int
-        /// Whether the block has been replaced, and all of its slots have been marked as removed.
-        var isBlank = false
-    }
-
+    /// The capacity, and behind it the slots.
     let memory: UnsafeMutableRawPointer
 
     init(_ memory: UnsafeMutableRawPointer) {
@@ -19,24 +14,18 @@ import Synchronization
 
     /// A fresh block of vacant slots.
     init(capacity: Int) {
-        let size = MemoryLayout<Header>.stride + capacity * MemoryLayout<Slot>.stride
+        let size = MemoryLayout<Int>.stride + capacity * MemoryLayout<Slot>.stride
         unsafe memory = .allocate(byteCount: size, alignment: MemoryLayout<Slot>.alignment)
-        unsafe memory.initializeMemory(as: Header.self, to: Header(capacity: capacity))
+        unsafe memory.initializeMemory(as: Int.self, to: capacity)
         for index in 0..<capacity { unsafe (slots + index).initialize(to: Slot()) }
     }
 
-    private var header: UnsafeMutablePointer<Header> {
-        @inline(__always) get { unsafe memory.assumingMemoryBound(to: Header.self) }
-    }
+    @inline(__always)
+    var capacity: Int { unsafe memory.load(as: Int.self) }
 
+    @inline(__always)
     var slots: UnsafeMutablePointer<Slot> {
-        @inline(__always) get {
-            unsafe (memory + MemoryLayout<Header>.stride).assumingMemoryBound(to: Slot.self)
-        }
-    }
-
-    var capacity: Int {
-        @inline(__always) get { unsafe header.pointee.capacity }
+        unsafe (memory + MemoryLayout<Int>.stride).assumingMemoryBound(to: Slot.self)
     }
 
     /// The slot with that id among the first `count`, living or removed; vacant slots may be among those, at the end.
@@ -70,18 +59,6 @@ import Synchronization
         guard let slot = unsafe slot(of: id, among: .max) else { return false }
         unsafe slot.pointee.markRemoved()
         return true
-    }
-
-    /// Marks all slots of a replaced block as removed; false if that was done before.
-    func markAllRemoved() -> Bool {
-        guard unsafe !header.pointee.isBlank else { return false }
-        for index in 0..<(unsafe capacity) { unsafe slots[index].markRemoved() }
-        unsafe header.pointee.isBlank = true
-        return true
-    }
-
-    func deallocate() {
-        unsafe memory.deallocate()
     }
 }
 
@@ -122,14 +99,14 @@ struct SlotCounts {
     ///
     /// It consists of atomics, and so has one address as long as it lives. Nothing changes it but their own operations:
     /// memory that is a constant to the compiler must not be written through a pointer.
+    @inline(__always)
     var first: UnsafeMutablePointer<Slot> {
-        @inline(__always) get { unsafe withUnsafePointer(to: inlineSlot) { unsafe UnsafeMutablePointer(mutating: $0) } }
+        unsafe withUnsafePointer(to: inlineSlot) { unsafe UnsafeMutablePointer(mutating: $0) }
     }
 
     /// Acquiring, for lookups without the lock: the block must be seen initialised.
-    var block: Block? {
-        @inline(__always) get { unsafe head.load(ordering: .acquiring).map { unsafe Block($0) } }
-    }
+    @inline(__always)
+    var block: Block? { unsafe head.load(ordering: .acquiring).map { unsafe Block($0) } }
 
     /// Under the lock, which orders the load behind the store.
     subscript(index: Int) -> UnsafeMutablePointer<Slot> {
@@ -180,7 +157,7 @@ struct SlotCounts {
 
     /// Makes removed slots at the end vacant; no traversal that saw one of them living may be left.
     func trim(_ counts: inout SlotCounts) {
-        while counts.taken > 0, unsafe self[Int(counts.taken) - 1].pointee.isRemoved {
+        while counts.taken > 0, unsafe !self[Int(counts.taken) - 1].pointee.isLiving {
             counts.taken -= 1
             unsafe self[Int(counts.taken)].pointee.vacate()
         }
@@ -193,6 +170,6 @@ struct SlotCounts {
         for index in 0..<(unsafe block.capacity) where unsafe block.slots[index].isLiving {
             unsafe block.slots[index].callee.release()
         }
-        unsafe block.deallocate()
+        unsafe block.memory.deallocate()
     }
 }

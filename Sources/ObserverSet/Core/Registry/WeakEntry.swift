@@ -38,19 +38,6 @@ import Synchronization
     }
 }
 
-/// A callee that is a `WeakEntry`, borrowed from its slot by a traversal, like a `BorrowedEntry`.
-///
-/// Sound only in a registry that has no other entries.
-@unsafe private struct BorrowedWeakEntry: ~Copyable {
-    let code: UInt
-    let entry: WeakEntry
-
-    @inline(__always)
-    static func at(_ slot: UnsafeMutablePointer<Slot>) -> UnsafeMutablePointer<BorrowedWeakEntry> {
-        unsafe UnsafeMutableRawPointer(slot).assumingMemoryBound(to: BorrowedWeakEntry.self)
-    }
-}
-
 /// A registry of weakly held objects, for layers that call them in their own way.
 ///
 /// It has no other entries, and one for each object. Callers must run where the objects may be used.
@@ -60,16 +47,15 @@ extension Registry {
     /// Takes amortised O(1), plus O(log *n*) if the object is registered already. `memory` makes what is kept with the
     /// object, and freed with its entry.
     package func add(_ object: AnyObject, site: Site, memory: () -> UnsafeMutableRawPointer?) -> ObserverToken {
-        let known = entry(at: object)
-        if let known, known.entry.isOf(object) { return ObserverToken(issuer: self, id: known.id) }
-        // The entry that was found, if any, is that of a dead object. Any other entry that is at this address by the
-        // time the lock is held is this object's, since no other object has its address now.
+        if let known = entry(at: object) {
+            if known.entry.isOf(object) { return ObserverToken(issuer: self, id: known.id) }
+            // It is that of a dead object which had the same address.
+            _ = remove(known.id, nil)
+        }
+        // From here on any entry at this address is this object's: no other object has it now.
         let entry = unsafe WeakEntry(object, memory())
         let (id, shouldSweep) = write { contents, cleanup in
-            if let id = contents.rare?.idsByAddress[ObjectIdentifier(object)] {
-                guard id == known?.id else { return (id, false) }
-                _ = remove(id, &contents, &cleanup)
-            }
+            if let id = contents.rare?.idsByAddress[ObjectIdentifier(object)] { return (id, false) }
             let added = insert(Callee(retaining: entry), site: site, &contents, &cleanup)
             contents.madeRare().idsByAddress[ObjectIdentifier(object)] = added.id
             return added
@@ -132,7 +118,8 @@ extension Traversal {
     @inline(__always)
     private static func object(in slot: UnsafeMutablePointer<Slot>) -> Object? {
         LockCheck.assertNoLockIsHeld()
-        guard let object = unsafe BorrowedWeakEntry.at(slot).pointee.entry.object else { return nil }
-        return unsafe (object, BorrowedWeakEntry.at(slot).pointee.entry.memory)
+        // Sound, since a registry of weakly held objects has no other entries.
+        guard let object = unsafe BorrowedEntry<WeakEntry>.at(slot).pointee.entry.object else { return nil }
+        return unsafe (object, BorrowedEntry<WeakEntry>.at(slot).pointee.entry.memory)
     }
 }

@@ -1,4 +1,3 @@
-#if DEBUG && !OBSERVERSET_TSAN
 #if canImport(Darwin)
 import Darwin
 #elseif canImport(Glibc)
@@ -7,7 +6,6 @@ import Glibc
 import Musl
 #elseif canImport(Android)
 import Android
-#endif
 #endif
 
 /// The debug flag "this thread holds a lock of the library", which is asserted before every call of user code.

@@ -81,7 +81,6 @@ struct ModelRound {
         }
         let isExact = !model.isOldSetKept
         if let difference = model.divergence ?? lifetimesDifference(isExact: isExact) { return difference }
-        for slot in 0..<OperationGenerator.slotCount { compare { $0.countDropped(slot) } }
         for registration in model.homes.indices where !Place.isLocal(model.homes[registration]) {
             compare { $0.countLost(registration) }
         }

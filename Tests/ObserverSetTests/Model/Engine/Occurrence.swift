@@ -4,7 +4,7 @@ struct Occurrence: Equatable, CustomStringConvertible {
         case called, methodCalled, captureDied, ownerDied, removed, removedOwned, counted, isEmpty, isActive
         case bagCounted
         case delegateAdded, delegateStayed, delegateTold, delegateListed, delegateRemoved, threw
-        case taken, ended, waits, dropped, droppedByIterator
+        case taken, ended, waits
         /// An awaited call resumes, or returns; the value says whether it has been cancelled.
         case resumed, returned
         case settled, lost

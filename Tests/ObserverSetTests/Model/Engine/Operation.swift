@@ -57,7 +57,7 @@ struct Operation: CustomStringConvertible, Equatable {
         case replaceOwner, dropOwner, replaceSet, notify, count, isEmpty, isActive
         case addToGroup, store, emptyBag, replaceBag, countBag
         case addDelegate, listDelegates
-        case makeValues, dropValues, makeIterator, dropIterator, takeValues, countDropped
+        case makeValues, dropValues, makeIterator, dropIterator, takeValues
         /// For observers that await: add one, resume a suspended call, wait until a source is settled, read how many
         /// values one has lost.
         case addAwaiting, addAwaitingToGroup, letOn, settle, countLost
@@ -106,8 +106,6 @@ struct Operation: CustomStringConvertible, Equatable {
     var place = 0
     /// Which of the world's owners.
     var owner = 0
-    /// Whether the observer is added to a set behind `replacing`.
-    var isReplacing = false
     /// How far back from the newest registration, modulo their number.
     var back = 0
     /// The programs that the new observer or owner runs when it is called, and when it or its capture is deallocated.
@@ -119,8 +117,8 @@ struct Operation: CustomStringConvertible, Equatable {
     /// Which of the world's bags, or of its sequences.
     var slot = 0
     var members = Members.both
-    /// Selects one of several ways to do the same: how an event is published, whether delegates throw, how values are
-    /// buffered (there are `bufferings` ways).
+    /// Selects one of several ways to do the same: the type as which an event is published, whether delegates throw, how
+    /// values are buffered (there are `bufferings` ways).
     var form = 0
 
     static let bufferings = 5
@@ -135,7 +133,7 @@ struct Operation: CustomStringConvertible, Equatable {
         case .add, .addAwaiting: "add \(observer) to \(place)"
         case .addToGroup, .addAwaitingToGroup: "add \(observer) to a group (\(members)) of \(place) first"
         case .store: "store the registration \(back) back in bag \(slot)"
-        case .emptyBag, .replaceBag, .countBag, .dropValues, .makeIterator, .dropIterator, .countDropped:
+        case .emptyBag, .replaceBag, .countBag, .dropValues, .makeIterator, .dropIterator:
             "\(verb) \(slot)"
         case .takeValues: "\(verb) \(slot), at most \(back % 4 + 1)"
         case .makeValues: "\(verb) \(slot), form \(form), of \(place)"
@@ -154,10 +152,9 @@ struct Operation: CustomStringConvertible, Equatable {
 
     private var observer: String {
         let awaiting = kind.isAwaiting ? ", form \(form), suspended \(suspensions) times, sequel \(sequel)" : ""
-        let replacing = isReplacing ? "replacing " : ""
         return
             (kind.hasOwner
-            ? "\(replacing)\(kind) of owner \(owner), program \(program)"
+            ? "\(kind) of owner \(owner), program \(program)"
             : "\(kind), program \(program), farewell \(farewell)")
             + awaiting
     }

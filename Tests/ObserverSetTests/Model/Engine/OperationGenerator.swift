@@ -79,7 +79,7 @@ struct OperationGenerator {
             operation.place = choices.below(2)
             operation.slot = choices.below(Self.slotCount)
             operation.form = choices.below(Operation.bufferings)
-        case .emptyBag, .replaceBag, .countBag, .dropValues, .makeIterator, .dropIterator, .countDropped:
+        case .emptyBag, .replaceBag, .countBag, .dropValues, .makeIterator, .dropIterator:
             operation.slot = choices.below(Self.slotCount)
         case .listDelegates: break
         }
@@ -106,11 +106,7 @@ struct OperationGenerator {
 
     private func chooseOwner(of operation: inout Operation) {
         guard operation.kind.hasOwner else { return operation.farewell = program() }
-        // One choice for both, of which the owner is the remainder.
-        let draw = choices.below(4 * Self.ownerCount)
-        operation.owner = draw % Self.ownerCount
-        let isGroup = operation.verb == .addToGroup || operation.verb == .addAwaitingToGroup
-        operation.isReplacing = !isGroup && Place.sets.contains(operation.place) && draw >= 3 * Self.ownerCount
+        operation.owner = choices.below(Self.ownerCount)
     }
 
     /// The program of an observer, an owner or a capture; most of them run none.
@@ -160,7 +156,7 @@ struct OperationGenerator {
             (.removeByForeignSet, 4), (.removeAll, 2), (.removeAllOwned, 4), (.replaceOwner, 7), (.dropOwner, 4),
             (.replaceSet, 3), (.count, 6), (.isEmpty, 4), (.countBag, 3), (.isActive, 10), (.addDelegate, 8),
             (.listDelegates, 1), (.makeValues, 3), (.dropValues, 1), (.makeIterator, 3), (.dropIterator, 1),
-            (.takeValues, 3), (.countDropped, 2),
+            (.takeValues, 3), (.dropValues, 1), (.dropIterator, 1),
         ]
         let table = weights.flatMap { verb, weight in Array(repeating: verb, count: weight) }
         precondition(table.count == 256)

@@ -30,7 +30,7 @@ final class TestedWorld: World, @unchecked Sendable {
     private var ownersMade = 0
     private var tokens: [Token] = []
     private var bags = [ObserverBag(), ObserverBag()]
-    private var values: [NotificationSequence<Int>?] = [nil, nil]
+    private var values: [AsyncStream<Int>?] = [nil, nil]
     private var iterators: [IteratorBox?] = [nil, nil]
     /// The actor on which an observer is being called, if it is an observer of an actor.
     fileprivate var here: WorldOwner?
@@ -65,12 +65,7 @@ final class TestedWorld: World, @unchecked Sendable {
             add(operation, to: loadedCenter.observers(of: BridgedNumber.self), WorldOwner.receiveBridged) { $0.number }
             #endif
         default:
-            let set = sets[operation.place]
-            if operation.isReplacing {
-                add(operation, to: set.replacing, WorldOwner.receive) { $0 }
-            } else {
-                add(operation, to: set, WorldOwner.receive) { $0 }
-            }
+            add(operation, to: sets[operation.place], WorldOwner.receive) { $0 }
         }
     }
 
@@ -207,14 +202,14 @@ final class TestedWorld: World, @unchecked Sendable {
             token =
                 switch kind {
                 case .method: set.add(method: WorldOwner.receive, of: owner)
-                case .onceOwner: set.add(owner, once: true) { capture!.called($0, $1, program) }
+                case .onceOwner: set.once.add(owner) { capture!.called($0, $1, program) }
                 default: set.add(owner) { capture!.called($0, $1, program) }
                 }
         } else {
             let capture = WorldCapture(tokens.count, farewell: operation.farewell, in: self)
             token =
                 kind == .once
-                ? set.add(once: true) { capture.called($0, program) } : set.add { capture.called($0, program) }
+                ? set.once.add { capture.called($0, program) } : set.add { capture.called($0, program) }
         }
         tokens.append(.local(token))
         homes.append(operation.place)
@@ -523,11 +518,6 @@ final class TestedWorld: World, @unchecked Sendable {
         }
     }
 
-    override func countDropped(_ slot: Int) {
-        if let sequence = values[slot] { tell(Occurrence(.dropped, slot, sequence.droppedCount)) }
-        if let box = iterators[slot] { tell(Occurrence(.droppedByIterator, slot, box.iterator.droppedCount)) }
-    }
-
     // MARK: Observers that await
 
     override func deliver() {
@@ -616,10 +606,10 @@ private final class TokenBox: @unchecked Sendable {
 
 /// An iterator whose waiting values can be taken without waiting.
 private final class IteratorBox: @unchecked Sendable {
-    var iterator: NotificationSequence<Int>.Iterator
+    private var iterator: AsyncStream<Int>.Iterator
     private var taken: Int??
 
-    init(_ iterator: NotificationSequence<Int>.Iterator) {
+    init(_ iterator: AsyncStream<Int>.Iterator) {
         self.iterator = iterator
     }
 

@@ -108,7 +108,6 @@ class World {
         case .dropIterator: dropIterator(operation.slot)
         // Whether taking a value would wait is known only outside of observers.
         case .takeValues: break
-        case .countDropped: countDropped(operation.slot)
         }
     }
 
@@ -188,7 +187,6 @@ class World {
     func makeIterator(_ slot: Int) { fatalError("abstract") }
     func dropIterator(_ slot: Int) { fatalError("abstract") }
     func take(slot: Int, count: Int, isEnd: Bool) { fatalError("abstract") }
-    func countDropped(_ slot: Int) { fatalError("abstract") }
     /// Resumes the suspended call with that index; it continues when waiting values are delivered.
     func letOn(_ index: Int) { fatalError("abstract") }
     /// Begins to wait until that set is settled; if the place is not a set, until both sets are.

@@ -213,11 +213,14 @@ private final class Race: Sendable {
         case (.setDies, .unbounded):
             await eventually { record.calls == sent.value }
             mistakes.note(.missedOrOutOfOrder, unless: record.calls == sent.value)
-        default:
-            // A call that was cancelled may still be under way.
-            break
+        default: break
         }
-        await eventually { !record.isInside.load(ordering: .relaxed) }
+        if ending == .setDies {
+            await eventually { !record.isInside.load(ordering: .relaxed) }
+        } else {
+            // Not even the call of an observer that was removed is under way.
+            mistakes.note(.notSettled, unless: !record.isInside.load(ordering: .relaxed))
+        }
         token.value?.remove()
         token.value = nil
         plainOwner.value = nil

@@ -95,12 +95,12 @@ final class Storm: Sendable {
     private func stay(owner: Tracked) -> [Cells] {
         let seen = (0..<3).map { _ in Cells(threads) }
         let capture = Tracked(Self.plainValue, in: lifetimes)
-        calm.add { [self, seen = seen[0]] value in
+        _ = calm.add { [self, seen = seen[0]] value in
             see(value, seen)
             lookAt(capture)
         }
         calm.add(owner) { [self, seen = seen[1]] _, value in see(value, seen) }
-        calm.addNonisolated { [self, seen = seen[2]] value in
+        _ = calm.addNonisolated { [self, seen = seen[2]] value in
             see(value, seen)
             // Sometimes changes a set or notifies one inside the call.
             switch value.number % 32 {

@@ -1,0 +1,78 @@
+import Testing
+
+@testable import ObserverSet
+
+/// What lets one call of an observer through; the steps of two threads are made one after another, on one thread.
+@Suite("The gate of an observer that is called once", .lifetimesChecked)
+struct OnceGateTests {
+    private let set = ObserverSet<Int>()
+    private let gate = OnceGate()
+
+    /// As with two threads: the second removal begins and ends while the first one is about to remove the observer.
+    @Test("Of two removals at the same time, also through the set, exactly one returns true", arguments: [true, false])
+    func removedByTwo(throughItsSet: Bool) {
+        let calls = Counter()
+        let second = Shared(false)
+        let slow = SlowIssuer(set.add { _ in calls.increment() })
+        let token = gate.begin(slow.token)
+        slow.meanwhile.value = { [set] in
+            second.value = throughItsSet ? set.remove(token) : token.remove()
+            set.notify(1)
+            #expect(!token.isActive)
+        }
+
+        #expect(token.remove() != second.value)
+
+        #expect(calls.value == 0)
+        #expect(set.isEmpty)
+    }
+
+    /// As if a notification on another thread called the observer before `add` has returned.
+    @Test("A registration ended by a call before its token is known removes the observer as soon as the token is known")
+    func passedBeforeItBegan() {
+        #expect(gate.pass())
+
+        let token = gate.begin(set.add { _ in })
+
+        #expect(set.isEmpty)
+        #expect(!token.isActive)
+        #expect(!token.remove())
+        #expect(!gate.pass())
+    }
+
+    @Test("A call that comes during a removal, or after it, is not made")
+    func calledWhileRemoved() {
+        let slow = SlowIssuer(set.add { _ in })
+        let token = gate.begin(slow.token)
+        slow.meanwhile.value = { [gate] in #expect(!gate.pass()) }
+
+        #expect(token.remove())
+
+        #expect(set.isEmpty)
+        #expect(!gate.pass())
+    }
+}
+
+/// Issues a token whose first removal is slow, as on a thread that is interrupted: it runs `meanwhile` first.
+private final class SlowIssuer: TokenIssuer, @unchecked Sendable {
+    let meanwhile = Shared<(@Sendable () -> Void)?>(nil)
+    private let issued: ObserverToken
+
+    init(_ token: ObserverToken) {
+        issued = token
+        super.init()
+    }
+
+    var token: ObserverToken { ObserverToken(issuer: self, id: issued.id) }
+
+    override func remove(_ id: UInt64, _ removal: ObserverSet::Removal?) -> Bool {
+        let action = meanwhile.value
+        meanwhile.value = nil
+        action?()
+        return issued.issuer.remove(id, removal)
+    }
+
+    override func isActive(_ id: UInt64) -> Bool { issued.isActive }
+    override func describe(_ id: UInt64) -> String? { issued.issuer.describe(id) }
+    override func issuesTokens(for issuer: TokenIssuer) -> Bool { issued.issuer.issuesTokens(for: issuer) }
+}
