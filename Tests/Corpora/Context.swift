@@ -113,8 +113,8 @@ actor History {
 extension History {
     #if swift(>=6)
     func losesItsIsolation(_ model: Model) {
-        model.renamed.addNonisolated(on: .global(), show)
-        model.renamed.addNonisolated(show)
+        _ = model.renamed.addNonisolated(on: .global(), show)
+        _ = model.renamed.addNonisolated(show)
         model.renamed.filter(isNew).add(self) { history, text in history.show(text) }
     }
     #endif

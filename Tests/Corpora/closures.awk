@@ -69,6 +69,7 @@ BEGIN {
     addSource("NotificationSource", "Value", "model.renamedSource")
     addSource("NotificationSource", "Labelled", "model.itemAddedSource")
     addSource("NotificationSource", "Pair", "model.movedSource")
+    addSource("Starting", "Value", "model.renamed.starting(with: \"first\")")
     addSource("AnySource", "Void", "model.anyCleared")
     addSource("AnySource", "Value", "model.anyRenamed")
     addSource("AnySource", "Labelled", "model.anyItemAdded")
@@ -148,7 +149,7 @@ function closure(call, head, text, tail,   lines, count, i) {
 # A function that is an observer as it stands.
 function observer(call, text) {
     closures++
-    print "        " call "(" text ")" >file
+    print "        " (text ~ /^method:/ ? "" : "_ = ") call "(" text ")" >file
 }
 
 # A body with its letters filled in: the receiver, and what is told, which goes by a name.
@@ -160,9 +161,10 @@ function filled(text, receiver, told, kind) {
     return fill(text, "X", told)
 }
 
-# The forms without an owner, whose closure uses what is captured as `receiver`.
+# The forms without an owner, whose closure uses what is captured as `receiver`, and whose result must be used.
 function withoutOwner(call, receiver,   b, told, head) {
     form++
+    call = "_ = " call
     told = parameterOf[kind]
     head = kind == "Void" ? "" : told
     for (b = 1; b <= bodies; b++) {

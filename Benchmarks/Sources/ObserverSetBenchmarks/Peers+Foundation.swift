@@ -51,12 +51,12 @@ final class BridgePeer: Peer, @unchecked Sendable {
 
     func add(_ count: Int) {
         let source = center.observers(of: Happened.self)
-        for _ in 0..<count { source.addNonisolated { [counter] in counter.value &+= $0.value } }
+        for _ in 0..<count { _ = source.addNonisolated { [counter] in counter.value &+= $0.value } }
     }
 
     func addReading(_ count: Int) {
         let source = center.observers(of: Happened.self)
-        for _ in 0..<count { source.addNonisolated { [counter] in counter.check($0.value) } }
+        for _ in 0..<count { _ = source.addNonisolated { [counter] in counter.check($0.value) } }
     }
 
     func notify(_ repetitions: Int) {

@@ -9,11 +9,11 @@ final class SetPeer: Peer {
     private let counter = Counter()
 
     func add(_ count: Int) {
-        for _ in 0..<count { set.add { [counter] in counter.value &+= $0 } }
+        for _ in 0..<count { _ = set.add { [counter] in counter.value &+= $0 } }
     }
 
     func addReading(_ count: Int) {
-        for _ in 0..<count { set.add { [counter] in counter.check($0) } }
+        for _ in 0..<count { _ = set.add { [counter] in counter.check($0) } }
     }
 
     func notify(_ repetitions: Int) {
@@ -33,11 +33,11 @@ final class NonisolatedPeer: Peer {
     private let counter = Counter()
 
     func add(_ count: Int) {
-        for _ in 0..<count { set.addNonisolated { [counter] in counter.value &-= $0 } }
+        for _ in 0..<count { _ = set.addNonisolated { [counter] in counter.value &-= $0 } }
     }
 
     func addReading(_ count: Int) {
-        for _ in 0..<count { set.addNonisolated { [counter] in counter.check($0) } }
+        for _ in 0..<count { _ = set.addNonisolated { [counter] in counter.check($0) } }
     }
 
     func notify(_ repetitions: Int) {
@@ -94,7 +94,7 @@ final class LocalPeer: Peer, @unchecked Sendable {
     private let counter = Counter()
 
     func add(_ count: Int) {
-        for _ in 0..<count { set.add { [counter] in counter.value ^= $0 } }
+        for _ in 0..<count { _ = set.add { [counter] in counter.value ^= $0 } }
     }
 
     func notify(_ repetitions: Int) {

@@ -47,7 +47,7 @@ enum ChangeRows {
 
     private static let manyClosures: ObserverSet<Int> = {
         let set = ObserverSet<Int>()
-        for _ in 0..<1_000_000 { set.addNonisolated { _ in } }
+        for _ in 0..<1_000_000 { _ = set.addNonisolated { _ in } }
         return set
     }()
 

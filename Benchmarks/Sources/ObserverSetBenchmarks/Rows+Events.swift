@@ -54,7 +54,7 @@ enum EventRows {
                 plan in
                 let publisher = EventPublisher()
                 let counter = Counter()
-                publisher.allEvents.addNonisolated { _ in counter.value &+= 1 }
+                _ = publisher.allEvents.addNonisolated { _ in counter.value &+= 1 }
                 return (publishing(publisher, plan) { Unobserved(value: $0) }, NotifyRows.notifying(set(), plan))
             },
         ]
@@ -66,7 +66,7 @@ enum EventRows {
     private static func publisher() -> EventPublisher {
         let publisher = EventPublisher()
         let counter = Counter()
-        publisher.observers(of: Observed.self).addNonisolated { counter.value &+= $0.value }
+        _ = publisher.observers(of: Observed.self).addNonisolated { counter.value &+= $0.value }
         return publisher
     }
 
@@ -74,7 +74,7 @@ enum EventRows {
     private static func mainActorPublisher() -> EventPublisher {
         let publisher = EventPublisher()
         let counter = Counter()
-        publisher.observers(of: Observed.self).add { counter.value ^= $0.value }
+        _ = publisher.observers(of: Observed.self).add { counter.value ^= $0.value }
         return publisher
     }
 
@@ -86,7 +86,7 @@ enum EventRows {
     /// Observes that many types, each of which wraps the previous one.
     private static func observeTypes<Wrapped: Event>(_ count: Int, of publisher: EventPublisher, _ type: Wrapped.Type) {
         guard count > 0 else { return }
-        publisher.observers(of: Wrapper<Wrapped>.self).addNonisolated { _ in }
+        _ = publisher.observers(of: Wrapper<Wrapped>.self).addNonisolated { _ in }
         observeTypes(count - 1, of: publisher, Wrapper<Wrapped>.self)
     }
 

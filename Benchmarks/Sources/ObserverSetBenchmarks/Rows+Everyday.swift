@@ -34,7 +34,7 @@ enum EverydayRows {
             switch self {
             case .closure:
                 let set = ObserverSet<Int>()
-                for _ in 0..<count { set.addNonisolated { counter.value &-= $0 } }
+                for _ in 0..<count { _ = set.addNonisolated { counter.value &-= $0 } }
                 return set
             case .nonisolated:
                 let set = ObserverSet<Int>()

@@ -26,7 +26,7 @@ enum LocalRows {
     private static func localSet(_ count: Int) -> LocalObserverSet<Int> {
         let set = LocalObserverSet<Int>()
         let counter = Counter()
-        for _ in 0..<count { set.add { counter.value &+= $0 } }
+        for _ in 0..<count { _ = set.add { counter.value &+= $0 } }
         return set
     }
 

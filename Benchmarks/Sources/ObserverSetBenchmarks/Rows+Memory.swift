@@ -137,7 +137,7 @@ extension MemoryRows {
                 let set = ObserverSet<Int>()
                 let queue = DispatchQueue(label: "suspended")
                 let isLast = DispatchSemaphore(value: 0)
-                set.addNonisolated(on: queue) { value in if value == 0 { isLast.signal() } }
+                _ = set.addNonisolated(on: queue) { value in if value == 0 { isLast.signal() } }
                 let send: (Int) -> Void = { count in
                     queue.suspend()
                     for value in (0..<count).reversed() { set.notify(value) }
@@ -157,7 +157,7 @@ extension MemoryRows {
                 let set = ObserverSet<Int>()
                 let mayGoOn = DispatchSemaphore(value: 0)
                 let isLast = DispatchSemaphore(value: 0)
-                set.addAsync { value in
+                _ = set.addAsync { value in
                     // The first value holds up all others.
                     if value == 1 { hold(until: mayGoOn) }
                     if value == 0 { isLast.signal() }

@@ -59,7 +59,7 @@ enum NotifyRows {
     static func plainSet(_ count: Int) -> ObserverSet<Int> {
         let set = ObserverSet<Int>()
         let counter = Counter()
-        for _ in 0..<count { set.add { counter.value &+= $0 } }
+        for _ in 0..<count { _ = set.add { counter.value &+= $0 } }
         return set
     }
 
@@ -67,7 +67,7 @@ enum NotifyRows {
     static func nonisolatedSet(_ count: Int) -> ObserverSet<Int> {
         let set = ObserverSet<Int>()
         let counter = Counter()
-        for _ in 0..<count { set.addNonisolated { counter.value &-= $0 } }
+        for _ in 0..<count { _ = set.addNonisolated { counter.value &-= $0 } }
         return set
     }
 
@@ -75,7 +75,7 @@ enum NotifyRows {
     static func mainActorSet(_ count: Int) -> ObserverSet<Int> {
         let set = ObserverSet<Int>()
         let counter = Counter()
-        for _ in 0..<count { set.add { counter.value ^= $0 } }
+        for _ in 0..<count { _ = set.add { counter.value ^= $0 } }
         return set
     }
 

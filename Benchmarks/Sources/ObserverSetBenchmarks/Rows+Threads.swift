@@ -70,7 +70,7 @@ enum ThreadRows {
     private static func readingSet(_ count: Int) -> ObserverSet<Int> {
         let set = ObserverSet<Int>()
         let counter = Counter()
-        for _ in 0..<count { set.addNonisolated { counter.check($0) } }
+        for _ in 0..<count { _ = set.addNonisolated { counter.check($0) } }
         return set
     }
 

@@ -46,7 +46,7 @@ func useGroupsAndBags() async {
     let rack = Rack()
     let view = RackView(rack)
     let reloads = ObserverSet<Void>()
-    view.reloads.add { reloads.notify() }
+    _ = view.reloads.add { reloads.notify() }
     let tally = ObserverSet<String>()
     var keeper: RackTally? = RackTally(rack, tally)
     let actor = RackKeeper()

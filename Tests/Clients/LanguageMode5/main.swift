@@ -27,7 +27,7 @@ class Playlist {
         playlist.renamed.add(method: PlaylistView.rename, of: self)
         playlist.moved.add(method: PlaylistView.move, of: self)
         playlist.itemAdded.add(self) { view, item in view.log.append("\(item.name) at \(item.index)") }
-        playlist.played.add { [weak self] index in self?.log.append("playing \(index)") }
+        _ = playlist.played.add { [weak self] index in self?.log.append("playing \(index)") }
         playlist.renamed.once.add(self) { view, name in view.log.append("first \(name)") }
     }
 
@@ -70,10 +70,10 @@ actor Index {
     await index.observe(playlist.renamed)
     playlist.renamed.add(method: Logger.rename, of: logger)
     playlist.cleared.add(method: Logger.clear, of: logger)
-    playlist.renamed.addNonisolated { name in print("renamed", name) }
+    _ = playlist.renamed.addNonisolated { name in print("renamed", name) }
     playlist.renamed.addNonisolated(logger) { logger, name in logger.rename(name) }
-    playlist.renamed.once.add { name in print("once", name) }
-    playlist.renamed.addNonisolated(on: .global()) { name in print("on a queue", name) }
+    _ = playlist.renamed.once.add { name in print("once", name) }
+    _ = playlist.renamed.addNonisolated(on: .global()) { name in print("on a queue", name) }
     playlist.renamed.addNonisolated(on: .main, logger) { logger, name in logger.rename(name) }
     let token = playlist.renamed.add { name in print("never", name) }
     precondition(token.isActive && playlist.renamed.remove(token) && !token.remove())

@@ -8,7 +8,7 @@ import ObserverSet
     init() {
         shown.add(method: Panel.countOne, of: self)
         shown.add(self) { panel, _ in panel.countOne() }
-        shown.add { [unowned self] in countOne() }
+        _ = shown.add { [unowned self] in countOne() }
     }
 
     private func countOne() { count += 1 }
@@ -19,7 +19,7 @@ actor Register {
     private var names: [String] = []
 
     func enter(_ name: String) -> [String] {
-        entered.once.add { self.names.append($0) }
+        _ = entered.once.add { self.names.append($0) }
         entered.notify(name)
         return names
     }
@@ -29,7 +29,7 @@ actor Register {
 func handOver() async {
     let book = Book("Krabat")
     let set = LocalObserverSet<String>()
-    set.add { book.title = $0 }
+    _ = set.add { book.title = $0 }
     await Task.detached { set.notify("Ronja") }.value
 }
 

@@ -7,7 +7,7 @@ nonisolated final class Meter {
 
     func run() -> Double {
         measured.add(method: Meter.add, of: self)
-        measured.add { [unowned self] value in sum += value }
+        _ = measured.add { [unowned self] value in sum += value }
         for value in [1.0, 2.0] { measured.notify(value) }
         return sum
     }

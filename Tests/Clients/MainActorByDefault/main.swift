@@ -22,7 +22,7 @@ final class PlaylistView {
         playlist.renamed.add(method: PlaylistView.rename, of: self)
         playlist.moved.add(method: PlaylistView.move, of: self)
         playlist.itemAdded.add(self) { view, item in view.log.append("\(item.name) at \(item.index)") }
-        playlist.played.add { [weak self] index in self?.log.append("playing \(index)") }
+        _ = playlist.played.add { [weak self] index in self?.log.append("playing \(index)") }
         playlist.renamed.once.add(self) { view, name in view.log.append("first \(name)") }
     }
 
@@ -87,10 +87,10 @@ let logger = Logger()
 await statistics.observe(download)
 download.progressed.add(method: Logger.progress, of: logger)
 download.finished.add(method: Logger.finish, of: logger)
-download.progressed.addNonisolated { fraction in print("progress", fraction) }
+_ = download.progressed.addNonisolated { fraction in print("progress", fraction) }
 download.progressed.addNonisolated(logger) { logger, fraction in logger.progress(fraction) }
-download.progressed.once.add { fraction in print("started at", fraction) }
-download.progressed.addNonisolated(on: .global()) { fraction in print("on a queue", fraction) }
+_ = download.progressed.once.add { fraction in print("started at", fraction) }
+_ = download.progressed.addNonisolated(on: .global()) { fraction in print("on a queue", fraction) }
 download.progressed.addNonisolated(on: .main, logger) { logger, fraction in logger.progress(fraction) }
 let token = download.progressed.add { fraction in print("never", fraction) }
 precondition(token.isActive && download.progressed.remove(token) && !token.remove())

@@ -21,7 +21,7 @@ final class ProgressBar {
         download.progressed.add(self) { bar, fraction in bar.hear("\(fraction)") }
         download.progressed.once.add(self) { bar, fraction in bar.hear("first \(fraction)") }
         download.progressed.addAsync(self) { bar, fraction in bar.hear("awaited \(fraction)") }
-        download.finished.add { [weak self] in self?.hear("finished") }
+        _ = download.finished.add { [weak self] in self?.hear("finished") }
     }
 
     private func hear(_ text: String) {

@@ -95,7 +95,7 @@ extension View {
 
     func forgetsAwaitInAwaiting(_ model: Model, _ history: History) {
         // error at show: actor-isolated instance method 'show' cannot be called from outside of the actor
-        model.renamed.addAsync { text in history.show(text) }
+        _ = model.renamed.addAsync { text in history.show(text) }
     }
 
     func buffersSeveralOfLatest(_ model: Model) {
@@ -136,7 +136,7 @@ func ownerOfAwaitingIsPlainOnVoidSet(_ model: Model, _ draft: Draft) {
 
 func captureOfAwaitingIsPlain(_ model: Model, _ draft: Draft) {
     // error at draft: capture of 'draft' with non-Sendable type 'Draft' in a '@Sendable' closure
-    model.renamed.addAsync { text in draft.text = text }
+    _ = model.renamed.addAsync { text in draft.text = text }
 }
 
 extension History {

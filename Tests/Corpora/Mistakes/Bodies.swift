@@ -103,13 +103,13 @@ extension View {
 
     func forgetsSelf(_ model: Model) {
         // error at show: implicit use of 'self' in closure; use 'self.' to make capture semantics explicit
-        model.renamed.add { text in show(text) }
+        _ = model.renamed.add { text in show(text) }
     }
 
     func forgetsSelfOfProperty(_ model: Model) {
         // error at count: reference to property 'count' in closure requires explicit use of 'self' to make capture
         //     semantics explicit
-        model.cleared.add { count += 1 }
+        _ = model.cleared.add { count += 1 }
     }
 
     func forgetsOwner(_ model: Model) {
@@ -121,7 +121,7 @@ extension View {
 
     func forgetsSelfOnLocalSet(_ local: LocalModel) {
         // error at show: implicit use of 'self' in closure; use 'self.' to make capture semantics explicit
-        local.renamed.add { text in show(text) }
+        _ = local.renamed.add { text in show(text) }
     }
 
     func forgetsQuestionMark(_ model: Model) {
@@ -151,7 +151,7 @@ extension View {
     func capturesVariable(_ model: Model) {
         var number = 0
         // error at number: mutation of captured var 'number' in concurrently-executing code
-        model.cleared.addNonisolated { number += 1 }
+        _ = model.cleared.addNonisolated { number += 1 }
         print(number)
     }
 

@@ -16,7 +16,7 @@ extension View {
 
     func methodFromNonisolatedWithoutOwner(_ model: Model) {
         // error at show: call to main actor-isolated instance method 'show' in a synchronous nonisolated context
-        model.renamed.addNonisolated { text in self.show(text) }
+        _ = model.renamed.addNonisolated { text in self.show(text) }
     }
 
     func propertyFromNonisolated(_ model: Model) {
@@ -26,7 +26,7 @@ extension View {
 
     func methodOnQueueOfMain(_ model: Model) {
         // error at show: call to main actor-isolated instance method 'show' in a synchronous nonisolated context
-        model.renamed.addNonisolated(on: .main) { text in self.show(text) }
+        _ = model.renamed.addNonisolated(on: .main) { text in self.show(text) }
     }
 
     func methodOnQueueWithOwner(_ model: Model) {
@@ -37,7 +37,7 @@ extension View {
     func appliedMethodNonisolated(_ model: Model) {
         // error at show: converting function value of type '@MainActor @Sendable (String) -> ()' to '@Sendable (String)
         //     -> Void' loses global actor 'MainActor'
-        model.renamed.addNonisolated(show)
+        _ = model.renamed.addNonisolated(show)
     }
 
     func actorFromMainActor(_ model: Model, _ history: History) {
@@ -47,7 +47,7 @@ extension View {
 
     func actorFromMainActorWithoutOwner(_ model: Model, _ history: History) {
         // error at show: call to actor-isolated instance method 'show' in a synchronous main actor-isolated context
-        model.renamed.add { text in history.show(text) }
+        _ = model.renamed.add { text in history.show(text) }
     }
 
     func mainActorFromActor(_ model: Model, _ history: History) {
@@ -57,7 +57,7 @@ extension View {
 
     func notifyInsideActor(_ model: Model, _ local: LocalModel) {
         // error at local: capture of 'local' with non-Sendable type 'LocalModel' in a '@Sendable' closure
-        model.renamed.addNonisolated { text in local.renamed.notify(text) }
+        _ = model.renamed.addNonisolated { text in local.renamed.notify(text) }
     }
 }
 
@@ -73,7 +73,7 @@ func mainActorFromNowhereOnVoidSet(_ model: Model, _ view: View) {
 
 func mainActorFromNowhereWithoutOwner(_ model: Model, _ view: View) {
     // error at show: call to main actor-isolated instance method 'show' in a synchronous nonisolated context
-    model.renamed.add { text in view.show(text) }
+    _ = model.renamed.add { text in view.show(text) }
 }
 
 func mainActorFromNowhereOnLocalSet(_ local: LocalModel, _ view: View) {
@@ -83,23 +83,23 @@ func mainActorFromNowhereOnLocalSet(_ local: LocalModel, _ view: View) {
 
 func actorFromNowhere(_ model: Model, _ history: History) {
     // error at show: call to actor-isolated instance method 'show' in a synchronous nonisolated context
-    model.renamed.add { text in history.show(text) }
+    _ = model.renamed.add { text in history.show(text) }
 }
 
 func appliedMethodOfActor(_ model: Model, _ history: History) {
     // error at show: actor-isolated instance method 'show' can not be partially applied
-    model.renamed.add(history.show)
+    _ = model.renamed.add(history.show)
 }
 
 func appliedMethodOfMainActor(_ model: Model, _ view: View) {
-    model.renamed.add(view.show)
+    _ = model.renamed.add(view.show)
 }
 
 extension History {
     func actorWithWeakSelf(_ model: Model) {
         // misleading: does not say that a closure belongs to the actor only if it captures it strongly; use an owner
         // error at show: call to actor-isolated instance method 'show' in a synchronous nonisolated context
-        model.renamed.add { [weak self] text in self?.show(text) }
+        _ = model.renamed.add { [weak self] text in self?.show(text) }
     }
 
     func actorFromNonisolated(_ model: Model) {
@@ -144,7 +144,7 @@ extension View {
 
 func sourceOfMainActorFromNowhere(_ settings: Settings) {
     // error at changed: main actor-isolated property 'changed' can not be referenced from a nonisolated context
-    settings.changed.add { text in print(text) }
+    _ = settings.changed.add { text in print(text) }
 }
 
 @MainActor final class Settings {

@@ -101,7 +101,7 @@ extension View {
     func wrongLabelsStated(_ model: Model) {
         // warning at {: tuple conversion from '(name: String, index: Int)' to '(title: String, index: Int)' mismatches
         //     labels; this will be an error in a future Swift language mode
-        model.itemAdded.add { (item: (title: String, index: Int)) in print(item.title) }
+        _ = model.itemAdded.add { (item: (title: String, index: Int)) in print(item.title) }
     }
 
     func functionOfWrongType(_ model: Model, _ observer: @escaping @Sendable (Int) -> Void) {

@@ -37,22 +37,22 @@ func ownerOfMethodIsPlain(_ model: Model, _ draft: Draft) {
 
 func captureIsPlain(_ model: Model, _ draft: Draft) {
     // error at draft: capture of 'draft' with non-Sendable type 'Draft' in a '@Sendable' closure
-    model.renamed.add { text in draft.text = text }
+    _ = model.renamed.add { text in draft.text = text }
 }
 
 func captureIsPlainAndWeak(_ model: Model, _ draft: Draft) {
     // error at draft: capture of 'draft' with non-Sendable type 'Draft?' in a '@Sendable' closure
-    model.renamed.add { [weak draft] text in draft?.text = text }
+    _ = model.renamed.add { [weak draft] text in draft?.text = text }
 }
 
 func captureIsPlainOnQueue(_ model: Model, _ draft: Draft) {
     // error at draft: capture of 'draft' with non-Sendable type 'Draft' in a '@Sendable' closure
-    model.renamed.addNonisolated(on: .main) { text in draft.text = text }
+    _ = model.renamed.addNonisolated(on: .main) { text in draft.text = text }
 }
 
 func captureIsLocalSet(_ model: Model, _ local: LocalObserverSet<String>) {
     // error at local: capture of 'local' with non-Sendable type 'LocalObserverSet<String>' in a '@Sendable' closure
-    model.renamed.add { text in local.notify(text) }
+    _ = model.renamed.add { text in local.notify(text) }
 }
 
 func functionIsNotSendable(_ model: Model, _ observer: @escaping (String) -> Void) {
@@ -71,7 +71,7 @@ func setOfPlain() {
     // error at >: type 'Draft' does not conform to the 'Sendable' protocol
     let drafts = ObserverSet<Draft>()
     // error at add: type 'Draft' does not conform to the 'Sendable' protocol
-    drafts.add { draft in print(draft.text) }
+    _ = drafts.add { draft in print(draft.text) }
 }
 
 func setOfTupleWithPlain() {
@@ -80,7 +80,7 @@ func setOfTupleWithPlain() {
     // error at >: type 'Draft' does not conform to the 'Sendable' protocol
     let drafts = ObserverSet<(draft: Draft, index: Int)>()
     // error at add: type 'Draft' does not conform to the 'Sendable' protocol
-    drafts.add { item in print(item.index) }
+    _ = drafts.add { item in print(item.index) }
 }
 
 struct PlainSource: NotificationSource {
@@ -99,7 +99,7 @@ extension Draft {
 
     func capturesItself(_ model: Model) {
         // error at self: capture of 'self' with non-Sendable type 'Draft?' in a '@Sendable' closure
-        model.renamed.add { [weak self] text in self?.text = text }
+        _ = model.renamed.add { [weak self] text in self?.text = text }
     }
 }
 

@@ -89,4 +89,24 @@ extension View {
         let token: View = model.cleared.add(self) { view in view.clear() }
         token.clear()
     }
+
+    func forgetsToken(_ model: Model) {
+        // warning at add: result of call to 'add(_:isolation:fileID:line:)' is unused
+        model.renamed.add { [weak self] text in self?.show(text) }
+    }
+
+    func forgetsTokenOfOnce(_ model: Model) {
+        // warning at addNonisolated: result of call to 'addNonisolated(_:fileID:line:)' is unused
+        model.cleared.once.addNonisolated { print("cleared") }
+    }
+
+    func forgetsTokenOfAwaiting(_ model: Model) {
+        // warning at addAsync: result of call to 'addAsync(buffering:_:isolation:fileID:line:)' is unused
+        model.renamed.addAsync { text in await Task.yield() }
+    }
+
+    func forgetsTokenOfLocalSet(_ local: LocalModel) {
+        // warning at add: result of call to 'add(_:isolation:fileID:line:)' is unused
+        local.renamed.add { text in print(text) }
+    }
 }
