@@ -2,8 +2,9 @@ import Testing
 
 @testable import ObserverSet
 
-/// What waits for an observer is delivered ahead of the rest when code on its actor notifies. If one of these calls runs an
-/// event loop, the actor's other observers are delivered to meanwhile.
+/// What waits for an observer is delivered ahead of the rest when code on its actor notifies.
+///
+/// If one of these calls runs an event loop, the actor's other observers are delivered to meanwhile.
 @Suite("A catch-up whose calls run an event loop", .lifetimesChecked, .againstHanging)
 struct CatchUpTests {
     private let first = ObserverSet<Int>()

@@ -220,7 +220,9 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
         }
     }
 
-    /// Makes it the task that delivers; false if there is one already. Called where the task has arrived.
+    /// Makes it the task that delivers; false if there is one already.
+    ///
+    /// Called where the task has arrived.
     private func begin(_ worker: Worker) -> Bool {
         state.withLock { state in
             guard state.drains.begin(worker.urgency) else { return false }

@@ -9,8 +9,10 @@ class Mailbox: @unchecked Sendable {
     /// The address of the actor, as `NotifyContext` has that of the caller's; zero if there is none.
     final let identity: UInt
     final let isMain: Bool
-    /// Not held: a set must not keep an actor alive. Nil for the main actor, which is always there: a weak reference to it
-    /// would make each retain of it slower in the whole process.
+    /// Not held: a set must not keep an actor alive.
+    ///
+    /// Nil for the main actor, which is always there: a weak reference to it would make each retain of it slower in the
+    /// whole process.
     private weak let weakActor: (any Actor)?
 
     init(of actor: (any Actor)?) {
@@ -29,7 +31,9 @@ class Mailbox: @unchecked Sendable {
     var isIdle: Bool { fatalError("abstract") }
 
     /// Delivers what waits for an observer, and returns whether the observer may now be called in place; if not, the next
-    /// value has to be posted. Called on the actor.
+    /// value has to be posted.
+    ///
+    /// Called on the actor.
     func catchUp(_ observer: Recipient, _ pending: borrowing Pending) -> Bool { false }
 
     /// Appends a value for an observer, and makes sure that it is delivered.

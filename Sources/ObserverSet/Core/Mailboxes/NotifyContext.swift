@@ -4,8 +4,9 @@
 struct NotifyContext {
     /// The mailbox of the actor that the caller is known to be on; never loaded, only compared.
     private var current: ObjectIdentifier?
-    /// Identifies the actor that the compiler says the caller is isolated to, and zero if to none. When the runtime has been
-    /// asked, the actor that the caller is on, and zero if that could not be confirmed.
+    /// Identifies the actor that the compiler says the caller is isolated to, and zero if to none.
+    ///
+    /// When the runtime has been asked, the actor that the caller is on, and zero if that could not be confirmed.
     private var actor: UInt
     private var isAsked = false
     private var knownUrgency: Urgency?

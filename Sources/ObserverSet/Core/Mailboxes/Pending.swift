@@ -12,9 +12,10 @@ struct Pending: ~Copyable, Sendable {
     private let begun = Atomic<UInt32>(0)
     private let ended = Atomic<UInt32>(0)
 
-    /// Whether no value is left. One counts until its call has returned, so that a value which is notified inside that call
-    /// is posted, too: otherwise an observer that always notifies again would call itself without end, where it now takes
-    /// turns.
+    /// Whether no value is left.
+    ///
+    /// One counts until its call has returned, so that a value which is notified inside that call is posted, too: otherwise
+    /// an observer that always notifies again would call itself without end, where it now takes turns.
     var isEmpty: Bool {
         @inline(__always) get { posted.load(ordering: .relaxed) == ended.load(ordering: .relaxed) }
     }
@@ -38,8 +39,10 @@ struct RegistrationStatus: ~Copyable, Sendable {
     // Numbers, not an enumeration that is `AtomicRepresentable`: its conformance is a kilobyte of every program.
     private static var unregistered: UInt8 { 0 }
     private static var registered: UInt8 { 1 }
-    /// Set only where the observer runs. A notifier elsewhere does not load the owner for each call, since it might
-    /// drop the last reference, and the owner's `deinit` would run there.
+    /// Set only where the observer runs.
+    ///
+    /// A notifier elsewhere does not load the owner for each call, since it might drop the last reference, and the owner's
+    /// `deinit` would run there.
     private static var ownerIsDead: UInt8 { 2 }
     private static var removed: UInt8 { 3 }
 

@@ -7,8 +7,10 @@ package final class SettledWait: Recipient, @unchecked Sendable {
     @safe private struct State: Sendable {
         /// How many hold up the caller; zero if it was cancelled.
         var left: Int
-        /// The caller, once it waits: resumed by whoever takes it out, and so once. Unchecked, since what checks it has a layout
-        /// that is found at run time, by functions for everything that contains it.
+        /// The caller, once it waits: resumed by whoever takes it out, and so once.
+        ///
+        /// Unchecked, since what checks it has a layout that is found at run time, by functions for everything that
+        /// contains it.
         var caller: UnsafeContinuation<Void, Never>?
 
         init(left: Int) {

@@ -30,7 +30,9 @@ class AnyEntry: Recipient, @unchecked Sendable {
     /// An observer's owner is loaded only where the observer runs, since the owner may be deallocated there; elsewhere
     /// it counts as alive until a call has found that it is dead.
     func isKnownAlive(by context: inout NotifyContext) -> Bool { base?.isKnownAlive(by: &context) ?? true }
-    /// Asked just before a call, where the observer runs: whether it may be called. If it is called once, this was its call.
+    /// Asked just before a call, where the observer runs: whether it may be called.
+    ///
+    /// If it is called once, this was its call.
     func passGates() -> Bool { true }
     /// Notes that the registration has been removed, or is about to be, so that values still enqueued are skipped when their
     /// turn comes.

@@ -127,8 +127,9 @@ final class IsolatedOwnedEntry<Owner: AnyObject & Sendable, Parameters: Sendable
     override var ownerType: Any.Type? { Owner.self }
 }
 
-/// One more registration of an isolated observer, or one that is called once. It has an end of its own; the observer has one
-/// order for all of them.
+/// One more registration of an isolated observer, or one that is called once.
+///
+/// It has an end of its own; the observer has one order for all of them.
 private final class RepeatedEntry<Parameters: Sendable>: WaitingEntry<Parameters>, @unchecked Sendable {
     private let first: IsolatedEntry<Parameters>
     private let gates: [OnceGate]

@@ -118,8 +118,9 @@ extension ObserverToken: CustomStringConvertible {
 package class TokenIssuer: @unchecked Sendable {
     init() {}
 
-    /// Ends a registration; true for the caller who did. A removal lets the caller wait for what is then still under way, also
-    /// if the registration had ended before.
+    /// Ends a registration; true for the caller who did.
+    ///
+    /// A removal lets the caller wait for what is then still under way, also if the registration had ended before.
     func remove(_ id: UInt64, _ removal: Removal?) -> Bool { fatalError("abstract") }
 
     /// The tokens that a token of this issuer stands for, if it has not ended; none for a registry's.

@@ -13,7 +13,9 @@
 /// the traversals, the second by the mailbox's lock.
 final class Removal {
     private let traversals = SettledWait()
-    /// What is retired behind each observer. Nothing else holds it when all registrations have been removed.
+    /// What is retired behind each observer.
+    ///
+    /// Nothing else holds it when all registrations have been removed.
     private(set) var marker: AnyEntry?
     /// The mailboxes of the observers.
     var mailboxes: [Mailbox] = []

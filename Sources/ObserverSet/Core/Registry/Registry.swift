@@ -87,7 +87,9 @@ import Synchronization
 /// The state that the registry's lock guards.
 struct Contents: ~Copyable, @unchecked Sendable {
     var counts = SlotCounts()
-    /// The id that was issued last. Never reset, as `lastID` is: a token of a removed observer must not name a later one.
+    /// The id that was issued last.
+    ///
+    /// Never reset, as `lastID` is: a token of a removed observer must not name a later one.
     var lastIssued: UInt64 = 0
     /// Whether something waits for its release, as `Reclamation.isWaiting` tells traversals.
     var isAnythingWaiting = false

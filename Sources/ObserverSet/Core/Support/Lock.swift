@@ -58,7 +58,9 @@ typealias SystemMutex = Mutex
 /// Not private: the compiler (6.3) fails where a file has an object whose lock's memory it does not know.
 @safe struct SystemMutex<State: ~Copyable & Sendable>: ~Copyable, @unchecked Sendable {
     private let mutex = AdaptiveMutex()
-    /// The place of the state. Only the initializer and the end of this mutex's life refer to it by this name.
+    /// The place of the state.
+    ///
+    /// Only the initializer and the end of this mutex's life refer to it by this name.
     private let place: State
 
     /// Not inlined: where the compiler sees what is stored in a `let`, it may use that in place of what is there later.
