@@ -8,14 +8,11 @@ import Synchronization
 /// There are eight on any machine: on two processors a thread that is made to wait for another is caught as it holds what
 /// all need, which shows as much as sixteen processors do. What can be reached depends on the processors, see `reach`.
 ///
-/// The time is that of all together, so the same number of operations is compared, made by eight threads or by one.
+/// The time of one operation is that of all threads together, divided by the number of operations.
 enum ContentionRows {
     static var all: [Row] { posts + awaitedPosts + queues + changes + notifications + locks }
 
     private static let threads = 8
-
-    /// How often each of the eight does it in one sample, which takes some milliseconds.
-    private static func count(_ plan: Plan) -> Int { Int(plan.sampleTime / 100) }
 
     /// A throughput that is reached on two processors, and another on sixteen or more; in between in proportion.
     private static func reach(onTwo few: Double, onSixteen many: Double) -> Reach {
@@ -139,7 +136,8 @@ enum ContentionRows {
     private static func sending(
         _ threads: Int, _ plan: Plan, to receiver: (Arrivals) -> @Sendable (Int) -> Void
     ) -> Sampler {
-        let total = count(plan) * Self.threads
+        // Enough for the threads to interrupt each other.
+        let total = Self.threads * Int(plan.sampleTime / 30)
         let arrivals = Arrivals(expecting: total)
         let send = receiver(arrivals)
         let body: @Sendable () -> Void = { for value in 0..<total / threads { send(value) } }
@@ -174,9 +172,9 @@ enum ContentionRows {
 
     private static func changing(_ threads: Int, _ plan: Plan, _ set: () -> ObserverSet<Int>) -> Sampler {
         let counter = Counter()
-        return acting(
-            (0..<threads).map { _ in set() }, plan
-        ) { set in set.addNonisolated { counter.check($0) }.remove() }
+        return acting((0..<threads).map { _ in set() }, plan) { set in
+            set.addNonisolated { counter.check($0) }.remove()
+        }
     }
 
     private static func changingOnActors(_ threads: Int, _ plan: Plan) -> Sampler {
@@ -222,15 +220,37 @@ enum ContentionRows {
         return set
     }
 
-    /// Each target has a thread, which acts on it; all together act as often, whatever their number.
+    /// Each target has a thread, which acts on it for as long as several threads need to interrupt each other.
     private static func acting<Target: Sendable>(
         _ targets: [Target], _ plan: Plan, _ act: @escaping @Sendable (Target) -> Void
     ) -> Sampler {
-        let total = count(plan) * threads
-        let bodies = targets.map { target -> @Sendable () -> Void in
-            { for _ in 0..<total / targets.count { act(target) } }
+        {
+            let tally = Tally()
+            let bodies = targets.map { target -> @Sendable () -> Void in
+                {
+                    var count = 0
+                    repeat {
+                        for _ in 0..<32 { act(target) }
+                        count += 32
+                    } while !tally.isOver.load(ordering: .relaxed)
+                    tally.count.wrappingAdd(count, ordering: .relaxed)
+                }
+            }
+            let time = together(
+                bodies,
+                beside: [
+                    {
+                        usleep(UInt32(plan.roundTime / 5000))
+                        tally.isOver.store(true, ordering: .relaxed)
+                    }
+                ])
+            return Double(time) / Double(tally.count.load(ordering: .relaxed))
         }
-        return { Double(together(bodies)) / Double(total) }
+    }
+
+    private final class Tally: Sendable {
+        let isOver = Atomic<Bool>(false)
+        let count = Atomic<Int>(0)
     }
 
     // MARK: Locks

@@ -13,7 +13,7 @@ struct CatchUpTests {
 
     @Test("What waits for other observers is delivered meanwhile")
     func othersAreServed() async {
-        add("A", to: first) { [actor, log] value in
+        add("A", to: first) { [log] actor, value in
             guard value == 1 else { return }
             actor.runLoop()
             log.append("loop ended")
@@ -34,7 +34,7 @@ struct CatchUpTests {
 
     @Test("A value for the observer that is in the call is not delivered inside it, and comes behind those before it")
     func ownValuesWait() async {
-        add("A", to: first) { [actor, first] value in
+        add("A", to: first) { [first] actor, value in
             guard value == 1 else { return }
             join { first.notify(3) }
             actor.runLoop()
@@ -57,7 +57,7 @@ struct CatchUpTests {
     func settledWaitsForTheCall() async {
         let wait = Shared<SettledWait?>(nil)
         let isOver = Shared<Bool?>(nil)
-        add("A", to: first) { [actor, first] value in
+        add("A", to: first) { [first] actor, value in
             guard value == 1 else { return }
             wait.value = first.beginSettledWait()
             actor.runLoop()
@@ -80,12 +80,12 @@ struct CatchUpTests {
 
     @Test("What a drain inside a nested catch-up has passed over comes before what is notified next")
     func nested() async {
-        add("A", to: first) { [second] value in
+        add("A", to: first) { [second] _, value in
             guard value == 1 else { return }
             second.notify(2)
             second.notify(3)
         }
-        add("B", to: second) { [actor, second] value in
+        add("B", to: second) { [second] actor, value in
             guard value == 1 else { return }
             join { second.notify(10) }
             actor.runLoop()
@@ -106,7 +106,7 @@ struct CatchUpTests {
     @Test("An observer that is removed while what waits for it is delivered is not called again")
     func removed() async {
         let token = Shared<ObserverToken?>(nil)
-        token.value = add("A", to: first) { value in
+        token.value = add("A", to: first) { _, value in
             if value == 2 { token.value?.remove() }
         }
 
@@ -140,11 +140,12 @@ struct CatchUpTests {
 
     @discardableResult
     private func add(
-        _ name: String, to set: ObserverSet<Int>, _ body: @escaping @Sendable (Int) -> Void = { _ in }
+        _ name: String, to set: ObserverSet<Int>,
+        _ body: @escaping @Sendable (isolated LoopActor, Int) -> Void = { _, _ in }
     ) -> ObserverToken {
-        set.add(actor) { [log] (_: isolated LoopActor, value) in
+        set.add(actor) { [log] (actor: isolated LoopActor, value) in
             log.append("\(name)\(value)")
-            body(value)
+            body(actor, value)
         }
     }
 }

@@ -205,7 +205,7 @@ private struct MailboxState {
 
     private mutating func leaveTheRest() {
         if inbox.drains.running != nil { return }
-        guard let urgency = batch.urgencyOfTheRest(inbox) else { return rest() }
+        guard let urgency = batch.urgencyOfTheRest(&inbox) else { return rest() }
         if inbox.drains.claim(urgency), fault != .leavesWithoutSending { sent.append(urgency) }
     }
 

@@ -13,7 +13,9 @@ struct OnceGateTests {
     func removedByTwo(throughItsSet: Bool) {
         let calls = Counter()
         let second = Shared(false)
-        let slow = SlowIssuer(set.add { _ in calls.increment() })
+        var observer = Observer<Int>(call: { _ in _ = calls.increment() }, site: Site(fileID: #fileID, line: #line))
+        observer.gates = [gate]
+        let slow = SlowIssuer(set.register(observer))
         let token = gate.begin(slow.token)
         slow.meanwhile.value = { [set] in
             second.value = throughItsSet ? set.remove(token) : token.remove()
@@ -72,7 +74,5 @@ private final class SlowIssuer: TokenIssuer, @unchecked Sendable {
         return issued.issuer.remove(id, removal)
     }
 
-    override func isActive(_ id: UInt64) -> Bool { issued.isActive }
-    override func describe(_ id: UInt64) -> String? { issued.issuer.describe(id) }
-    override func issuesTokens(for issuer: TokenIssuer) -> Bool { issued.issuer.issuesTokens(for: issuer) }
+    override var parts: [ObserverToken] { [issued] }
 }

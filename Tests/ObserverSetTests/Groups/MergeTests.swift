@@ -28,6 +28,20 @@ struct MergeTests {
         #expect(ObserverGroup(first, second).debugDescription == expected)
     }
 
+    @Test(
+        "Where the compiler is wrong to say that the notifier is on the observer's actor, the values are posted in order"
+    )
+    func falseClaim() async {
+        let ledger = Ledger(ObserverSet())
+        ledger.observe(merged)
+
+        await ledger.take { notifyEach() }
+        await ledger.take { left.notify(4) }
+        await merged.settled()
+
+        #expect(await ledger.entries == [1, 2, 3, 4])
+    }
+
     // MARK: Members
 
     @Test("An observer receives the values of every member")

@@ -491,7 +491,7 @@ private final class WatchedIssuer: TokenIssuer, @unchecked Sendable {
 
     override func visit(_ id: UInt64, _ body: (AnyEntry?, Place?) -> Void) {
         looks.increment()
-        if ended.withLock({ !$0.contains(id) }) { body(nil, (registry, Site())) }
+        if ended.withLock({ !$0.contains(id) }) { body(nil, (true, Site())) }
     }
 
     override func remove(_ id: UInt64, _ removal: ObserverSet::Removal?) -> Bool {

@@ -94,10 +94,11 @@ extension ActorMailbox {
         }
 
         /// The urgency of the drain that what is left needs; nil if nothing is left.
-        mutating func urgencyOfTheRest(_ inbox: Inbox) -> Urgency? {
+        mutating func urgencyOfTheRest(_ inbox: inout Inbox) -> Urgency? {
             while head < jobs.count, jobs[head] == nil { head += 1 }
             guard head == jobs.count, inbox.jobs.isEmpty else { return urgencies.union(inbox.urgencies).highest }
             jobs.removeAll(keepingCapacity: jobs.capacity <= Self.retainedCapacity)
+            inbox.jobs.removeAll(keepingCapacity: inbox.jobs.capacity <= Self.retainedCapacity)
             head = 0
             return nil
         }

@@ -141,7 +141,7 @@ import Synchronization
             end(&batch, &inbox)
             // Inside a call of a drain, that one goes on.
             if inbox.drains.running != nil { return nil }
-            guard let urgency = batch.urgencyOfTheRest(inbox) else {
+            guard let urgency = batch.urgencyOfTheRest(&inbox) else {
                 rest(batch.catchUps)
                 return nil
             }

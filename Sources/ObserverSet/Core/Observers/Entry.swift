@@ -17,8 +17,12 @@ class AnyEntry: Recipient, @unchecked Sendable {
     var mailbox: Mailbox? { base?.mailbox }
     /// How many values wait for this registration in a mailbox, and how many were dropped because there was no room for them.
     var counts: (waiting: Int, dropped: Int) { base?.counts ?? (0, 0) }
-    /// What a slot has in the place of a function's code.
-    var tag: UInt { Callee.entryTag }
+    /// What a slot has in the place of a function's code: `entryTag`, or `closureTag` for an `IsolatedClosure`.
+    ///
+    /// No function is at these addresses; nor is one at a low one, except on WebAssembly, where functions are numbered from 1.
+    var tag: UInt { Self.entryTag }
+    static var entryTag: UInt { .max }
+    static var closureTag: UInt { .max - 1 }
     /// The address of its object, which may be dead, if it is a `WeakEntry`.
     var address: ObjectIdentifier? { nil }
     /// For a value that a filter holds back: false if the owner is known to be dead.

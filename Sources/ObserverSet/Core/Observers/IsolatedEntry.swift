@@ -92,7 +92,7 @@
         return true
     }
 
-    override var tag: UInt { Callee.closureTag }
+    override var tag: UInt { Self.closureTag }
 }
 
 /// An isolated observer with a weakly held owner.

@@ -5,7 +5,7 @@
 /// observer that is registered in several places receives their values in order.
 public struct Observer<Parameters: Sendable>: Sendable {
     /// What is called.
-    enum Callee: Sendable {
+    enum Target: Sendable {
         /// A function that runs on the notifying thread, and has no owner.
         case function(@Sendable (Parameters) -> Void)
         /// An `Entry<Parameters>`, as its superclass: unspecialised code releases that without a look at type metadata.
@@ -33,7 +33,7 @@ public struct Observer<Parameters: Sendable>: Sendable {
         }
     }
 
-    private let callee: Callee
+    private let callee: Target
     let site: Site
     /// What a call has to pass: none, unless the observer is called once.
     var gates: [OnceGate] = []
@@ -80,5 +80,5 @@ public struct Observer<Parameters: Sendable>: Sendable {
     }
 
     /// What is called for one more registration of the observer.
-    func calleeForRegistration() -> Callee { callee.forRegistration(gates) }
+    func targetForRegistration() -> Target { callee.forRegistration(gates) }
 }

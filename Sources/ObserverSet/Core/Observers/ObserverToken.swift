@@ -133,12 +133,24 @@ package class TokenIssuer: @unchecked Sendable {
         for token in parts { token.issuer.visit(token.id, body) }
     }
 
-    /// A registration's registry, and the line that made it.
-    typealias Place = (registry: Registry, site: Site)
+    /// Whether a registration is in a set of several isolation domains, and the line that made it.
+    typealias Place = (isShared: Bool, site: Site)
+
+    /// Where a call of an ended registration may still be running; asked when no traversal can reach its observer.
+    var busyMailboxes: [Mailbox] { [] }
+
+    /// For example `View, on MainActor, registered at Player/View.swift:12`; nil if the owner is dead.
+    static func describe(_ entry: AnyEntry?, _ place: Place) -> String? {
+        guard let owner = entry.map(\.ownerDescription) ?? "closure" else { return nil }
+        let isolation = place.isShared ? ", \(entry?.placeDescription ?? "nonisolated")" : ""
+        return "\(owner)\(isolation), registered at \(place.site)"
+    }
 
     /// Whether tokens of this issuer name registrations of that one.
     final func issuesTokens(for issuer: TokenIssuer) -> Bool {
-        self === issuer || parts.count == 1 && parts[0].issuer.issuesTokens(for: issuer)
+        // Read once, since the registration may end meanwhile.
+        let parts = parts
+        return self === issuer || parts.count == 1 && parts[0].issuer.issuesTokens(for: issuer)
     }
 
     final func isActive(_ id: UInt64) -> Bool {
@@ -151,7 +163,7 @@ package class TokenIssuer: @unchecked Sendable {
     final func describe(_ id: UInt64) -> String? {
         var lines: [String] = []
         visit(id) { entry, place in
-            if let line = place.flatMap({ $0.registry.describe(entry, $0.site) }) { lines.append(line) }
+            if let line = place.flatMap({ Self.describe(entry, $0) }) { lines.append(line) }
         }
         return lines.isEmpty ? nil : lines.joined(separator: ", ")
     }

@@ -18,7 +18,7 @@ final class Removal {
     /// The mailboxes of the observers.
     var mailboxes: [Mailbox] = []
     /// Where a registration had ended before; they know the mailboxes once no traversal is left.
-    var registries: [Registry] = []
+    var issuers: [TokenIssuer] = []
 
     init() { marker = EndOfTraversals(traversals) }
 
@@ -27,7 +27,7 @@ final class Removal {
         marker = nil
         await traversals.wait()
         // Each once: several registrations may have one mailbox.
-        let busy = (mailboxes + registries.flatMap(\.busyMailboxes)).reduce(into: [:]) { $0[ObjectIdentifier($1)] = $1 }
+        let busy = (mailboxes + issuers.flatMap(\.busyMailboxes)).reduce(into: [:]) { $0[ObjectIdentifier($1)] = $1 }
         await SettledWait(of: Array(busy.values)).wait()
     }
 }

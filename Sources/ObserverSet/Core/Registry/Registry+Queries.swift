@@ -22,7 +22,7 @@ extension Registry {
     /// A line for each registered observer whose owner, if it has one, is alive; in the order of registration.
     var listing: Listing {
         var listing = Listing()
-        forEachLiving { if let line = describe($0.callee.entry, $0.site) { listing.append(line) } }
+        forEachLiving { if let line = Self.describe($0.callee.entry, (isShared, $0.site)) { listing.append(line) } }
         return listing
     }
 
@@ -41,7 +41,7 @@ extension Registry {
         var mailboxes: [ObjectIdentifier: Mailbox] = [:]
         func note(_ mailbox: Mailbox?) { if let mailbox { mailboxes[ObjectIdentifier(mailbox)] = mailbox } }
         forEachLiving { note($0.callee.entry?.mailbox) }
-        // After the traversal: an observer that is removed meanwhile is found by the traversal or in the rare.
+        // After the traversal: an observer that is removed meanwhile is found by the traversal or among the retired.
         return write { contents, _ in
             contents.rare?.discardIdle()
             contents.rare?.busy.values.forEach(note)
@@ -49,20 +49,6 @@ extension Registry {
             contents.rare?.older.forEachCallee { note($0.entry?.mailbox) }
             return Array(mailboxes.values)
         }
-    }
-
-    /// Where a call of an ended registration may still be running; asked when no traversal can reach its observer.
-    ///
-    /// The registry does not know any longer which mailbox the observer had, so all busy ones are returned.
-    var busyMailboxes: [Mailbox] {
-        write { contents, _ in contents.rare?.busy.values.filter { !$0.isIdle } ?? [] }
-    }
-
-    /// For example `View, on MainActor, registered at Player/View.swift:12`; nil if the owner is dead.
-    func describe(_ entry: AnyEntry?, _ site: Site) -> String? {
-        guard let owner = entry.map(\.ownerDescription) ?? "closure" else { return nil }
-        let place = isShared ? ", \(entry?.placeDescription ?? "nonisolated")" : ""
-        return "\(owner)\(place), registered at \(site)"
     }
 }
 

@@ -63,7 +63,7 @@ import Synchronization
             return removed
         }
         if let removal {
-            if removed == nil { removal.registries.append(self) }
+            if removed == nil { removal.issuers.append(self) }
             if let mailbox = removed??.mailbox { removal.mailboxes.append(mailbox) }
         }
         let isMine = removed.map { entry in entry?.isAlive ?? true } ?? false
@@ -75,7 +75,12 @@ import Synchronization
         let traversal = unsafe Traversal(.passUnretained(self))
         defer { extendLifetime(traversal) }
         guard let slot = unsafe slots.living(id), unsafe slot.pointee.isAlive else { return }
-        unsafe body(slot.pointee.callee.entry, (self, slot.pointee.site))
+        unsafe body(slot.pointee.callee.entry, (isShared, slot.pointee.site))
+    }
+
+    // The registry does not know any longer which mailbox the observer had, so all busy ones are returned.
+    override var busyMailboxes: [Mailbox] {
+        write { contents, _ in contents.rare?.busy.values.filter { !$0.isIdle } ?? [] }
     }
 }
 

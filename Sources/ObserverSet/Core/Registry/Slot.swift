@@ -14,16 +14,11 @@ import Synchronization
     /// The address of the function's context, or of the entry; zero for a function without a context.
     let reference: UInt
 
-    // Tags in the place of a function's code. No function is at these addresses; nor is one at a low one, except on
-    // WebAssembly, where functions are numbered from 1.
-    static let entryTag = UInt.max
-    static let closureTag = UInt.max - 1
-
     fileprivate var unmanaged: Unmanaged<AnyEntry>? {
         unsafe UnsafeRawPointer(bitPattern: reference).map { unsafe .fromOpaque($0) }
     }
 
-    var hasEntry: Bool { code == Self.entryTag || code == Self.closureTag }
+    var hasEntry: Bool { code == AnyEntry.entryTag || code == AnyEntry.closureTag }
 
     /// The entry; nil for a plain function.
     var entry: AnyEntry? { unsafe hasEntry ? unmanaged?.takeUnretainedValue() : nil }
@@ -36,7 +31,7 @@ extension Callee {
     /// Retains an observer's function, or an entry for this registration of the observer.
     @inline(__always)
     init<Parameters: Sendable>(retaining observer: Observer<Parameters>) {
-        switch observer.calleeForRegistration() {
+        switch observer.targetForRegistration() {
         case .entry(let entry): self.init(retaining: entry)
         case .function(let call): self.init(retaining: call)
         }
@@ -98,7 +93,7 @@ extension Callee {
     @inline(__always)
     borrowing func callClosure<Parameters: Sendable>(_ parameters: Parameters, by context: inout NotifyContext) -> Bool
     where Entry == ObserverSet::Entry<Parameters> {
-        guard unsafe code == Callee.closureTag else { return false }
+        guard unsafe code == AnyEntry.closureTag else { return false }
         let closure = unsafe unsafeDowncast(entry, to: IsolatedClosure<Parameters>.self)
         return closure.callInPlace(parameters, by: &context)
     }

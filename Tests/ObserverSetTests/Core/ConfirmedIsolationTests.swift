@@ -1,0 +1,449 @@
+import Dispatch
+import Foundation
+@testable import ObserverSet
+import Testing
+
+/// What the compiler says of the notifier's isolation is believed only if the runtime confirms it: an isolated observer is
+/// never called off its actor, and nothing traps.
+///
+/// The forms that need compiler settings of their own are a client, `Tests/Clients/NonisolatedNonsending`.
+@Suite("Confirmed isolation", .lifetimesChecked, .againstHanging)
+struct ConfirmedIsolationTests {
+    private let set = ObserverSet<Int>()
+
+    // MARK: Closures of which the compiler is wrong
+
+    /// Source: swiftlang/swift#83812, #86083, #87097.
+    @Test("A closure that an actor only takes names the actor, and does not run on it: the values are posted, in order")
+    func claimedByTheCompiler() async {
+        let ledger = Ledger(set)
+
+        for amount in 0..<100 { await ledger.take { set.notify(amount) } }
+        await set.settled()
+
+        #expect(await ledger.entries == Array(0..<100))
+    }
+
+    @Test("The same closure is called in place where it does run on the actor")
+    func takenOnTheActor() async {
+        let ledger = Ledger(set)
+
+        #expect(await ledger.takeOnItself(set) == [1, 2])
+    }
+
+    @Test("A false claim delivers nothing of what waits for the observer, and its value comes after that")
+    func catchingUp() async {
+        let ledger = Ledger(set)
+        let callback = await ledger.callback(set)
+        let (isBusy, end) = (Signal(), Signal())
+        async let work: Void = ledger.perform { _ in
+            isBusy.set()
+            end.wait()
+        }
+
+        await onThread { [set] in
+            isBusy.wait()
+            set.notify(1)
+            callback.call(2)
+            callback.call(3)
+            end.set()
+        }
+        await work
+        await set.settled()
+
+        #expect(await ledger.entries == [1, 2, 3])
+    }
+
+    @Test("A true claim catches up with what waits, in place")
+    func catchingUpInMailslot() async {
+        let ledger = Ledger(set)
+
+        let entries = await ledger.perform { ledger in
+            join { [set] in set.notify(1) }
+            set.notify(2)
+            return ledger.entries
+        }
+
+        #expect(entries == [1, 2])
+    }
+
+    // MARK: Callbacks of older interfaces
+
+    @Test("A callback of the main actor that is called on another thread posts to the main actor's observers")
+    func callbackOfTheMainActor() async {
+        let log = Log<Int>()
+        let registration = await MainActor.run { [set] in
+            set.add {
+                MainActor.preconditionIsolated()
+                log.append($0)
+            }
+        }
+        let callback = await MainActor.run { [set] in Unchecked { set.notify($0) } }
+
+        await MainActor.run {
+            callback.call(1)
+            #expect(log.entries == [1])
+        }
+        await onThread {
+            callback.call(2)
+            callback.call(3)
+        }
+        await set.settled()
+
+        #expect(log.entries == [1, 2, 3])
+        registration.remove()
+    }
+
+    @Test("A callback of an actor that is called on another thread, on the main actor or by another actor is posted")
+    func callbackOfAnActor() async {
+        let (ledger, other) = (Ledger(set), Ledger(ObserverSet()))
+        let callback = await ledger.callback(set)
+
+        await onThread { callback.call(1) }
+        await MainActor.run { callback.call(2) }
+        await other.perform { _ in callback.call(3) }
+        await callOffActors(callback, 4)
+        await set.settled()
+        let entries = await ledger.perform { ledger in
+            callback.call(5)
+            return ledger.entries
+        }
+
+        #expect(entries == [1, 2, 3, 4, 5])
+    }
+
+    @Test("A block on the main queue, outside tasks, calls the main actor's observers in place")
+    func blockOnTheMainQueue() async {
+        let log = Log<Int>()
+        let registration = await MainActor.run { [set] in set.add { log.append($0) } }
+
+        let heard = await withCheckedContinuation { [set] continuation in
+            DispatchQueue.main.async {
+                MainActor.assumeIsolated { set.notify(1) }
+                notifyWithoutIsolation(set, 2)
+                continuation.resume(returning: log.entries)
+            }
+        }
+
+        #expect(heard == [1, 2])
+        registration.remove()
+    }
+
+    // MARK: Executors of the user's own
+
+    @Test(
+        "In a task on an actor with an executor of its own, observers are called in place",
+        arguments: EventLoop.Proof.allCases)
+    func customExecutor(_ proof: EventLoop.Proof) async {
+        let station = Station(EventLoop(proof), set)
+
+        #expect(await station.notify(set, 1) == [1])
+        await station.take { set.notify(2) }
+        await set.settled()
+
+        #expect(await station.entries == [1, 2])
+    }
+
+    @Test(
+        "A block on an executor, outside tasks, neither traps nor calls an observer off it",
+        arguments: EventLoop.Proof.allCases)
+    func blockOnACustomExecutor(_ proof: EventLoop.Proof) async {
+        let loop = EventLoop(proof)
+        let station = Station(loop, set)
+        let callback = await station.callback(set)
+
+        await loop.perform {
+            callback.call(1)
+            callback.call(2)
+        }
+        await set.settled()
+
+        #expect(await station.entries == [1, 2])
+    }
+
+    @Test("Of two actors on one executor, the notifier's own observer is called in place, the other's later")
+    func twoActorsOnOneExecutor() async {
+        let loop = EventLoop(.neither)
+        let (first, second) = (Station(loop, set), Station(loop, set))
+
+        #expect(await first.notify(set, 1) == [1])
+        #expect(await second.notify(set, 2) == [1, 2])
+        // A closure of one that the other calls runs on the executor of both.
+        let callback = await first.callback(set)
+        await second.perform { callback.call(3) }
+        await set.settled()
+
+        #expect(await first.entries == [1, 2, 3])
+        #expect(await second.entries == [1, 2, 3])
+    }
+
+    @Test("An actor on the main executor is confirmed as the main actor is, in tasks and outside")
+    func actorOnTheMainExecutor() async {
+        let clerk = Clerk(set)
+
+        #expect(await clerk.notify(set, 1) == [1])
+        let heard = await withCheckedContinuation { [set] continuation in
+            DispatchQueue.main.async {
+                continuation.resume(returning: clerk.assumeIsolated { $0.notify(set, 2) })
+            }
+        }
+        #expect(heard == [1, 2])
+        await clerk.take { set.notify(3) }
+        await set.settled()
+
+        #expect(await clerk.entries == [1, 2, 3])
+    }
+
+    @Test("A preference for a task executor changes nothing")
+    func taskExecutorPreference() async {
+        let ledger = Ledger(set)
+
+        await withTaskExecutorPreference(Pool()) {
+            #expect(await ledger.notify(set, 1) == [1])
+            await ledger.take { set.notify(2) }
+            await set.settled()
+        }
+
+        #expect(await ledger.entries == [1, 2])
+    }
+
+    // MARK: Tasks
+
+    @Test("A task that an actor starts, also one that starts immediately, is on it; one that is detached is not")
+    func tasks() async {
+        let ledger = Ledger(set)
+
+        #expect(await ledger.notifyFromTasks(set) == [1, 2, 3])
+    }
+
+    @Test(
+        "The bodies of a task group and of a cancellation handler are on the actor, child tasks and the handler are not"
+    )
+    func childTasks() async {
+        let ledger = Ledger(set)
+
+        #expect(await ledger.notifyFromChildTasks(set) == [1, 2, 3, 4])
+        await set.settled()
+
+        #expect(await ledger.entries == [1, 2, 3, 4, 5])
+    }
+
+    @Test("An isolated deinit is on its actor, wherever the last reference is dropped")
+    func isolatedDeinit() async {
+        guard #available(macOS 15.4, iOS 18.4, tvOS 18.4, watchOS 11.4, visionOS 2.4, *) else { return }
+        let log = Log<Int>()
+        let registration = await Ledgers.run { [set] in
+            set.add { @Ledgers in
+                Ledgers.preconditionIsolated()
+                log.append($0)
+            }
+        }
+        let isDone = Signal()
+
+        await onThread { [set] in _ = Notifying(set, log, isDone) }
+        await onThread { isDone.wait() }
+
+        #expect(log.entries == [1, 2])
+        registration.remove()
+    }
+
+    // MARK: What is asked, and when
+
+    @Test("The runtime is asked once a notification, when the first observer that could be called in place is met")
+    func askedOnce() {
+        let place = Mailslot(at: Ledgers.shared, isCurrent: true)
+        for _ in 0..<3 { _ = set.register(place.observer()) }
+
+        set.notify(1, upTo: .max, from: Ledgers.shared)
+        #expect(place.questions.value == 1)
+        #expect(place.calls.entries == [1, 1, 1])
+
+        place.isCurrentNow.value = false
+        set.notify(2, upTo: .max, from: Ledgers.shared)
+        #expect(place.questions.value == 2)
+        #expect(place.posts.value == 3)
+        #expect(place.calls.entries == [1, 1, 1])
+    }
+
+    @Test(
+        "The runtime is not asked for observers of no actor, of another one, for empty sets, or by code without isolation"
+    )
+    func notAsked() {
+        let place = Mailslot(at: Ledgers.shared, isCurrent: true)
+        set.notify(0, upTo: .max, from: Ledgers.shared)
+        let registrations = [set.addNonisolated { _ in }, set.addAsync { _ in }]
+        set.notify(0, upTo: .max, from: Ledgers.shared)
+        #expect(place.questions.value == 0)
+
+        _ = set.register(place.observer())
+        set.notify(1, upTo: .max, from: MainActor.shared)
+        set.notify(2, upTo: .max, from: nil)
+
+        #expect(place.questions.value == 0)
+        #expect(place.posts.value == 2)
+        for registration in registrations { registration.remove() }
+    }
+
+    @Test("Code without isolation is asked once whether it is on the main actor")
+    func askedAboutTheMainActor() {
+        let place = Mailslot(at: MainActor.shared, isCurrent: true)
+        for _ in 0..<3 { _ = set.register(place.observer()) }
+
+        set.notify(1, upTo: .max, from: nil)
+        #expect(place.questions.value == 1)
+        #expect(place.calls.entries == [1, 1, 1])
+    }
+}
+
+// MARK: - Actors
+
+extension Ledger {
+    fileprivate func notifyFromTasks(_ set: ObserverSet<Int>) async -> [Int] {
+        await Task { _ = notify(set, 1) }.value
+        if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) {
+            Task.immediate { _ = notify(set, 2) }
+        } else {
+            set.notify(2)
+        }
+        #expect(entries == [1, 2])
+        await Task.detached { set.notify(3) }.value
+        await set.settled()
+        return entries
+    }
+
+    fileprivate func notifyFromChildTasks(_ set: ObserverSet<Int>) async -> [Int] {
+        await withTaskGroup(of: Void.self) { group in
+            set.notify(1)
+            #expect(entries == [1])
+            group.addTask { set.notify(2) }
+            await group.waitForAll()
+        }
+        await set.settled()
+        async let child: Void = set.notify(3)
+        await child
+        await set.settled()
+        let task = Task {
+            await withTaskCancellationHandler {
+                set.notify(4)
+                #expect(entries == [1, 2, 3, 4])
+                await cancellation()
+            } onCancel: {
+                set.notify(5)
+            }
+        }
+        await eventually { entries.count == 4 }
+        let heard = entries
+        task.cancel()
+        await task.value
+        return heard
+    }
+}
+
+@available(macOS 15.4, iOS 18.4, tvOS 18.4, watchOS 11.4, visionOS 2.4, *)
+@Ledgers private final class Notifying {
+    private let set: ObserverSet<Int>
+    private let log: Log<Int>
+    private let isDone: Signal
+
+    nonisolated init(_ set: ObserverSet<Int>, _ log: Log<Int>, _ isDone: Signal) {
+        (self.set, self.log, self.isDone) = (set, log, isDone)
+    }
+
+    isolated deinit {
+        set.notify(1)
+        #expect(log.entries == [1])
+        set.notify(2)
+        isDone.set()
+    }
+}
+
+/// An actor on an event loop.
+private actor Station {
+    private nonisolated let loop: EventLoop
+    private(set) var entries: [Int] = []
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe loop.asUnownedSerialExecutor() }
+
+    init(_ loop: EventLoop, _ set: ObserverSet<Int>) {
+        self.loop = loop
+        set.add(self) { station, value in
+            #expect(station.loop.isCurrent)
+            station.entries.append(value)
+        }
+    }
+
+    func notify(_ set: ObserverSet<Int>, _ value: Int) -> [Int] {
+        set.notify(value)
+        return entries
+    }
+
+    func take(_ body: nonisolated(nonsending) () async -> Void) async { await body() }
+    func perform(_ body: () -> Void) { body() }
+
+    /// A closure of this actor, which says so to the compiler wherever it is called.
+    func callback(_ set: ObserverSet<Int>) -> Unchecked {
+        Unchecked {
+            _ = self
+            set.notify($0)
+        }
+    }
+}
+
+/// An actor on the main executor.
+private actor Clerk {
+    private(set) var entries: [Int] = []
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe MainActor.sharedUnownedExecutor }
+
+    init(_ set: ObserverSet<Int>) {
+        set.add(self) { clerk, value in
+            MainActor.preconditionIsolated()
+            clerk.entries.append(value)
+        }
+    }
+
+    func notify(_ set: ObserverSet<Int>, _ value: Int) -> [Int] {
+        set.notify(value)
+        return entries
+    }
+
+    func take(_ body: nonisolated(nonsending) () async -> Void) async { await body() }
+}
+
+// MARK: - Others
+
+private nonisolated func notifyWithoutIsolation(_ set: ObserverSet<Int>, _ value: Int) { set.notify(value) }
+
+@concurrent private nonisolated func callOffActors(_ callback: Unchecked, _ value: Int) async { callback.call(value) }
+
+/// Stands for the mailbox of an actor, and counts what it is asked.
+private final class Mailslot: Mailbox, @unchecked Sendable {
+    let questions = Counter()
+    let posts = Counter()
+    let calls = Log<Int>()
+    let isCurrentNow: Shared<Bool>
+
+    init(at actor: any Actor, isCurrent: Bool) {
+        isCurrentNow = Shared(isCurrent)
+        super.init(of: actor)
+    }
+
+    func observer() -> Observer<Int> {
+        Observer(
+            entry: IsolatedClosure({ [calls] in calls.append($0) }, in: self), site: Site(fileID: #fileID, line: #line))
+    }
+
+    override var isCurrent: Bool {
+        questions.increment()
+        return isCurrentNow.value
+    }
+
+    override func catchUp(_ observer: Recipient, _ pending: borrowing Pending) -> Bool { true }
+
+    override func post(
+        _ job: Job, _ pending: borrowing Pending, _ status: borrowing RegistrationStatus,
+        by context: inout NotifyContext
+    ) {
+        posts.increment()
+    }
+}

@@ -1,0 +1,45 @@
+import Dispatch
+
+/// A serial executor that can prove that code runs on it, or only check it, or neither.
+final class EventLoop: SerialExecutor {
+    enum Proof: CaseIterable { case proven, checked, neither }
+
+    private let proof: Proof
+    private let queue = DispatchQueue(label: "event loop")
+    private static let key = DispatchSpecificKey<ObjectIdentifier>()
+
+    init(_ proof: Proof) {
+        self.proof = proof
+        queue.setSpecific(key: Self.key, value: ObjectIdentifier(self))
+    }
+
+    var isCurrent: Bool { DispatchQueue.getSpecific(key: Self.key) == ObjectIdentifier(self) }
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        queue.async { unsafe job.runSynchronously(on: self.asUnownedSerialExecutor()) }
+    }
+
+    func checkIsolated() { precondition(proof != .neither && isCurrent, "it cannot be checked") }
+    func isIsolatingCurrentContext() -> Bool? { proof == .proven ? isCurrent : nil }
+
+    /// Runs a block on the executor, outside tasks.
+    func perform(_ body: @escaping @Sendable () -> Void) async {
+        await withCheckedContinuation { continuation in
+            queue.async {
+                body()
+                continuation.resume()
+            }
+        }
+    }
+}
+
+/// A task executor.
+final class Pool: TaskExecutor {
+    private let queue = DispatchQueue(label: "pool", attributes: .concurrent)
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        queue.async { unsafe job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+    }
+}
