@@ -173,8 +173,8 @@ def mutants():
 # What looks at a folder most closely is asked first; what survives that, everything.
 FIRST = {
     "Core": "Promise|Mutation|Model|Lifetime|Token|Parameters|BadInput|Once|Duplicate|Thread|Recursion|Isolation|Queue|"
-    "Settled|AddedOnAnActor|Description|Demand|Map",
-    "Async": "Awaiting", "Lifetimes": "Bag", "Groups": "Group|Merge", "Sequences": "Sequence", "Local": "Local", "Events": "Event",
+    "Settled|AddedOnAnActor|Description|Demand|Map|Awaiting|Starting",
+    "Lifetimes": "Bag", "Groups": "Group|Merge", "Sequences": "Sequence", "Local": "Local", "Events": "Event",
     "Delegates": "Delegate|Multicast", "Foundation": "Bridged|NotificationCenter",
 }
 

@@ -21,11 +21,12 @@ SLOTS = "Core/Registry/Slots.swift"
 SLOT = "Core/Registry/Slot.swift"
 LOCK = "Core/Support/Lock.swift"
 SET = "Core/ObserverSet.swift"
-MAILBOX = "Core/Delivery/ActorMailbox.swift"
+MAILBOX = "Core/Mailboxes/ActorMailbox.swift"
 TRAVERSAL_FILE = "Core/Registry/Traversal.swift"
 TABLE = "Events/EventTable.swift"
 
 HOLDING = "mutex.lock() defer { mutex.unlock() } return"
+REMOVE = "private func remove("
 
 # Where a step is: the file, the beginning of the declaration, and what stands in it once. The last order that is named
 # there is the step's; where none is, it is given.
@@ -34,10 +35,11 @@ STEPS = {
     "parity": (RECLAMATION, "func enter()", "open.load(ordering: .relaxed)"),
     "stripes": (RECLAMATION, "func enter()", "stripes.load(ordering: .sequentiallyConsistent)"),
     "enter": (RECLAMATION, "func enter()", "count[parity].wrappingAdd(1, ordering: .sequentiallyConsistent)"),
-    "head": (SLOTS, "init(_ slots: borrowing Slots, upTo", "slots.head.load(ordering: .sequentiallyConsistent)"),
+    "head": (
+        TRAVERSAL_FILE, "init(_ registry: Unmanaged<Registry>", "slots.head.load(ordering: .sequentiallyConsistent)"),
     "block": (SLOTS, "var block: Block?", "head.load(ordering: .acquiring)"),
     "state": (SLOT, "var state: UInt64", "word.load(ordering: .acquiring)"),
-    "leave": (RECLAMATION, "consuming func leave(", "count.pointee.wrappingSubtract(1, ordering: .sequentiallyConsistent)"),
+    "leave": (RECLAMATION, "static func leave(", "count.pointee.wrappingSubtract(1, ordering: .sequentiallyConsistent)"),
     "waiting": (RECLAMATION, "func mayRelease(", "isWaiting.load(ordering: .sequentiallyConsistent)"),
     "fence-after-leaving": (
         WRITE, "func collectAfterLeaving()",
@@ -46,23 +48,22 @@ STEPS = {
     # A change.
     "publish": (
         SLOT, "func publish(",
-        "code.store(callee.words.code, ordering: .relaxed) reference.store(callee.words.reference, ordering: .relaxed) "
-        "file.store(site.words.file, ordering: .relaxed) line.store(site.words.line, ordering: .relaxed) "
-        "word.store(id | (isOnce ? Self.special | Self.once : callee.hasEntry ? Self.special : 0), ordering: .releasing)"),
+        "code.store(callee.code, ordering: .relaxed) reference.store(callee.reference, ordering: .relaxed) "
+        "file.store(site.file, ordering: .relaxed) line.store(site.line, ordering: .relaxed) "
+        "word.store(id | (callee.hasEntry ? Self.special : 0), ordering: .releasing)"),
     "mark": (
         SLOT, "func markRemoved()",
         "word.store(word.load(ordering: .relaxed) | Self.removed, ordering: .relaxed)"),
     "vacate": (SLOT, "func vacate()", "word.store(0, ordering: .relaxed)"),
     "copy": (SLOTS, "func freshBlock(", "copyMemory(from: slot", "relaxed"),
     "raise-last-id": (WRITE, "func insert(", "lastID.store(id, ordering: .releasing) unsafe slot.pointee.publish("),
-    "clear-last-id": (
-        WRITE, "func remove(_ id: UInt64, _ contents", "if contents.counts.living == 0 { lastID.store(0, ordering: .relaxed)"),
+    "clear-last-id": (WRITE, REMOVE, "if contents.counts.living == 0 { lastID.store(0, ordering: .relaxed)"),
     "unlink": (
-        WRITE, "private func replaceBlock(",
+        WRITE, "private func moveToFreshBlock(",
         "slots.head.store(fresh?.memory, ordering: .sequentiallyConsistent) "
         "if let old = unsafe old { unsafe reclamation.retire("),
     "republish": (
-        WRITE, "func remove(_ id: UInt64, _ contents",
+        WRITE, REMOVE,
         "slots.head.store(slots.head.load(ordering: .relaxed), ordering: .sequentiallyConsistent) reclamation.retire("),
     "look": (RECLAMATION, "private static func isZero(", "count.load(ordering: .sequentiallyConsistent)"),
     "look-for-stripes": (
@@ -88,32 +89,33 @@ STEPS = {
     "make-registry": (
         SET, "func madeRegistry(", "expected: nil, desired: fresh, ordering: .acquiringAndReleasing"),
     # What waits in an actor's mailbox.
-    "post": (MAILBOX, "private func append(", "isBusy.store(true, ordering: .relaxed)"),
+    "post": (MAILBOX, "override func post(", "isBusy.store(true, ordering: .relaxed)"),
     "is-idle": (MAILBOX, "override var isIdle", "isBusy.load(ordering: .acquiring)"),
-    "idle": (MAILBOX, "private func next()", "isBusy.store(false, ordering: .releasing)"),
+    "idle": (MAILBOX, "private func rest(", "isBusy.store(false, ordering: .releasing)"),
     # Events.
     "table": (TABLE, "func set<Observed", "current.load(ordering: .acquiring)"),
-    "key": (TABLE, "func set<Observed", "keys(table)[place].load(ordering: .acquiring)"),
+    "key": (TABLE, "func find(", "place.pointee.key.load(ordering: .acquiring)"),
     "enter-key": (
-        TABLE, "private static func enter(_ key",
-        "sets(table)[place] = set unsafe keys(table)[place].store(key, ordering: .releasing)"),
+        TABLE, "func enter(_ key",
+        "place.pointee.set = unsafe set unsafe place.pointee.key.store(key, ordering: .releasing)"),
     "replace-table": (
         TABLE, "func enter<Observed",
-        "in: table) if unsafe table != before { unsafe current.store(table, ordering: .releasing)"),
+        "enter(Self.key(Observed.self), Unmanaged.passUnretained(set).toOpaque()) "
+        "if isFull { unsafe current.store(places, ordering: .releasing)"),
     # Decisions, and what comes before what, that the tests take for granted.
     "enter-before-head": (
         TRAVERSAL_FILE, "init(_ registry: Unmanaged<Registry>",
-        "$0.reclamation.enter() } self.ticket = ticket.take()! unsafe cursor = unsafe registry._withUnsafeGuaranteedRef { unsafe Cursor(", "none"),
+        "$0.reclamation.enter() } unsafe block = unsafe registry._withUnsafeGuaranteedRef { unsafe $0.slots.head.load(",
+        "none"),
     "flag-after-leaving": (
         RECLAMATION, "func mayRelease(", "guard count.after == 0 else { return false } return isWaiting.load", "none"),
-    "mark-first": (
-        WRITE, "func remove(_ id: UInt64, _ contents", "slot.pointee.markRemoved() if contents.isAnythingWaiting", "none"),
+    "mark-first": (WRITE, REMOVE, "slot.pointee.markRemoved() if contents.isAnythingWaiting", "none"),
     "last-id-first": (SET, "package func notify(_ parameters: Parameters,", "guard last != 0 else { return }", "none"),
     "quick-way": (RECLAMATION, "func retire(", "if !contents.isAnythingWaiting && isEmpty()", "none"),
     "both-counts": (RECLAMATION, "func isEmpty() -> Bool", "isEmpty(0) && isEmpty(1)", "none"),
-    "older": (RECLAMATION, "func collect(_ contents", "backlog.older = backlog.newer", "none"),
-    "trim": (WRITE, "private func finish(", "if !contents.isAnythingWaiting { slots.trim(&contents.counts) }", "none"),
-    "depart": (WRITE, "private func finish(", "!mailbox.isIdle", "none"),
+    "older": (RECLAMATION, "func collect(_ contents", "rare.older = rare.newer", "none"),
+    "trim": (WRITE, "private func collect(", "if !contents.isAnythingWaiting { slots.trim(&contents.counts) }", "none"),
+    "depart": (WRITE, "private func collect(", "!mailbox.isIdle", "none"),
 }
 
 
