@@ -199,6 +199,16 @@ struct SequenceTests {
         #expect(await tasks[1].value == nil)
         if end == .setIsReleased { #expect(weakSet == nil) }
     }
+
+    @Test("A stream has the value as its first element, and ends with the set")
+    func starting() async {
+        var set: ObserverSet<Int>? = ObserverSet()
+        let values = set?.starting(with: 1).values()
+        set?.notify(2)
+        set = nil
+
+        #expect(await elements(of: values!) == [1, 2])
+    }
 }
 
 /// How a source ends the registrations of its observers.
