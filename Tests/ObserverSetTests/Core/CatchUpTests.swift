@@ -35,9 +35,9 @@ struct CatchUpTests {
 
     @Test("A value for the observer that is in the call is not delivered inside it, and comes behind those before it")
     func ownValuesWait() async {
-        add("A", to: first) { [first] actor, value in
+        add("A", to: first) { [weak first] actor, value in
             guard value == 1 else { return }
-            join { first.notify(3) }
+            join { [first] in first?.notify(3) }
             actor.runLoop()
         }
         add("B", to: second)
@@ -58,9 +58,9 @@ struct CatchUpTests {
     func settledWaitsForTheCall() async {
         let wait = Shared<SettledWait?>(nil)
         let isOver = Shared<Bool?>(nil)
-        add("A", to: first) { [first] actor, value in
+        add("A", to: first) { [weak first] actor, value in
             guard value == 1 else { return }
-            wait.value = first.beginSettledWait()
+            wait.value = first?.beginSettledWait()
             actor.runLoop()
             isOver.value = wait.value?.isOver
         }
@@ -86,9 +86,9 @@ struct CatchUpTests {
             second.notify(2)
             second.notify(3)
         }
-        add("B", to: second) { [second] actor, value in
+        add("B", to: second) { [weak second] actor, value in
             guard value == 1 else { return }
-            join { second.notify(10) }
+            join { [second] in second?.notify(10) }
             actor.runLoop()
         }
 

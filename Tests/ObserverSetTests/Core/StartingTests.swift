@@ -109,9 +109,9 @@ struct StartingTests {
 
     @Test("What an observer notifies in its call with the value, it receives")
     @MainActor func notifiesInItsFirstCall() {
-        _ = set.starting(with: 1).add { @MainActor [set, log] value in
+        _ = set.starting(with: 1).add { @MainActor [weak set, log] value in
             log.append(value)
-            if value == 1 { set.notify(2) }
+            if value == 1 { set?.notify(2) }
         }
 
         #expect(log.entries == [1, 2])
