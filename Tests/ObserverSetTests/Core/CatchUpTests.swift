@@ -33,6 +33,24 @@ struct CatchUpTests {
         #expect(log.entries == ["A1", "B1", "loop ended", "A2", "notified"])
     }
 
+    @Test("What waits for an observer that is called once is delivered meanwhile, too")
+    func onceIsServed() async {
+        add("A", to: first) { actor, value in
+            if value == 1 { actor.runLoop() }
+        }
+        second.once.add(actor) { [log] (_: isolated LoopActor, value) in log.append("B\(value)") }
+
+        await actor.perform { [first, second] _ in
+            join { [first, second] in
+                first.notify(1)
+                second.notify(1)
+            }
+            first.notify(2)
+        }
+
+        #expect(log.entries == ["A1", "B1", "A2"])
+    }
+
     @Test("A value for the observer that is in the call is not delivered inside it, and comes behind those before it")
     func ownValuesWait() async {
         add("A", to: first) { [weak first] actor, value in

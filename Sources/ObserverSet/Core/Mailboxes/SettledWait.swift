@@ -38,9 +38,6 @@ package final class SettledWait: Recipient, @unchecked Sendable {
     /// Whether the caller waits no longer, or need not.
     var isOver: Bool { state.withLock { $0.left == 0 } }
 
-    /// Lets something else hold up the caller, before the caller waits.
-    func enter() { state.withLock { state in state.left += 1 } }
-
     /// Called, under no lock, for each mailbox that no longer holds up the caller.
     func leave() { setLeft { max(0, $0 - 1) } }
 

@@ -51,7 +51,7 @@ final class OnceGate: TokenIssuer, @unchecked Sendable {
         return isMine
     }
 
-    override var parts: [ObserverToken] { state.withLock { $0.isPassed ? [] : $0.token.map { [$0] } ?? [] } }
+    override var parts: [ObserverToken] { state.withLock { $0.isPassed ? [] : [$0.token].compactMap(\.self) } }
 }
 
 extension [OnceGate] {

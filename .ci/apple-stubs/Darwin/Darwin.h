@@ -1,0 +1,6 @@
+// What the library uses of the C library, as POSIX declares it, with Darwin's type of a key and the nullability it has there.
+typedef unsigned long pthread_key_t;
+int pthread_key_create(pthread_key_t *, void (*_Nullable)(void *));
+void *_Nullable pthread_getspecific(pthread_key_t);
+int pthread_setspecific(pthread_key_t, const void *_Nullable);
+int pthread_main_np(void);
