@@ -1,5 +1,3 @@
-import Synchronization
-
 extension NotificationSource {
     /// The notifications of this source from now on, as an asynchronous sequence.
     ///
@@ -47,7 +45,7 @@ extension NotificationSource {
         buffering.checkRoom(of: "AsyncStream", file: fileID, line: line)
         let (stream, continuation) = AsyncStream.makeStream(
             of: Parameters.self, bufferingPolicy: buffering.policy(of: Parameters.self))
-        let token = register(Observer(entry: StreamEntry(continuation), site: Site(fileID: fileID, line: line)))
+        let token = register(Observer(continuation, fileID: fileID, line: line))
         continuation.onTermination = { _ in token.remove() }
         return stream
     }
@@ -91,30 +89,5 @@ extension Buffering {
         case .latest: .bufferingNewest(1)
         case .oldest(let room): .bufferingOldest(room)
         }
-    }
-}
-
-/// The observer of a stream: its sources hold it, and the last one that releases it finishes the stream.
-private final class StreamEntry<Parameters: Sendable>: Entry<Parameters>, @unchecked Sendable {
-    private let continuation: AsyncStream<Parameters>.Continuation
-    private let dropped = Atomic<Int>(0)
-
-    init(_ continuation: AsyncStream<Parameters>.Continuation) {
-        self.continuation = continuation
-    }
-
-    deinit {
-        LockCheck.assertNoLockIsHeld()
-        continuation.finish()
-    }
-
-    override func deliver(_ parameters: Parameters, by context: inout NotifyContext) -> Bool {
-        if case .dropped = continuation.yield(parameters) { dropped.wrappingAdd(1, ordering: .relaxed) }
-        return true
-    }
-
-    override var placeDescription: String {
-        let dropped = dropped.load(ordering: .relaxed)
-        return "nonisolated" + (dropped == 0 ? "" : ", \(dropped) dropped")
     }
 }

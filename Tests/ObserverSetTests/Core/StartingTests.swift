@@ -41,16 +41,6 @@ struct StartingTests {
         #expect(log.entries == [10, 3, 40, 4, 400])
     }
 
-    @Test("An observer of merged sources and of a group receives it once")
-    func merged() {
-        let other = ObserverSet<Int>()
-        _ = set.merge(with: other).starting(with: 1).addNonisolated { [log] in log.append($0) }
-        _ = ObserverGroup(set, other).starting(with: ()).addNonisolated { [log] in log.append(0) }
-        other.notify(2)
-
-        #expect(log.entries == [1, 0, 2, 0])
-    }
-
     @Test("One that is called once is called with the value, and leaves nothing behind")
     @MainActor func once() async {
         let isolated = set.starting(with: 1).once.add { @MainActor [log] in log.append($0) }
@@ -74,18 +64,6 @@ struct StartingTests {
 
         #expect(log.entries == [1, 2])
         #expect(!token.isActive)
-    }
-
-    @Test("A stream has the value as its first element, and ends with the set")
-    func stream() async {
-        var set: ObserverSet<Int>? = ObserverSet()
-        let values = set?.starting(with: 1).values()
-        set?.notify(2)
-        set = nil
-        var elements: [Int] = []
-        for await value in values! { elements.append(value) }
-
-        #expect(elements == [1, 2])
     }
 
     // MARK: Where it is called
@@ -221,7 +199,6 @@ struct StartingTests {
             let model = Model()
             let keepers = (0..<4).map { _ in Keeper() }
             let logs = (0..<12).map { _ in Log<Int>() }
-            let streams = Log<(AsyncStream<Int>, Log<Int>)>()
             let changes = 25
             async let changing: Void = onThreads(4) { _ in for _ in 0..<changes { model.change() } }
             await onThread {
@@ -230,7 +207,7 @@ struct StartingTests {
                         switch index % 3 {
                         case 0: source.add(keepers[index / 3]) { (_: isolated Keeper, value) in log.append(value) }
                         case 1: _ = source.addAsync { log.append($0) }
-                        default: streams.append((source.values(), log))
+                        default: _ = source.addNonisolated { log.append($0) }
                         }
                     }
                 }
@@ -238,9 +215,6 @@ struct StartingTests {
             await changing
             await model.changed.settled()
             model.changed.removeAll()
-            for (stream, log) in streams.entries {
-                for await value in stream { log.append(value) }
-            }
 
             for log in logs {
                 let entries = log.entries

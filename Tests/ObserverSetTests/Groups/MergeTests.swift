@@ -349,6 +349,33 @@ struct MergeTests {
         }
         #expect(all.count == 2)
     }
+
+    @Test("An observer of merged sources, and of a group, receives the value they start with once")
+    func starting() {
+        _ = left.merge(with: right).starting(with: 1).addNonisolated { [log] in log.append("\($0)") }
+        _ = ObserverGroup(left, right).starting(with: ()).addNonisolated { [log] in log.append("0") }
+        right.notify(2)
+
+        #expect(log.entries == ["1", "0", "2", "0"])
+    }
+
+    @Test("Each registration of merged sources has its own count, and their token the sum")
+    func waitingCount() async {
+        let queue = DispatchQueue(label: "queue")
+        queue.suspend()
+        let tokens = Log<ObserverToken>()
+        let noting = NotingSource(source: left, tokens: tokens)
+        let token = noting.merge(with: NotingSource(source: right, tokens: tokens)).addNonisolated(on: queue) { _ in }
+        left.notify(1)
+        for value in 0..<3 { right.notify(value) }
+
+        #expect(tokens.entries.map(\.waitingCount) == [1, 3])
+        #expect(token.waitingCount == 4)
+        queue.resume()
+        await left.settled()
+        await right.settled()
+        #expect(token.waitingCount == 0)
+    }
 }
 
 private final class Hearer: Sendable {
@@ -372,4 +399,18 @@ private actor ActingHearer {
 
     /// Runs `body` on the actor, which is busy until `body` returns.
     func whileBusy(_ body: @Sendable (isolated ActingHearer) -> Void) { body(self) }
+}
+
+/// Notes the tokens of its source.
+private struct NotingSource: NotificationSource {
+    let source: ObserverSet<Int>
+    let tokens: Log<ObserverToken>
+
+    func register(_ observer: Observer<Int>) -> ObserverToken {
+        let token = source.register(observer)
+        tokens.append(token)
+        return token
+    }
+
+    func settled() async { await source.settled() }
 }

@@ -15,7 +15,6 @@ struct SequenceEndTests {
         { $0.filter { $0 > 1 }.map { "\($0)" }.compactMap { Int($0) } },
         { $0.filter { $0 > 1 }.once },
         { $0.once.filter { $0 > 1 } },
-        { $0.merge(with: []) },
         { Mapped(source: $0) { $0 } },
     ]
 
@@ -40,39 +39,20 @@ struct SequenceEndTests {
         }
     }
 
-    @Test("A sequence of `once` ends after one element, behind filters and of merged sources too")
+    @Test("A sequence of `once` ends after one element, behind filters too")
     func once() async {
-        let (set, other) = (ObserverSet<Int>(), ObserverSet<Int>())
+        let set = ObserverSet<Int>()
         let sequences = [
             set.once.values(), set.once.filter { $0 > 1 }.values(), set.filter { $0 > 1 }.once.values(),
-            other.merge(with: set).once.values(),
         ]
 
         for value in 1...3 { set.notify(value) }
 
-        #expect(set.isEmpty && other.isEmpty)
-        for (sequence, element) in zip(sequences, [1, 2, 2, 1]) {
+        #expect(set.isEmpty)
+        for (sequence, element) in zip(sequences, [1, 2, 2]) {
             #expect(await elements(of: sequence) == [element])
             #expect(await elements(of: sequence) == [])
         }
-    }
-
-    @Test(
-        "A sequence of merged sources or of a group ends when the last member has ended it",
-        arguments: SourceEnd.allCases)
-    func membersEndIt(end: SourceEnd) async {
-        var sets: [ObserverSet<Int>?] = (0..<3).map { _ in ObserverSet() }
-        let merged = sets[0]!.merge(with: sets[1]!.filter { $0 > 0 }, sets[2]!).values()
-        let group = ObserverGroup(sets[0]!, ObserverGroup(sets[1]!, sets[2]!)).values()
-        let loop = Task { await elements(of: group).count }
-
-        for (number, member) in [1, 0, 2].enumerated() {
-            for set in sets { set?.notify(number + 1) }
-            end.end(&sets[member])
-        }
-
-        #expect(await elements(of: merged) == [1, 1, 1, 2, 2, 3])
-        #expect(await loop.value == 6)
     }
 
     @Test("`removeAll` ends a sequence as soon as the notification under way has ended")

@@ -199,25 +199,16 @@ struct SequenceTests {
         #expect(await tasks[1].value == nil)
         if end == .setIsReleased { #expect(weakSet == nil) }
     }
-}
 
-/// How a source ends the registrations of its observers.
-enum SourceEnd: CaseIterable, Sendable {
-    case setIsReleased, observersAreRemoved
+    @Test("A stream has the value as its first element, and ends with the set")
+    func starting() async {
+        var set: ObserverSet<Int>? = ObserverSet()
+        let values = set?.starting(with: 1).values()
+        set?.notify(2)
+        set = nil
 
-    func end<Parameters>(_ set: inout ObserverSet<Parameters>?) {
-        switch self {
-        case .setIsReleased: set = nil
-        case .observersAreRemoved: set?.removeAll()
-        }
+        #expect(await elements(of: values!) == [1, 2])
     }
-}
-
-/// The elements of a sequence up to its end.
-func elements<Element: Sendable>(of sequence: AsyncStream<Element>) async -> [Element] {
-    var elements: [Element] = []
-    for await element in sequence { elements.append(element) }
-    return elements
 }
 
 /// How many elements the sequences of a set have dropped together, as its description shows.

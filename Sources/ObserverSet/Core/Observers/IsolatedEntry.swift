@@ -2,8 +2,9 @@
 /// that must come first, and through the mailbox otherwise.
 @usableFromInline
 @safe class IsolatedEntry<Parameters: Sendable>: WaitingEntry<Parameters>, @unchecked Sendable {
-    private let home: Mailbox
+    // First, where the status leaves room for four bytes of it: an entry then fits into sixteen bytes less.
     private let pending = Pending()
+    private let home: Mailbox
 
     fileprivate init(in mailbox: Mailbox) {
         home = mailbox

@@ -36,11 +36,12 @@ import Synchronization
     /// that observer's id.
     let lastID = Atomic<UInt64>(0)
     let reclamation = Reclamation()
-    let lock = Lock(Contents())
     /// Whether there is a producer that is informed when the set becomes observed or unobserved.
     let hasDemand: Bool
     /// Whether descriptions say where an observer runs: not where all run in one isolation domain.
     let isShared: Bool
+    // Last: the flags fit in front of it.
+    let lock = Lock(Contents())
 
     package init(isShared: Bool = false, whenObserved: (@Sendable (Bool) -> Void)? = nil) {
         self.isShared = isShared
@@ -87,12 +88,12 @@ import Synchronization
 /// The state that the registry's lock guards.
 struct Contents: ~Copyable, @unchecked Sendable {
     var counts = SlotCounts()
+    /// Whether something waits for its release, as `Reclamation.isWaiting` tells traversals.
+    var isAnythingWaiting = false
     /// The id that was issued last.
     ///
     /// Never reset, as `lastID` is: a token of a removed observer must not name a later one.
     var lastIssued: UInt64 = 0
-    /// Whether something waits for its release, as `Reclamation.isWaiting` tells traversals.
-    var isAnythingWaiting = false
     /// Allocated when there is first something to put into it.
     private(set) var rare: RareState?
 
