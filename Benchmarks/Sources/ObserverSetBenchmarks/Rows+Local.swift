@@ -2,22 +2,41 @@ import ObserverSet
 
 /// The set for one isolation domain, on one thread.
 enum LocalRows {
-    static var all: [Row] { [notify, change] + memory }
+    static var all: [Row] { notify + [change] + memory }
 
     // MARK: Notifying
 
-    private static var notify: Row {
-        .comparing(
-            "LocalObserverSet, notify, N = 100", to: "a walk over such records, same literals",
-            reach: .time(atMost: 1.5)
-        ) { plan in
-            let set = Unchecked(localSet(100))
-            let walk = closureWalk(100)
-            return (
-                loop(plan) { repetitions in notify(set.value, repetitions) },
-                loop(plan) { repetitions in notify(walk, repetitions) }
-            )
-        }
+    private static var notify: [Row] {
+        [
+            .comparing("LocalObserverSet, notify, N = 1", to: "ObserverSet, the same", reach: .time(atMost: 1.05)) {
+                plan in
+                (notifying(localSet(1), plan), NotifyRows.notifying(NotifyRows.nonisolatedSet(1), plan))
+            },
+            .comparing(
+                "LocalObserverSet, notify, 1 owner", to: "ObserverSet, the same", reach: .time(atMost: 1.05)
+            ) { plan in
+                let owner = Owner()
+                let (local, set) = (LocalObserverSet<Int>(), ObserverSet<Int>())
+                local.add(owner) { owner, value in owner.value ^= value }
+                set.addNonisolated(owner) { owner, value in owner.value &+= value }
+                let sides = (notifying(local, plan), NotifyRows.notifying(set, plan))
+                return (
+                    { withExtendedLifetime(owner) { sides.0() } }, { withExtendedLifetime(owner) { sides.1() } }
+                )
+            },
+            .comparing(
+                "LocalObserverSet, notify, N = 100", to: "a walk over such records, same literals",
+                reach: .time(atMost: 1.5)
+            ) { plan in
+                let walk = closureWalk(100)
+                return (notifying(localSet(100), plan), loop(plan) { repetitions in notify(walk, repetitions) })
+            },
+        ]
+    }
+
+    private static func notifying(_ set: LocalObserverSet<Int>, _ plan: Plan) -> Sampler {
+        let set = Unchecked(set)
+        return loop(plan) { repetitions in notify(set.value, repetitions) }
     }
 
     // As in `NotifyRows`, each closure is in the program only once, and no two are alike.
