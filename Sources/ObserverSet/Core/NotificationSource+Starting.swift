@@ -17,8 +17,9 @@ extension NotificationSource {
     ///
     /// There is neither a gap nor a double if `starting(with:)` and `add` are called **together where the state is changed and
     /// notified**: in one step on the model's actor, or under the model's own lock. A source that is kept sends a value that may
-    /// be out of date by then. Under a lock prefer observers on actors, `addAsync` and `values()`: one that is called in place
-    /// runs under that lock.
+    /// be out of date by then. `await model.levels.add(view) { … }`, from another actor than the model's, may lose changes: let
+    /// the model's actor add the observer, or a function with a parameter `model: isolated Model`. Under a lock prefer
+    /// observers on actors, `addAsync` and `values()`: one that is called in place runs under that lock.
     ///
     /// - Parameter value: What each observer receives first.
     /// - Returns: A source that holds this one and the value.
