@@ -22,9 +22,7 @@ extension NotificationSource {
     public var once: some NotificationSource<Parameters> {
         DerivedSource(of: self) { source, observer in
             let gate = OnceGate()
-            var once = observer
-            once.gates.append(gate)
-            return gate.begin(source.register(once))
+            return gate.begin(source.register(observer.gated(by: gate)))
         }
     }
 }

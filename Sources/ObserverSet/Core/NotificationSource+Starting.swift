@@ -28,7 +28,7 @@ extension NotificationSource {
         DerivedSource(of: self) { source, observer in
             // First, so that the observer receives what its call with the value notifies.
             let token = source.register(observer)
-            let callee = observer.targetForRegistration()
+            let callee = observer.forRegistration()
             let mailbox = callee.entry?.mailbox
             // The runtime is asked whether the caller is on the observer's actor, whatever the compiler knows.
             var context = NotifyContext(claiming: mailbox?.identity ?? 0)

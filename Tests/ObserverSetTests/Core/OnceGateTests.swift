@@ -13,9 +13,8 @@ struct OnceGateTests {
     func removedByTwo(throughItsSet: Bool) {
         let calls = Counter()
         let second = Shared(false)
-        var observer = Observer<Int>(call: { _ in _ = calls.increment() }, site: Site(fileID: #fileID, line: #line))
-        observer.gates = [gate]
-        let slow = SlowIssuer(set.register(observer))
+        let observer = Observer<Int>(call: { _ in _ = calls.increment() }, site: Site(fileID: #fileID, line: #line))
+        let slow = SlowIssuer(set.register(observer.gated(by: gate)))
         let token = gate.begin(slow.token)
         slow.meanwhile.value = { [set] in
             second.value = throughItsSet ? set.remove(token) : token.remove()

@@ -2,14 +2,14 @@ import Synchronization
 
 /// An observer of other parameters, which a function converts.
 final class AdaptedEntry<Input: Sendable, Parameters: Sendable>: Entry<Input>, @unchecked Sendable {
-    private let adapted: Observer<Parameters>.Target
+    private let adapted: Observer<Parameters>
     private let transform: @Sendable (Input) -> Parameters?
     /// False once the registration has been removed, which `transform` itself may do.
     ///
     /// Relaxed: a thread is sure to see only its own removal, and no more is needed.
     private let isActive = Atomic<Bool>(true)
 
-    init(_ adapted: Observer<Parameters>.Target, transform: @escaping @Sendable (Input) -> Parameters?) {
+    init(_ adapted: Observer<Parameters>, transform: @escaping @Sendable (Input) -> Parameters?) {
         self.adapted = adapted
         self.transform = transform
     }

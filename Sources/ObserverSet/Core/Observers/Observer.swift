@@ -4,49 +4,27 @@
 /// passes it on to the sources behind it, unchanged or `adapted(_:)` to their parameters. It holds its owner weakly. An
 /// observer that is registered in several places receives their values in order.
 public struct Observer<Parameters: Sendable>: Sendable {
-    /// What is called.
-    enum Target: Sendable {
-        /// A function that runs on the notifying thread, and has no owner.
-        case function(@Sendable (Parameters) -> Void)
-        /// An `Entry<Parameters>`, as its superclass: unspecialised code releases that without a look at type metadata.
-        case entry(AnyEntry)
-
-        /// The entry; nil if it is nothing but a function.
-        var entry: Entry<Parameters>? {
-            guard case .entry(let entry) = self else { return nil }
-            return unsafe unsafeDowncast(entry, to: Entry<Parameters>.self)
-        }
-
-        /// Calls the observer, or enqueues the call; false if its owner is dead.
-        func deliver(_ parameters: Parameters, by context: inout NotifyContext) -> Bool {
-            LockCheck.assertNoLockIsHeld()
-            if let entry { return entry.deliver(parameters, by: &context) }
-            if case .function(let call) = self { call(parameters) }
-            return true
-        }
-
-        /// What is called for one more registration of the observer, and once if there are gates.
-        func forRegistration(_ gates: [OnceGate]) -> Self {
-            if let entry { return .entry(entry.forRegistration(gates)) }
-            guard case .function(let call) = self, !gates.isEmpty else { return self }
-            return .entry(OnceEntry(gates, call))
-        }
-    }
-
-    private let callee: Target
+    /// What is called if there is no entry; otherwise a function that does nothing, and is never called.
+    // Not optional, and only one more reference beside it: unspecialised code copies and destroys these two in place, and
+    // anything else by way of the type's metadata, which it looks up each time.
+    let function: @Sendable (Parameters) -> Void
+    /// An `Entry<Parameters>`, as its superclass: unspecialised code releases that without a look at type metadata.
+    let anyEntry: AnyEntry?
     let site: Site
-    /// What a call has to pass: none, unless the observer is called once.
-    var gates: [OnceGate] = []
 
     @usableFromInline
     init(call: @escaping @Sendable (Parameters) -> Void, site: Site) {
-        callee = .function(call)
+        function = call
+        anyEntry = nil
         self.site = site
     }
 
     @usableFromInline
     init(entry: Entry<Parameters>, site: Site) {
-        callee = .entry(entry)
+        // Not a closure of the right type: in unspecialised code that would allocate. A stored function is two words, its code
+        // and its context, whatever its parameters.
+        function = unsafe unsafeBitCast(Nothing(), to: Function.self).call
+        anyEntry = entry
         self.site = site
     }
 
@@ -74,11 +52,37 @@ public struct Observer<Parameters: Sendable>: Sendable {
     public func adapted<Input: Sendable>(
         _ transform: @escaping @Sendable (Input) -> Parameters?
     ) -> Observer<Input> {
-        var adapted = Observer<Input>(entry: AdaptedEntry(callee, transform: transform), site: site)
-        adapted.gates = gates
-        return adapted
+        Observer<Input>(entry: AdaptedEntry(self, transform: transform), site: site)
     }
 
-    /// What is called for one more registration of the observer.
-    func targetForRegistration() -> Target { callee.forRegistration(gates) }
+    /// The same observer, which each call has to pass that gate for.
+    func gated(by gate: OnceGate) -> Observer {
+        let once = entry.map { OnceEntry([gate], nil, $0) } ?? OnceEntry([gate], function)
+        return Observer(entry: once, site: site)
+    }
+
+    /// The entry; nil if it is nothing but a function.
+    var entry: Entry<Parameters>? { anyEntry.map { unsafe unsafeDowncast($0, to: Entry<Parameters>.self) } }
+
+    /// Calls the observer, or enqueues the call; false if its owner is dead.
+    func deliver(_ parameters: Parameters, by context: inout NotifyContext) -> Bool {
+        LockCheck.assertNoLockIsHeld()
+        if let entry { return entry.deliver(parameters, by: &context) }
+        function(parameters)
+        return true
+    }
+
+    /// The observer for one more registration, and once if there are gates.
+    func forRegistration(_ gates: [OnceGate] = []) -> Observer {
+        if let entry { return Observer(entry: entry.forRegistration(gates), site: site) }
+        return gates.isEmpty ? self : Observer(entry: OnceEntry(gates, function), site: site)
+    }
+
+    private struct Function {
+        let call: @Sendable (Parameters) -> Void
+    }
+}
+
+private struct Nothing {
+    let call: @Sendable () -> Void = {}
 }

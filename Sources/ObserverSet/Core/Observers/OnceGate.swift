@@ -78,5 +78,10 @@ final class OnceEntry<Parameters>: Entry<Parameters>, @unchecked Sendable {
         return entry?.deliver(parameters, by: &context) ?? true
     }
 
+    /// For one more registration the entry itself has the gates, which it passes where it makes its call.
+    override func forRegistration(_ more: [OnceGate]) -> Entry<Parameters> {
+        entry?.forRegistration(gates + more) ?? OnceEntry(gates + more, function)
+    }
+
     override var base: AnyEntry? { entry }
 }

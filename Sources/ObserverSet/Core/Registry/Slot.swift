@@ -31,9 +31,10 @@ extension Callee {
     /// Retains an observer's function, or an entry for this registration of the observer.
     @inline(__always)
     init<Parameters: Sendable>(retaining observer: Observer<Parameters>) {
-        switch observer.targetForRegistration() {
-        case .entry(let entry): self.init(retaining: entry)
-        case .function(let call): self.init(retaining: call)
+        if let entry = observer.anyEntry {
+            self.init(retaining: unsafe unsafeDowncast(entry, to: Entry<Parameters>.self).forRegistration([]))
+        } else {
+            self.init(retaining: observer.function)
         }
     }
 
