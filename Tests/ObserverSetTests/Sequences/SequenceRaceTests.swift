@@ -214,6 +214,60 @@ struct SequenceRaceTests {
             #expect(set.isEmpty)
         }
     }
+
+    // MARK: The current value first
+
+    /// A model whose lock its observers' registration and its changes share.
+    private final class Model: Sendable {
+        let changed = ObserverSet<Int>()
+        private let value = Guarded(0)
+
+        func change() {
+            value.withLock { value in
+                value += 1
+                changed.notify(value)
+            }
+        }
+
+        func observe(_ add: @Sendable (any NotificationSource<Int>) -> Void) {
+            value.withLock { value in add(changed.starting(with: value)) }
+        }
+    }
+
+    @Test("Observers that come while four threads change the model have no gap and no double")
+    func contiguous() async {
+        for _ in 0..<many(1_000) {
+            let model = Model()
+            let keepers = (0..<4).map { _ in Keeper() }
+            let logs = (0..<12).map { _ in Log<Int>() }
+            let streams = Log<(AsyncStream<Int>, Log<Int>)>()
+            let changes = 25
+            async let changing: Void = onThreads(4) { _ in for _ in 0..<changes { model.change() } }
+            await onThread {
+                for (index, log) in logs.enumerated() {
+                    model.observe { source in
+                        switch index % 3 {
+                        case 0: source.add(keepers[index / 3]) { (_: isolated Keeper, value) in log.append(value) }
+                        case 1: _ = source.addAsync { log.append($0) }
+                        default: streams.append((source.values(), log))
+                        }
+                    }
+                }
+            }
+            await changing
+            await model.changed.settled()
+            model.changed.removeAll()
+            for (stream, log) in streams.entries {
+                for await value in stream { log.append(value) }
+            }
+
+            for log in logs {
+                let entries = log.entries
+                #expect(entries.last == 4 * changes)
+                #expect(entries == Array((entries.first ?? 0)...(entries.last ?? 0)))
+            }
+        }
+    }
 }
 
 /// A task that waits for an element, or is about to do so.
