@@ -26,8 +26,10 @@ struct ActorExecutor: Sendable {
     ///
     /// The executor may be gone, since addresses are compared, and nothing else. Then its actor is gone, too.
     var isCurrent: Bool {
-        // The main actor's code often runs outside tasks: callbacks of a user interface, blocks on the main queue.
-        unsafe isMain && isOnMainQueue() || Self.identity(of: currentExecutor()) == identity
+        // The main actor's code often runs outside tasks: callbacks of a user interface, blocks on the main queue. Dispatch is
+        // the last to be asked, since it takes ten times as long as the others.
+        if isMain && isOnMainThread() { return true }
+        return unsafe Self.identity(of: currentExecutor()) == identity || isMain && isOnMainQueue()
     }
 
     private static func identity(of executor: UnownedSerialExecutor) -> UInt {
