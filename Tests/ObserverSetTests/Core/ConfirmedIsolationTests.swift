@@ -55,7 +55,7 @@ struct ConfirmedIsolationTests {
     }
 
     @Test("A true claim catches up with what waits, in place")
-    func catchingUpInMailslot() async {
+    func catchingUpInPlace() async {
         let ledger = Ledger(set)
 
         let entries = await ledger.perform { ledger in
@@ -258,7 +258,7 @@ struct ConfirmedIsolationTests {
         #expect(place.questions.value == 1)
         #expect(place.calls.entries == [1, 1, 1])
 
-        place.isCurrentNow.value = false
+        place.answer.value = false
         set.notify(2, upTo: .max, from: Ledgers.shared)
         #expect(place.questions.value == 2)
         #expect(place.posts.value == 3)
@@ -282,6 +282,19 @@ struct ConfirmedIsolationTests {
         #expect(place.questions.value == 0)
         #expect(place.posts.value == 2)
         for registration in registrations { registration.remove() }
+    }
+
+    @Test("An actor that is gone does not answer for the one at its address")
+    func oneAddress() {
+        let gone = Mailslot(at: Ledgers.shared, isCurrent: true)
+        let living = Mailslot(at: Ledgers.shared, isCurrent: false)
+        for place in [gone, living, gone] { _ = set.register(place.observer()) }
+
+        set.notify(1, upTo: .max, from: Ledgers.shared)
+
+        #expect(gone.calls.entries == [1, 1])
+        #expect(living.calls.entries == [])
+        #expect(living.posts.value == 1)
     }
 
     @Test("Code without isolation is asked once whether it is on the main actor")
@@ -421,10 +434,10 @@ private final class Mailslot: Mailbox, @unchecked Sendable {
     let questions = Counter()
     let posts = Counter()
     let calls = Log<Int>()
-    let isCurrentNow: Shared<Bool>
+    let answer: Shared<Bool>
 
     init(at actor: any Actor, isCurrent: Bool) {
-        isCurrentNow = Shared(isCurrent)
+        answer = Shared(isCurrent)
         super.init(of: actor)
     }
 
@@ -435,10 +448,8 @@ private final class Mailslot: Mailbox, @unchecked Sendable {
 
     override var isCurrent: Bool {
         questions.increment()
-        return isCurrentNow.value
+        return answer.value
     }
-
-    override func catchUp(_ observer: Recipient, _ pending: borrowing Pending) -> Bool { true }
 
     override func post(
         _ job: Job, _ pending: borrowing Pending, _ status: borrowing RegistrationStatus,

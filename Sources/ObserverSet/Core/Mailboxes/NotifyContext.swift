@@ -23,12 +23,14 @@ struct NotifyContext {
     @inline(never)
     private mutating func confirm(_ mailbox: Mailbox) -> Bool {
         guard actor == 0 ? mailbox.isMain && !isAsked : mailbox.identity == actor else { return false }
-        if !isAsked {
-            isAsked = true
-            actor = mailbox.isCurrent ? mailbox.identity : 0
-            if actor == 0 { return false }
+        isAsked = true
+        guard mailbox.isCurrent else {
+            actor = 0
+            return false
         }
-        current = ObjectIdentifier(mailbox)
+        // Once more for another mailbox of that identity: one of the two is that of an actor that is gone, whose executor may
+        // have been another one.
+        (actor, current) = (mailbox.identity, ObjectIdentifier(mailbox))
         return true
     }
 
