@@ -53,9 +53,10 @@ class Mailbox: @unchecked Sendable {
     /// The actor's type or the queue's label, as descriptions of a set show it.
     var description: String { fatalError("abstract") }
 
-    /// The words of a description for an observer that holds up `settled()`.
-    static func describe(isInCall: Bool, waiting: Int) -> String {
+    /// The words of a description for an observer that holds up `settled()`, or has lost values.
+    static func describe(isInCall: Bool = false, waiting: Int = 0, dropped: Int = 0) -> String {
         (isInCall ? ", in a call" : "") + (waiting == 0 ? "" : ", \(waiting) waiting")
+            + (dropped == 0 ? "" : ", \(dropped) dropped")
     }
 }
 

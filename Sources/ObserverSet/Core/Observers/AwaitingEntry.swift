@@ -56,8 +56,8 @@ final class AwaitingEntry<Parameters: Sendable>: WaitingEntry<Parameters>, Await
 
     override var placeDescription: String {
         let (waiting, dropped) = counts
-        return "on " + home.description + Mailbox.describe(isInCall: home.isCalling(self), waiting: waiting)
-            + (dropped == 0 ? "" : ", \(dropped) dropped")
+        return "on " + home.description
+            + Mailbox.describe(isInCall: home.isCalling(self), waiting: waiting, dropped: dropped)
     }
 
     override func forRegistration(_ gates: [OnceGate]) -> Entry<Parameters> {

@@ -20,8 +20,7 @@ private final class StreamEntry<Parameters: Sendable>: Entry<Parameters>, @unche
     }
 
     override var placeDescription: String {
-        let dropped = dropped.load(ordering: .relaxed)
-        return "nonisolated" + (dropped == 0 ? "" : ", \(dropped) dropped")
+        "nonisolated" + Mailbox.describe(dropped: dropped.load(ordering: .relaxed))
     }
 }
 
