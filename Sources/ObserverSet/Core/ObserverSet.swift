@@ -121,7 +121,7 @@ extension ObserverSet {
         // The registry is not retained: the set holds it, and is held until this returns.
         defer { extendLifetime(self) }
         guard let registry = unsafe unmanagedRegistry else { return }
-        // Acquiring, paired with the store in `insert`: a thread that calls an observer sees those removed that were removed before it
+        // Acquiring, paired with the store in `insert`: a thread that calls an observer sees the removals that came before it
         // was added.
         let last = unsafe registry._withUnsafeGuaranteedRef { $0.lastID.load(ordering: .acquiring) }
         guard last != 0 else { return }

@@ -18,9 +18,9 @@ public enum Buffering: Hashable, Sendable {
     case oldest(Int)
     /// Keeps only the newest value, and cancels the call in progress: for a search as the user types.
     ///
-    /// The call with this value waits until the cancelled one has returned. The cancelled call's handlers run on the thread that notifies, before `notify` returns. A value that is notified
-    /// inside that call, or in a task that it has started with `Task { }`, does not cancel it. A stream has no calls; for it,
-    /// this is `.newest(1)`.
+    /// The call with this value waits until the cancelled one has returned. The cancelled call's handlers run on the thread
+    /// that notifies, before `notify` returns. A value that is notified inside that call, or in a task that it has started
+    /// with `Task { }`, does not cancel it. A stream has no calls; for it, this is `.newest(1)`.
     case latest
 
     /// How many values there is room for; nil if for any number.
