@@ -83,12 +83,12 @@ actor Ledger: Host {
 
 /// An actor on an event loop.
 actor Station: Host {
-    let loop: Loop
+    let loop: EventLoop
     let track: Track
     var entries: [Int] = []
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-    init(_ loop: Loop) {
+    init(_ loop: EventLoop) {
         self.loop = loop
         // Outside tasks the runtime does not know the loop.
         track = Track { loop.isCurrent && withUnsafeCurrentTask { $0 != nil } }
@@ -126,50 +126,6 @@ nonisolated struct Callback: @unchecked Sendable {
     func check(_ form: String) async {
         await track.sent.settled()
         track.check(entries, form)
-    }
-}
-
-/// An executor that can prove that code runs on it, or only check it, or neither.
-nonisolated final class Loop: SerialExecutor {
-    enum Proof: CaseIterable { case proven, checked, neither }
-
-    private let proof: Proof
-    private let queue = DispatchQueue(label: "loop")
-    private static let key = DispatchSpecificKey<ObjectIdentifier>()
-
-    init(_ proof: Proof) {
-        self.proof = proof
-        queue.setSpecific(key: Self.key, value: ObjectIdentifier(self))
-    }
-
-    var isCurrent: Bool { DispatchQueue.getSpecific(key: Self.key) == ObjectIdentifier(self) }
-
-    func enqueue(_ job: consuming ExecutorJob) {
-        let job = UnownedJob(job)
-        queue.async { job.runSynchronously(on: self.asUnownedSerialExecutor()) }
-    }
-
-    func checkIsolated() { precondition(proof != .neither && isCurrent, "it cannot be checked") }
-    func isIsolatingCurrentContext() -> Bool? { proof == .proven ? isCurrent : nil }
-
-    /// Runs a block outside tasks.
-    func perform(_ body: @escaping @Sendable () -> Void) async {
-        await withCheckedContinuation { continuation in
-            queue.async {
-                body()
-                continuation.resume()
-            }
-        }
-    }
-}
-
-/// An executor for tasks.
-nonisolated final class Pool: TaskExecutor {
-    private let queue = DispatchQueue(label: "pool", attributes: .concurrent)
-
-    func enqueue(_ job: consuming ExecutorJob) {
-        let job = UnownedJob(job)
-        queue.async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
     }
 }
 

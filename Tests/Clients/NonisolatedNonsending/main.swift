@@ -22,8 +22,8 @@ let ledger = Ledger().observing()
 try await tryForms(ledger, "an actor")
 try await passedToMethods(of: ledger)
 try await tryForms(Clerk().observing(), "an actor on the main executor")
-for proof in Loop.Proof.allCases {
-    let loop = Loop(proof)
+for proof in EventLoop.Proof.allCases {
+    let loop = EventLoop(proof)
     let stations = [Station(loop).observing(), Station(loop).observing()]
     for station in stations { try await tryForms(station, "an actor on an event loop, \(proof)") }
     // Each takes what the other forms.

@@ -1,7 +1,9 @@
 import Dispatch
 
+// A client of the library has these executors, too, and is on the main actor by default: hence `nonisolated`.
+
 /// A serial executor that can prove that code runs on it, or only check it, or neither.
-final class EventLoop: SerialExecutor {
+nonisolated final class EventLoop: SerialExecutor {
     enum Proof: CaseIterable { case proven, checked, neither }
 
     private let proof: Proof
@@ -35,7 +37,7 @@ final class EventLoop: SerialExecutor {
 }
 
 /// A task executor.
-final class Pool: TaskExecutor {
+nonisolated final class Pool: TaskExecutor {
     private let queue = DispatchQueue(label: "pool", attributes: .concurrent)
 
     func enqueue(_ job: consuming ExecutorJob) {
