@@ -23,7 +23,7 @@ public struct Observer<Parameters: Sendable>: Sendable {
     init(entry: Entry<Parameters>, site: Site) {
         // Not a closure of the right type: in unspecialised code that would allocate. A stored function is two words, its code
         // and its context, whatever its parameters.
-        function = unsafe unsafeBitCast(Nothing(), to: Function.self).call
+        function = unsafe unsafeBitCast(Nothing(), to: Isolation.UnaryNonisolated.self).function
         anyEntry = entry
         self.site = site
     }
@@ -76,10 +76,6 @@ public struct Observer<Parameters: Sendable>: Sendable {
     func forRegistration(_ gates: [OnceGate] = []) -> Observer {
         if let entry { return Observer(entry: entry.forRegistration(gates), site: site) }
         return gates.isEmpty ? self : Observer(entry: OnceEntry(gates, function), site: site)
-    }
-
-    private struct Function {
-        let call: @Sendable (Parameters) -> Void
     }
 }
 

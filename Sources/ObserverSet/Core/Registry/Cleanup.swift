@@ -15,9 +15,14 @@ struct Cleanup: ~Copyable {
         ended?.append(entry)
     }
 
-    @inline(never)
+    @inline(__always)
     consuming func run() {
-        ended?.forEach { $0.cancel() }
+        if let ended { Self.cancel(ended) }
         releasable.release()
+    }
+
+    @inline(never)
+    private static func cancel(_ ended: [AnyEntry]) {
+        for entry in ended { entry.cancel() }
     }
 }

@@ -2,29 +2,53 @@
 ///
 /// Not copyable, so that nothing is released twice.
 @safe struct Retired: ~Copyable {
-    /// The callees of removed observers; the first one needs no array.
+    /// The callee of a removed observer, mostly the only thing there is.
     private var first: Callee?
-    private var others: [Callee] = []
-    /// Blocks that were replaced, in the order in which they were current; their slots own nothing any more.
-    var blocks = unsafe [Block]()
+    private var rest: Rest?
+
+    /// An object, since two empty arrays would be released at each change.
+    @safe private final class Rest {
+        var callees: [Callee] = []
+        /// Blocks that were replaced, in the order in which they were current; their slots own nothing any more.
+        var blocks = unsafe [Block]()
+    }
 
     init(_ callee: Callee? = nil) { first = callee }
 
-    init(_ block: Block) { unsafe blocks = unsafe [block] }
+    init(_ block: Block) { unsafe madeRest().blocks.append(block) }
 
-    var isEmpty: Bool { unsafe first == nil && blocks.isEmpty }
+    var isEmpty: Bool { first == nil && rest == nil }
+
+    var blocks: [Block] { unsafe rest?.blocks ?? [] }
 
     @inline(__always)
     mutating func append(_ callee: Callee) {
-        if first == nil { first = callee } else { others.append(callee) }
+        if first == nil { first = callee } else { appendBehindFirst(callee) }
     }
 
     @inline(__always)
     mutating func append(contentsOf other: consuming Retired) {
-        guard !isEmpty else { return self = other }
+        if isEmpty { self = other } else { appendBehind(other) }
+    }
+
+    // Out of line, as is the release of the rest: this is part of every change, and seldom needed.
+
+    @inline(never)
+    private mutating func appendBehindFirst(_ callee: Callee) { madeRest().callees.append(callee) }
+
+    @inline(never)
+    private mutating func appendBehind(_ other: borrowing Retired) {
         if let first = other.first { append(first) }
-        others += other.others
-        unsafe blocks += other.blocks
+        guard let more = other.rest else { return }
+        let rest = madeRest()
+        rest.callees += more.callees
+        unsafe rest.blocks += more.blocks
+    }
+
+    private mutating func madeRest() -> Rest {
+        let made = rest ?? Rest()
+        rest = made
+        return made
     }
 
     /// Takes everything out.
@@ -37,7 +61,7 @@
 
     func forEachCallee(_ body: (Callee) -> Void) {
         if let first { body(first) }
-        others.forEach(body)
+        rest?.callees.forEach(body)
     }
 
     /// Marks an observer as removed in the blocks that have it; false if there is a block without it.
@@ -49,10 +73,16 @@
     }
 
     /// Releases everything; the `deinit` of closures' captures runs here.
-    @inline(never)
+    @inline(__always)
     consuming func release() {
         LockCheck.assertNoLockIsHeld()
-        forEachCallee { $0.release() }
-        unsafe blocks.forEach { unsafe $0.memory.deallocate() }
+        first?.release()
+        if let rest { Self.release(rest) }
+    }
+
+    @inline(never)
+    private static func release(_ rest: Rest) {
+        for callee in rest.callees { callee.release() }
+        unsafe rest.blocks.forEach { unsafe $0.memory.deallocate() }
     }
 }

@@ -6,23 +6,24 @@ package struct Queue<Element> {
 
     /// The elements begin at `head`; the places before it are nil.
     private var elements: [Element?] = []
-    private var head = 0
+    // Half a word, so that what contains the queue has room for flags.
+    private var head: Int32 = 0
 
     /// The capacity that an empty queue keeps; what a burst needed beyond that is freed.
     private static var retainedCapacity: Int { 32 }
 
     package init() {}
 
-    package var count: Int { elements.count - head }
+    package var count: Int { elements.count - Int(head) }
 
-    var first: Element? { head < elements.count ? elements[head] : nil }
+    var first: Element? { count > 0 ? elements[Int(head)] : nil }
 
     package mutating func append(_ element: Element) { elements.append(element) }
 
     package mutating func removeFirst() -> Element {
-        let element = elements[head].take()!
+        let element = elements[Int(head)].take()!
         head += 1
-        if head == elements.count {
+        if count == 0 {
             elements.removeAll(keepingCapacity: elements.capacity <= Self.retainedCapacity)
             head = 0
         } else if head >= Self.retainedCapacity, head >= count {
@@ -46,7 +47,7 @@ package struct Queue<Element> {
     @inline(never)
     private mutating func keep(_ isKept: (Element) -> Bool) {
         var kept: [Element?] = []
-        for index in head..<elements.count where isKept(elements[index]!) { kept.append(elements[index]) }
+        for index in Int(head)..<elements.count where isKept(elements[index]!) { kept.append(elements[index]) }
         elements = kept
         head = 0
     }
