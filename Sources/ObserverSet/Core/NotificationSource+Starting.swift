@@ -11,7 +11,8 @@ extension NotificationSource {
     /// ```
     ///
     /// Each observer that is added here receives the value, and then what the source sends, in order, wherever it runs.
-    /// Other observers receive nothing. Every form of `add` may follow, and so may `values()`, `once` (which is called with
+    /// Other observers receive nothing. What the source itself sends because an observer is added, such as the value of another
+    /// `starting(with:)` in front of this one, comes before. Every form of `add` may follow, and so may `values()`, `once` (which is called with
     /// this value), `map` and `filter`. If the observer belongs to the caller's actor, or to none, it is called before
     /// `add` returns; otherwise the value is posted.
     ///
@@ -26,14 +27,17 @@ extension NotificationSource {
     /// - Complexity: O(1).
     public func starting(with value: Parameters) -> some NotificationSource<Parameters> {
         DerivedSource(of: self) { source, observer in
+            // The registration claims this entry, so that what ends it drops the value, too.
+            let observer = observer.forRegistration()
             // First, so that the observer receives what its call with the value notifies.
             let token = source.register(observer)
-            let callee = observer.forRegistration()
-            let mailbox = callee.entry?.mailbox
+            // Behind `once` or nowhere, the source has registered another entry or none: then the token ends this one.
+            let isApart = observer.entry?.claim() ?? false
+            let mailbox = observer.entry?.mailbox
             // The runtime is asked whether the caller is on the observer's actor, whatever the compiler knows.
             var context = NotifyContext(claiming: mailbox?.identity ?? 0)
-            _ = callee.deliver(value, by: &context)
-            return mailbox == nil ? token : ObserverToken(token, first: callee.entry)
+            _ = observer.deliver(value, by: &context)
+            return mailbox != nil && isApart ? ObserverToken(token, first: observer.entry?.posted) : token
         }
     }
 }

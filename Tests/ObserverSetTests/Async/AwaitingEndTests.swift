@@ -142,7 +142,7 @@ struct AwaitingEndTests {
         let entry = AwaitingEntry<Tracked>(owner: nil, nil, in: AwaitingMailbox(on: nil, buffering)) { [door] _, _ in
             await door.pass()
         }
-        _ = entry.forRegistration([])
+        #expect(entry.claim())
         let mailbox = AwaitingMailbox(on: nil, buffering)
         mailbox.post(Tracked(), to: entry, .current)
         await eventually { door.waiting == 1 }

@@ -53,6 +53,21 @@ struct CatchUpTests {
         #expect(log.entries == ["A1", "B1", "A2", "A3"])
     }
 
+    @Test("What the deinit of a value notifies comes behind the values that wait") @MainActor
+    func valuesNotify() async {
+        let set = ObserverSet<NotifyingValue>()
+        let log = Log<Int>()
+        _ = set.add { value in log.append(value.number) }
+        join {
+            set.notify(NotifyingValue(1) { [weak set] in set?.notify(NotifyingValue(4) {}) })
+            set.notify(NotifyingValue(2) {})
+        }
+        set.notify(NotifyingValue(3) {})
+        await set.settled()
+
+        #expect(log.entries == [1, 2, 3, 4])
+    }
+
     @Test("A caller of settled() goes on when the call has ended")
     func settledWaitsForTheCall() async {
         let wait = Shared<SettledWait?>(nil)
@@ -148,4 +163,16 @@ struct CatchUpTests {
             body(actor, value)
         }
     }
+}
+
+private final class NotifyingValue: Sendable {
+    let number: Int
+    private let notify: @Sendable () -> Void
+
+    init(_ number: Int, _ notify: @escaping @Sendable () -> Void) {
+        self.number = number
+        self.notify = notify
+    }
+
+    deinit { notify() }
 }

@@ -223,7 +223,7 @@ private struct MailboxState {
     private mutating func catchUp(_ observer: Int) {
         catchUpsLeft -= 1
         let waiting = waiting(for: observer).count
-        let taken = batch.beginCatchUp(of: observers[observer], waiting, from: &inbox).compactMap { $0.value as? Int }
+        let taken = batch.beginCatchUp(of: observers[observer], waiting, from: &inbox)!.compactMap { $0.value as? Int }
         if taken.count < waiting { wrong = "\(waiting) values wait for observer \(observer), and \(taken) is found" }
         stack.append(.catchUp(rest: fault == .callsTheLastFirst ? taken : taken.reversed(), called: nil))
     }

@@ -144,6 +144,44 @@ struct StartingTests {
         #expect(log.entries.isEmpty)
     }
 
+    @Test("A value that waits is not delivered any more when the set or a map's token has removed the observer")
+    func removedOtherwise() async {
+        let queue = DispatchQueue(label: "queue")
+        let owner = Keeper()
+        let removals: [@Sendable (ObserverToken) -> Void] = [
+            { $0.remove() }, { [set] _ in set.removeAll() }, { [set] _ in set.removeAll(ownedBy: owner) },
+        ]
+        for (number, remove) in removals.enumerated() {
+            queue.suspend()
+            let source = set.starting(with: number).map { $0 * 10 }
+            let token = source.addNonisolated(on: queue, owner) { [log] _, value in log.append(value) }
+            #expect(token.waitingCount == 1)
+            remove(token)
+            #expect(token.waitingCount == 0)
+            queue.resume()
+            await token.removeAndWait()
+        }
+
+        #expect(log.entries.isEmpty)
+    }
+
+    @Test("A value that found no room is counted")
+    func dropped() async {
+        let isOpen = Signal()
+        let token = set.starting(with: 1).addAsync(buffering: .newest(1)) { [log] value in
+            await eventually { isOpen.isSet }
+            log.append(value)
+        }
+        set.notify(2)
+        set.notify(3)
+        set.notify(4)
+        isOpen.set()
+        await set.settled()
+
+        #expect(log.entries.last == 4)
+        #expect(log.entries.count + token.droppedCount == 4)
+    }
+
     @Test("The first call of an observer that awaits is cancelled when the token is removed")
     func cancelled() async {
         let isCalled = Signal()

@@ -73,16 +73,20 @@ extension ActorMailbox {
         }
 
         /// Takes out that many jobs of an observer, which waits for no more; returns the last one first.
-        mutating func beginCatchUp(of observer: Recipient, _ count: Int, from inbox: inout Inbox) -> [Job] {
+        ///
+        /// Nil if they are not all here: a catch-up under way has the others, which come first. It is releasing a value whose
+        /// `deinit` notifies.
+        mutating func beginCatchUp(of observer: Recipient, _ count: Int, from inbox: inout Inbox) -> [Job]? {
             _ = refill(from: &inbox)
-            catchUps += 1
-            var taken: [Job] = []
+            var places: [Int] = []
             var place = jobs.count
-            while taken.count < count, place > head {
+            while places.count < count, place > head {
                 place -= 1
-                if jobs[place]?.recipient.observer === observer { taken.append(jobs[place].take()!) }
+                if jobs[place]?.recipient.observer === observer { places.append(place) }
             }
-            return taken
+            guard places.count == count else { return nil }
+            catchUps += 1
+            return places.map { jobs[$0].take()! }
         }
 
         /// Puts back what was passed over: an observer whose call has ended may be caught up with, or called in its turn.

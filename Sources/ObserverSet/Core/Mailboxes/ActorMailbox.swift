@@ -174,7 +174,9 @@ import Synchronization
         // If the actor is gone, and another has its address, another thread may be delivering.
         guard actor != nil, !pending.isInCall, pending.waiting <= Turn.limit else { return false }
         // Counted under the lock under which they are posted: so these are all, and the oldest is among them.
-        var jobs = withAll { batch, inbox in batch.beginCatchUp(of: observer, pending.waiting, from: &inbox) }
+        guard
+            var jobs = withAll({ batch, inbox in batch.beginCatchUp(of: observer, pending.waiting, from: &inbox) })
+        else { return false }
         // Each is released before the next is delivered.
         // fault: last-of-what-waits-first
         while let job = jobs.popLast() { job.deliver() }

@@ -46,16 +46,16 @@ struct RegistrationStatus: ~Copyable, Sendable {
     private static var ownerIsDead: UInt8 { 2 }
     private static var removed: UInt8 { 3 }
 
-    private let state: Atomic<UInt8>
+    private let state = Atomic(unregistered)
     private let posted = Atomic<UInt32>(0)
     private let begun = Atomic<UInt32>(0)
-
-    init(isClaimed: Bool = false) { state = Atomic(isClaimed ? Self.registered : Self.unregistered) }
 
     /// Claims the status for a registration; false if another registration has it already.
     func claim() -> Bool {
         state.compareExchange(expected: Self.unregistered, desired: Self.registered, ordering: .relaxed).exchanged
     }
+
+    var isClaimed: Bool { state.load(ordering: .relaxed) != Self.unregistered }
 
     /// Whether a value may be enqueued, and one from the mailbox be delivered.
     var isActive: Bool { state.load(ordering: .relaxed) == Self.registered }

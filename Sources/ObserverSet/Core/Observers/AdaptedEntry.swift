@@ -26,6 +26,9 @@ final class AdaptedEntry<Input: Sendable, Parameters: Sendable>: Entry<Input>, @
         AdaptedEntry(adapted.forRegistration(gates), transform: transform)
     }
 
+    override func claim() -> Bool { adapted.entry?.claim() ?? true }
+    override var posted: AnyEntry { adapted.entry?.posted ?? self }
+
     override func end() {
         isActive.store(false, ordering: .relaxed)
         super.end()

@@ -17,14 +17,13 @@ final class AwaitingEntry<Parameters: Sendable>: WaitingEntry<Parameters>, Await
     /// An entry for one registration; all of an observer have one mailbox, and so one order.
     init(
         owner: Owner?, _ ownerType: Any.Type?, in mailbox: AwaitingMailbox, gates: [OnceGate] = [],
-        isClaimed: Bool = false, _ function: @escaping Function
+        _ function: @escaping Function
     ) {
         self.function = function
         weakOwner = owner
         staticOwnerType = ownerType
         home = mailbox
         self.gates = gates
-        super.init(isClaimed: isClaimed)
     }
 
     func call(_ value: any Sendable, on actor: isolated (any Actor)?) async {
@@ -60,9 +59,9 @@ final class AwaitingEntry<Parameters: Sendable>: WaitingEntry<Parameters>, Await
             + Mailbox.describe(isInCall: home.isCalling(self), waiting: waiting, dropped: dropped)
     }
 
-    override func forRegistration(_ gates: [OnceGate]) -> Entry<Parameters> {
-        if gates.isEmpty, status.claim() { return self }
-        return AwaitingEntry(owner: weakOwner, staticOwnerType, in: home, gates: gates, isClaimed: true, function)
+    override func forRegistration(_ more: [OnceGate]) -> Entry<Parameters> {
+        if more.isEmpty, !status.isClaimed { return self }
+        return AwaitingEntry(owner: weakOwner, staticOwnerType, in: home, gates: gates + more, function)
     }
 
     override var isAwaited: Bool { true }

@@ -17,6 +17,8 @@ class AnyEntry: Recipient, @unchecked Sendable {
     var mailbox: Mailbox? { base?.mailbox }
     /// How many values wait for this registration in a mailbox, and how many were dropped because there was no room for them.
     var counts: (waiting: Int, dropped: Int) { base?.counts ?? (0, 0) }
+    /// The entry whose values wait in the mailbox.
+    var posted: AnyEntry { self }
     /// What a slot has in the place of a function's code: `entryTag`, or `closureTag` for an `IsolatedClosure`.
     ///
     /// No function is at these addresses; nor is one at a low one, except on WebAssembly, where functions are numbered from 1.
@@ -76,12 +78,15 @@ class Entry<Parameters>: AnyEntry, @unchecked Sendable {
     /// Returns false if the owner is dead, so that the notification can have the entry removed.
     func deliver(_ parameters: Parameters, by context: inout NotifyContext) -> Bool { fatalError("abstract") }
 
-    /// The entry for one more registration of the observer, which is called once if there are gates.
+    /// An entry for one more registration of the observer, which is called once if there are gates.
     ///
-    /// This one the first time, then others for which the observer has one order, too.
+    /// This one until a registration has claimed it, then others for which the observer has one order, too.
     func forRegistration(_ gates: [OnceGate]) -> Entry {
         gates.isEmpty ? self : OnceEntry(gates, nil, self)
     }
+
+    /// Claims the entry for a registration; false if another one has it already.
+    func claim() -> Bool { true }
 
     /// A value that `deliver` has posted, with its own type again.
     ///
@@ -95,10 +100,9 @@ class Entry<Parameters>: AnyEntry, @unchecked Sendable {
 /// An entry whose values may wait in a mailbox, and which therefore keeps the state of its registration.
 @usableFromInline
 class WaitingEntry<Parameters: Sendable>: Entry<Parameters>, @unchecked Sendable {
-    final let status: RegistrationStatus
+    final let status = RegistrationStatus()
 
-    init(isClaimed: Bool = false) { status = RegistrationStatus(isClaimed: isClaimed) }
-
+    override final func claim() -> Bool { status.claim() }
     override func isKnownAlive(by context: inout NotifyContext) -> Bool { !status.isOwnerKnownDead }
     override var counts: (waiting: Int, dropped: Int) { (status.waiting, 0) }
     override final func end() { status.end() }

@@ -59,7 +59,7 @@
     }
 
     override final func forRegistration(_ gates: [OnceGate]) -> Entry<Parameters> {
-        gates.isEmpty && status.claim() ? self : RepeatedEntry(self, gates)
+        gates.isEmpty && !status.isClaimed ? self : RepeatedEntry(self, gates)
     }
 
     override final var isInCall: Bool { pending.isInCall }
@@ -138,7 +138,6 @@ private final class RepeatedEntry<Parameters: Sendable>: WaitingEntry<Parameters
     init(_ first: IsolatedEntry<Parameters>, _ gates: [OnceGate]) {
         self.first = first
         self.gates = gates
-        super.init(isClaimed: true)
     }
 
     override func deliver(_ parameters: Parameters, by context: inout NotifyContext) -> Bool {
@@ -148,6 +147,10 @@ private final class RepeatedEntry<Parameters: Sendable>: WaitingEntry<Parameters
     override func receive(_ value: any Sendable) { first.receive(value, for: self) }
     override func isKnownAlive(by context: inout NotifyContext) -> Bool {
         first.mayCall(by: &context) ? isAlive : super.isKnownAlive(by: &context)
+    }
+
+    override func forRegistration(_ more: [OnceGate]) -> Entry<Parameters> {
+        more.isEmpty && !status.isClaimed ? self : RepeatedEntry(first, gates + more)
     }
 
     override func passGates() -> Bool { gates.pass() }

@@ -22,27 +22,16 @@
     var blocks: [Block] { unsafe rest?.blocks ?? [] }
 
     @inline(__always)
-    mutating func append(_ callee: Callee) {
-        if first == nil { first = callee } else { appendBehindFirst(callee) }
-    }
-
-    @inline(__always)
     mutating func append(contentsOf other: consuming Retired) {
-        if isEmpty { self = other } else { appendBehind(other) }
+        if isEmpty { self = other } else { appendToRest(other) }
     }
 
     // Out of line, as is the release of the rest: this is part of every change, and seldom needed.
-
     @inline(never)
-    private mutating func appendBehindFirst(_ callee: Callee) { madeRest().callees.append(callee) }
-
-    @inline(never)
-    private mutating func appendBehind(_ other: borrowing Retired) {
-        if let first = other.first { append(first) }
-        guard let more = other.rest else { return }
+    private mutating func appendToRest(_ other: borrowing Retired) {
         let rest = madeRest()
-        rest.callees += more.callees
-        unsafe rest.blocks += more.blocks
+        other.forEachCallee { rest.callees.append($0) }
+        unsafe rest.blocks += other.blocks
     }
 
     private mutating func madeRest() -> Rest {

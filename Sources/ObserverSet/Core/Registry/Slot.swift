@@ -32,7 +32,11 @@ extension Callee {
     @inline(__always)
     init<Parameters: Sendable>(retaining observer: Observer<Parameters>) {
         if let entry = observer.anyEntry {
-            self.init(retaining: unsafe unsafeDowncast(entry, to: Entry<Parameters>.self).forRegistration([]))
+            let entry = unsafe unsafeDowncast(entry, to: Entry<Parameters>.self)
+            var own = entry.forRegistration([])
+            // Another thread may register the same observer.
+            while !own.claim() { own = entry.forRegistration([]) }
+            self.init(retaining: own)
         } else {
             self.init(retaining: observer.function)
         }
