@@ -11,8 +11,8 @@ import Synchronization
 ///
 /// An observer runs on the actor that its closure belongs to: before `notify` returns if code of that actor calls `notify`,
 /// or if the closure belongs to none; otherwise later. Notifications from one thread reach an actor in the order they were
-/// sent, even across sets. An observer goes away with its owner, which is held weakly. The page *Guarantees* has the twelve
-/// guarantees.
+/// sent, even across sets; where code of the actor notifies meanwhile, that holds for each observer. It goes away with its
+/// owner, which is held weakly. The page *Guarantees* has the twelve guarantees.
 ///
 /// The idea is that of Mike Ash's article "Let's Build Swift Notifications".
 @safe public final class ObserverSet<Parameters: Sendable>: Sendable {
@@ -93,9 +93,9 @@ import Synchronization
 extension ObserverSet {
     /// Calls every observer, in the order in which they were added.
     ///
-    /// Observers that belong to no actor, or to the one whose code calls this, are called before this returns, unless more
-    /// than a thousand values are pending for them; so are those of the main actor if any code calls this there. For the
-    /// others the value is put into their actor's mailbox. May be called on any thread, and from inside an observer
+    /// Observers that belong to no actor, or to the one whose code calls this, are called before this returns; so are
+    /// those of the main actor if any code calls this there. Not so if more than a thousand values are pending for one, or its
+    /// call with a value that was pending is in progress: its values come in their order. For the others the value is put into their actor's mailbox. May be called on any thread, and from inside an observer
     /// (guarantees 6 and 7).
     ///
     /// An actor's observer is called in place only if Swift's runtime confirms that the caller is on its actor. Otherwise its

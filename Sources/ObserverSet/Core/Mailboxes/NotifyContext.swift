@@ -3,6 +3,8 @@
 /// Small: each nested notification has one on its stack.
 struct NotifyContext {
     /// The mailbox of the actor that the caller is known to be on; never loaded, only compared.
+    ///
+    /// No other mailbox has its address meanwhile: the traversal keeps the entry, which holds the mailbox.
     private var current: ObjectIdentifier?
     /// Identifies the actor that the compiler says the caller is isolated to, and zero if to none.
     ///

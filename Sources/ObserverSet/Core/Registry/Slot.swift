@@ -7,8 +7,8 @@ import Synchronization
 /// exactly once.
 ///
 /// Why the casts are sound: a stored function is two words, its code and its context, and a context is retained and
-/// released like any native object. Only a set puts callees into its registry, all of them with the set's own
-/// parameters, and only the set has them called.
+/// released like any native object. Only what owns a registry puts callees into it, all of them with its own
+/// parameters or never called, and only the owner has them called.
 @safe struct Callee: @unchecked Sendable {
     let code: UInt
     /// The address of the function's context, or of the entry; zero for a function without a context.
