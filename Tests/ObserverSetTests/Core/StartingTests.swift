@@ -132,11 +132,14 @@ struct StartingTests {
     func removedBefore() async {
         let queue = DispatchQueue(label: "queue")
         queue.suspend()
-        let tokens = [set.starting(with: 1), set.once.starting(with: 1)].map { (source: any NotificationSource<Int>) in
+        let sources: [any NotificationSource<Int>] = [
+            set.starting(with: 1), set.once.starting(with: 1), set.once.starting(with: 1).map { $0 },
+        ]
+        let tokens = sources.map { source in
             source.addNonisolated(on: queue) { [log] in log.append($0) }
         }
-        #expect(tokens.map(\.waitingCount) == [1, 1])
-        #expect(tokens.map { $0.remove() } == [true, true])
+        #expect(tokens.map(\.waitingCount) == [1, 1, 1])
+        #expect(tokens.map { $0.remove() } == [true, true, true])
         #expect(!tokens.contains { $0.isActive })
         queue.resume()
         for token in tokens { await token.removeAndWait() }
