@@ -27,7 +27,7 @@ final class AdaptedEntry<Input: Sendable, Parameters: Sendable>: Entry<Input>, @
     }
 
     override func claim() -> Bool { adapted.entry?.claim() ?? true }
-    override var posted: AnyEntry { adapted.entry?.posted ?? self }
+    override var posted: AnyEntry? { base?.posted }
 
     override func end() {
         isActive.store(false, ordering: .relaxed)

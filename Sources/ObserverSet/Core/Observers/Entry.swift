@@ -18,7 +18,7 @@ class AnyEntry: Recipient, @unchecked Sendable {
     /// How many values wait for this registration in a mailbox, and how many were dropped because there was no room for them.
     var counts: (waiting: Int, dropped: Int) { base?.counts ?? (0, 0) }
     /// The entry whose values wait in the mailbox.
-    var posted: AnyEntry { self }
+    var posted: AnyEntry? { self }
     /// What a slot has in the place of a function's code: `entryTag`, or `closureTag` for an `IsolatedClosure`.
     ///
     /// No function is at these addresses; nor is one at a low one, except on WebAssembly, where functions are numbered from 1.
