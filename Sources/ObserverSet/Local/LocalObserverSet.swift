@@ -37,13 +37,14 @@ import Synchronization
 @safe public final class LocalObserverSet<Parameters> {
     /// Made when the first observer is added, since most sets of a model are never observed.
     private var registry: Registry?
+    /// The values that were notified inside a notification, and the ids up to which they go.
+    private var queue = Queue<(parameters: Parameters, limit: UInt64)>()
+    // Behind the queue, where there is room for them.
     /// Whether a notification is under way.
     private var isNotifying = false
     /// Whether there is anything in `queue`, which is looked at only then: unspecialised code looks up its type, which takes
     /// twice as long as a notification of one observer.
     private var isAnythingQueued = false
-    /// The values that were notified inside that notification, and the ids up to which they go.
-    private var queue = Queue<(parameters: Parameters, limit: UInt64)>()
 
     /// Makes a set without observers.
     ///
