@@ -95,8 +95,8 @@ extension ObserverSet {
     ///
     /// Observers that belong to no actor, or to the one whose code calls this, are called before this returns; so are
     /// those of the main actor if any code calls this there. Not so if more than a thousand values are pending for one, or its
-    /// call with a value that was pending is in progress: its values come in their order. For the others the value is put into their actor's mailbox. May be called on any thread, and from inside an observer
-    /// (guarantees 6 and 7).
+    /// call with a value that was pending is in progress: its values come in their order. For the others the value is put into
+    /// their actor's mailbox. May be called on any thread, and from inside an observer (guarantees 6 and 7).
     ///
     /// An actor's observer is called in place only if Swift's runtime confirms that the caller is on its actor. Otherwise its
     /// value is posted, also where the compiler takes the caller for the actor's code by mistake, and where an older interface

@@ -29,8 +29,8 @@ class AnyEntry: Recipient, @unchecked Sendable {
     var address: ObjectIdentifier? { nil }
     /// For a value that a filter holds back: false if the owner is known to be dead.
     ///
-    /// A notification loads an observer's owner only where the observer runs, since the owner may be deallocated there; elsewhere
-    /// it counts as alive until a call has found that it is dead.
+    /// A notification loads an observer's owner only where the observer runs, since the owner may be deallocated there;
+    /// elsewhere it counts as alive until a call has found that it is dead.
     func isKnownAlive(by context: inout NotifyContext) -> Bool { base?.isKnownAlive(by: &context) ?? true }
     /// Asked just before a call, where the observer runs: whether it may be called.
     ///
