@@ -57,7 +57,7 @@ STEPS = {
     "vacate": (SLOT, "func vacate()", "word.store(0, ordering: .relaxed)"),
     "copy": (SLOTS, "func freshBlock(", "copyMemory(from: slot", "relaxed"),
     "raise-last-id": (WRITE, "func insert(", "lastID.store(id, ordering: .releasing) unsafe slot.pointee.publish("),
-    "clear-last-id": (WRITE, REMOVE, "if contents.counts.living == 0 { lastID.store(0, ordering: .relaxed)"),
+    "clear-last-id": (WRITE, REMOVE, "if contents.living == 0 { lastID.store(0, ordering: .relaxed)"),
     "unlink": (
         WRITE, "private func moveToFreshBlock(",
         "slots.head.store(fresh?.memory, ordering: .sequentiallyConsistent) "
@@ -114,7 +114,7 @@ STEPS = {
     "quick-way": (RECLAMATION, "func retire(", "if !contents.isAnythingWaiting && isEmpty()", "none"),
     "both-counts": (RECLAMATION, "func isEmpty() -> Bool", "isEmpty(0) && isEmpty(1)", "none"),
     "older": (RECLAMATION, "func collect(_ contents", "rare.older = rare.newer", "none"),
-    "trim": (WRITE, "private func collect(", "if !contents.isAnythingWaiting { slots.trim(&contents.counts) }", "none"),
+    "trim": (WRITE, "private func collect(", "if !contents.isAnythingWaiting { slots.trim(&contents) }", "none"),
     "depart": (WRITE, "private func collect(", "!mailbox.isIdle", "none"),
 }
 

@@ -141,8 +141,8 @@ extension ObserverSet {
             LockCheck.assertNoLockIsHeld()
             if _fastPath(isPlain) {
                 unsafe BorrowedFunction.at(slot).pointee(parameters)
-            } else if unsafe !BorrowedEntry.at(slot).pointee.callClosure(parameters, by: &context),
-                unsafe !BorrowedEntry.at(slot).pointee.deliver(parameters, by: &context)
+            } else if unsafe !slot.pointee.callClosure(parameters, by: &context),
+                unsafe !slot.pointee.deliver(parameters, by: &context)
             {
                 traversal.metDead = true
             }

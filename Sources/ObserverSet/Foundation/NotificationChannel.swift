@@ -34,7 +34,7 @@ final class NotificationChannel: Sendable {
 
     /// The channel for a name; nil if the name is not observed.
     static func existing(_ name: Notification.Name, of center: NotificationCenter) -> NotificationChannel? {
-        let channel = known.withLock { $0[Key(center: ObjectIdentifier(center), name: name)]?.channel }
+        let channel = known.withLock { $0[Key(center: ObjectIdentifier(center), name: name)]?() }
         // It may be that of a dead center, which had the same address.
         return channel?.center === center ? channel : nil
     }
@@ -46,9 +46,9 @@ final class NotificationChannel: Sendable {
         let fresh = NotificationChannel(key, center)
         // Another thread may have added a channel meanwhile. The one that is not used is released outside the lock.
         let found = known.withLock { known in
-            let found = known[key]?.channel
+            let found = known[key]?()
             // The center's reference may be loaded under the lock, since the caller holds the center.
-            if found?.center !== center { known[key] = WeakChannel(channel: fresh) }
+            if found?.center !== center { known[key] = { [weak fresh] in fresh } }
             return found
         }
         return found?.center === center ? found! : fresh
@@ -66,7 +66,7 @@ final class NotificationChannel: Sendable {
     deinit {
         // The place may be that of another channel by now.
         _ = Self.known.withLock { known in
-            let channel = known[key]?.channel
+            let channel = known[key]?()
             if channel == nil { known[key] = nil }
             return channel
         }
@@ -80,13 +80,10 @@ final class NotificationChannel: Sendable {
         let name: Notification.Name
     }
 
-    private struct WeakChannel: Sendable {
-        /// Loaded under the lock, and dropped outside: the `deinit` of a channel takes the lock.
-        weak let channel: NotificationChannel?
-    }
-
-    /// The channels that are alive.
-    private static let known = Lock([Key: WeakChannel]())
+    /// The channels that are alive, held weakly.
+    ///
+    /// Loaded under the lock, and dropped outside: the `deinit` of a channel takes the lock.
+    private static let known = Lock([Key: @Sendable () -> NotificationChannel?]())
 
     // MARK: What the center holds
 

@@ -133,7 +133,7 @@ extension LocalObserverSet {
         while let slot = unsafe traversal.next(&isPlain) {
             if _fastPath(isPlain) {
                 unsafe BorrowedFunction.at(slot).pointee(parameters)
-            } else if unsafe !BorrowedEntry.at(slot).pointee.deliver(parameters, by: &context) {
+            } else if unsafe !slot.pointee.deliver(parameters, by: &context) {
                 traversal.metDead = true
             }
         }

@@ -600,7 +600,7 @@ struct Promise08ReleasedPromptlyTests {
 
     /// How many slots are in use.
     private var storedSlots: Int {
-        Int(self.set.registry?.lock.withLock { $0.counts.taken } ?? 0)
+        Int(self.set.registry?.lock.withLock { $0.taken } ?? 0)
     }
 
     private func addCapture(_ kind: ObserverKind) -> CapturingRegistration {

@@ -58,7 +58,7 @@ extension Registry {
     func remove(_ id: UInt64) -> Bool { remove(id, nil) }
 
     /// The number of slots in use, including those of removed observers: as many as a notification walks.
-    var taken: Int { Int(lock.withLock { $0.counts.taken }) }
+    var taken: Int { Int(lock.withLock { $0.taken }) }
 
     /// The number of slots in the block, that is, for all observers except the first.
     var room: Int { unsafe slots.block?.capacity ?? 0 }

@@ -5,15 +5,15 @@ extension ActorMailbox {
     /// The values that have been posted since a drain last looked, and which drains there are.
     struct Inbox: Sendable {
         fileprivate var jobs: [Job?] = []
-        /// The urgencies of the notifiers.
-        fileprivate var urgencies = Urgency.Set()
+        /// The highest of the notifiers'.
+        fileprivate var urgency = Urgency.lowest
         var drains = Drains()
 
         /// Appends a job, and returns whether a drain has to be sent.
         @inline(__always)
         mutating func append(_ job: consuming Job, _ urgency: Urgency) -> Bool {
             jobs.append(consume job)
-            urgencies.insert(urgency)
+            self.urgency = max(self.urgency, urgency)
             return drains.claim(urgency)
         }
     }
@@ -24,7 +24,7 @@ extension ActorMailbox {
         private var jobs: [Job?] = []
         /// The index of the first job that may be left.
         private var head = 0
-        private var urgencies = Urgency.Set()
+        private var urgency = Urgency.lowest
         /// How many observers are being caught up with, one inside a call of another.
         private(set) var catchUps = 0
         /// What a drain inside such a call has passed over: values for observers that are in a call, and callers of
@@ -54,7 +54,7 @@ extension ActorMailbox {
                 jobs.removeAll(keepingCapacity: jobs.capacity <= room)
                 head = 0
                 // Not inside a call: what has been passed over still needs a drain of its urgency.
-                if catchUps == 0 { urgencies = Urgency.Set() }
+                if catchUps == 0 { urgency = .lowest }
                 swap(&jobs, &inbox.jobs)
             } else {
                 // In amortised O(1).
@@ -65,8 +65,8 @@ extension ActorMailbox {
                 jobs += inbox.jobs
                 inbox.jobs.removeAll(keepingCapacity: inbox.jobs.capacity <= Self.retainedCapacity)
             }
-            urgencies = urgencies.union(inbox.urgencies)
-            inbox.urgencies = Urgency.Set()
+            urgency = max(urgency, inbox.urgency)
+            inbox.urgency = .lowest
             if !jobs.isEmpty { return true }
             if jobs.capacity > Self.retainedCapacity { jobs = [] }
             return false
@@ -100,7 +100,7 @@ extension ActorMailbox {
         /// The urgency of the drain that what is left needs; nil if nothing is left.
         mutating func urgencyOfTheRest(_ inbox: inout Inbox) -> Urgency? {
             while head < jobs.count, jobs[head] == nil { head += 1 }
-            guard head == jobs.count, inbox.jobs.isEmpty else { return urgencies.union(inbox.urgencies).highest }
+            guard head == jobs.count, inbox.jobs.isEmpty else { return max(urgency, inbox.urgency) }
             jobs.removeAll(keepingCapacity: jobs.capacity <= Self.retainedCapacity)
             inbox.jobs.removeAll(keepingCapacity: inbox.jobs.capacity <= Self.retainedCapacity)
             head = 0

@@ -14,17 +14,14 @@ import Synchronization
 @safe final class ActorMailbox: Mailbox, @unchecked Sendable {
     /// Keeps what a drain writes, what notifiers write, and what both only read, on cache lines of their own; two lines, since
     /// processors fetch lines in pairs.
-    private struct Gap: Sendable {
-        private typealias Words = (UInt64, UInt64, UInt64, UInt64)
-        private let words: (Words, Words, Words, Words) = ((0, 0, 0, 0), (0, 0, 0, 0), (0, 0, 0, 0), (0, 0, 0, 0))
-    }
+    private typealias Gap = (UInt128, UInt128, UInt128, UInt128, UInt128, UInt128, UInt128, UInt128)
 
     private let executor: ActorExecutor
     /// How many observers use it; guarded by the lock of its part of the table.
     private var uses = 1
-    private let gapBeforeBatch = Gap()
+    private let gapBeforeBatch: Gap = (0, 0, 0, 0, 0, 0, 0, 0)
     private let batch = Lock(Batch())
-    private let gapBeforeInbox = Gap()
+    private let gapBeforeInbox: Gap = (0, 0, 0, 0, 0, 0, 0, 0)
     private let inbox = Lock(Inbox())
     /// Whether something was posted that has not been delivered; stored under the lock of the inbox.
     private let isBusy = Atomic<Bool>(false)
@@ -205,7 +202,7 @@ extension ActorMailbox {
     private final class Shard: Sendable {
         /// The mailboxes of actors other than the main one, by the actors' addresses, as long as an observer uses them.
         let table = Lock([UInt: ActorMailbox]())
-        private let gap = Gap()
+        private let gap: Gap = (0, 0, 0, 0, 0, 0, 0, 0)
 
         private static let all = (0..<32).map { _ in Shard() }
 

@@ -7,42 +7,16 @@ import Dispatch
 /// concurrent one, a block delivers the next value for its observer, which need not be the one that it was enqueued
 /// with; while another block is at it, that one does.
 final class QueueMailbox: Mailbox, @unchecked Sendable {
-    private struct State: Sendable {
-        var jobs = Queue<Job>()
-        var isDelivering = false
-        /// How many blocks have found another one delivering, and left their value to that.
-        var owed = 0
-
-        /// The job that a block is to deliver first, if any.
-        mutating func begin() -> Job? {
-            if isDelivering {
-                owed += 1
-                return nil
-            }
-            isDelivering = true
-            return jobs.removeFirst()
-        }
-
-        /// The job that the block is to deliver next, if any.
-        mutating func next() -> Job? {
-            if owed == 0 {
-                isDelivering = false
-                return nil
-            }
-            owed -= 1
-            return jobs.removeFirst()
-        }
-    }
-
     private let queue: DispatchQueue
-    private let state = Lock(State())
+    /// The jobs, and how many blocks have begun whose value has not been delivered: the first of them delivers for all.
+    private let state = Lock((jobs: Queue<Job>(), begun: 0))
 
     init(_ queue: DispatchQueue) {
         self.queue = queue
         super.init(of: nil)
     }
 
-    override var isIdle: Bool { state.withLock { !$0.isDelivering && $0.jobs.count == 0 } }
+    override var isIdle: Bool { state.withLock { $0.begun == 0 && $0.jobs.count == 0 } }
 
     override var description: String { "queue \(queue.label)" }
 
@@ -53,28 +27,34 @@ final class QueueMailbox: Mailbox, @unchecked Sendable {
         state.withLock { state in
             pending.post()
             status.post()
-            enqueue(job, &state)
+            enqueue(job, &state.jobs)
         }
     }
 
     override func enqueueMarker(for settledWait: SettledWait) -> Bool {
         if isIdle { return false }
-        state.withLock { enqueue(Job(value: (), recipient: settledWait), &$0) }
+        state.withLock { enqueue(Job(value: (), recipient: settledWait), &$0.jobs) }
         return true
     }
 
     /// Called under the lock: a thread's blocks must be in the order of its values, even if another thread is posting, too.
-    private func enqueue(_ job: Job, _ state: inout State) {
-        state.jobs.append(job)
+    private func enqueue(_ job: Job, _ jobs: inout Queue<Job>) {
+        jobs.append(job)
         queue.async { self.deliver() }
     }
 
     private func deliver() {
-        var job = state.withLock { $0.begin() }
+        var job = state.withLock { state in
+            state.begun += 1
+            return state.begun == 1 ? state.jobs.removeFirst() : nil
+        }
         while job != nil {
             // Released before the next one is looked for: who waits for a removal does not wait for this block.
             job.take()?.deliver()
-            job = state.withLock { $0.next() }
+            job = state.withLock { state in
+                state.begun -= 1
+                return state.begun == 0 ? nil : state.jobs.removeFirst()
+            }
         }
     }
 }

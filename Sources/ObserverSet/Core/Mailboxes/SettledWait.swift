@@ -3,32 +3,21 @@
 ///
 /// It is put into all mailboxes at once, and only then awaited. A caller that entered them one after the other would
 /// also wait for what had arrived meanwhile: for ever, perhaps, and the longer the more mailboxes there are.
-package final class SettledWait: Recipient, @unchecked Sendable {
-    @safe private struct State: Sendable {
-        /// How many hold up the caller; zero if it was cancelled.
-        var left: Int
-        /// The caller, once it waits: resumed by whoever takes it out, and so once.
-        ///
-        /// Unchecked, since what checks it has a layout that is found at run time, by functions for everything that
-        /// contains it.
-        var caller: UnsafeContinuation<Void, Never>?
-
-        init(left: Int) {
-            self.left = left
-            unsafe caller = nil
-        }
-    }
-
-    private let state: Lock<State>
+@safe package final class SettledWait: Recipient, @unchecked Sendable {
+    /// How many hold up the caller, zero if it was cancelled; and the caller, once it waits, who is resumed by whoever takes it
+    /// out, and so once.
+    ///
+    /// Unchecked, since what checks it has a layout that is found at run time, by functions for everything that contains it.
+    private let state: Lock<(left: Int, caller: UnsafeContinuation<Void, Never>?)>
 
     init(of mailboxes: [Mailbox]) {
-        state = Lock(State(left: mailboxes.count))
+        unsafe state = Lock((mailboxes.count, nil))
         super.init()
         for mailbox in mailboxes where !mailbox.enqueueMarker(for: self) { leave() }
     }
 
     /// Its maker holds up the caller, until it calls `leave()`.
-    override init() { state = Lock(State(left: 1)) }
+    override init() { unsafe state = Lock((1, nil)) }
 
     /// So that a drain inside a call of an event loop does not let the caller go on before that call has ended.
     override var isInCall: Bool { true }
@@ -36,14 +25,14 @@ package final class SettledWait: Recipient, @unchecked Sendable {
     override func receive(_ value: any Sendable) { leave() }
 
     /// Whether the caller waits no longer, or need not.
-    var isOver: Bool { state.withLock { $0.left == 0 } }
+    var isOver: Bool { unsafe state.withLock { unsafe $0.left == 0 } }
 
     /// Called, under no lock, for each mailbox that no longer holds up the caller.
     func leave() { setLeft { max(0, $0 - 1) } }
 
     private func setLeft(_ next: (Int) -> Int) {
         let caller = unsafe state.withLock { state in
-            state.left = next(state.left)
+            unsafe state.left = next(state.left)
             return unsafe state.left == 0 ? state.caller.take() : nil
         }
         unsafe caller?.resume()
@@ -52,11 +41,11 @@ package final class SettledWait: Recipient, @unchecked Sendable {
     /// Returns when no mailbox holds up the caller any longer, or when its task is cancelled; awaited once.
     package nonisolated(nonsending) func wait() async {
         // The closures below leave the caller's actor, and come back to it.
-        if state.withLock({ $0.left == 0 }) { return }
+        if isOver { return }
         await withTaskCancellationHandler {
             unsafe await withUnsafeContinuation { caller in
-                let isOver = state.withLock { state in
-                    guard state.left > 0 else { return true }
+                let isOver = unsafe state.withLock { state in
+                    guard unsafe state.left > 0 else { return true }
                     unsafe state.caller = caller
                     return false
                 }

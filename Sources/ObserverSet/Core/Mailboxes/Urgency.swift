@@ -8,6 +8,8 @@ struct Urgency: Comparable, Sendable {
         @inline(never) get { Urgency(Task.currentPriority) }
     }
 
+    static var lowest: Urgency { Urgency(step: 0) }
+
     init(step: UInt8) { self.step = step }
 
     static func < (left: Urgency, right: Urgency) -> Bool { left.step < right.step }
@@ -30,24 +32,5 @@ struct Urgency: Comparable, Sendable {
         case 2: .medium
         default: .high
         }
-    }
-
-    /// A set of urgencies.
-    struct Set: Sendable {
-        private var bits: UInt8 = 0
-
-        /// The highest one; nil if there is none.
-        var highest: Urgency? {
-            bits == 0 ? nil : Urgency(step: UInt8(7 - bits.leadingZeroBitCount))
-        }
-
-        @inline(__always)
-        mutating func insert(_ urgency: Urgency) { bits |= 1 << urgency.step }
-        mutating func remove(_ urgency: Urgency) { bits &= ~(1 << urgency.step) }
-        func union(_ other: Set) -> Set { Set(bits: bits | other.bits) }
-
-        /// Whether it has one that is at least as high.
-        @inline(__always)
-        func covers(_ urgency: Urgency) -> Bool { bits >> urgency.step != 0 }
     }
 }

@@ -23,7 +23,8 @@ public struct Observer<Parameters: Sendable>: Sendable {
     init(entry: Entry<Parameters>, site: Site) {
         // Not a closure of the right type: in unspecialised code that would allocate. A stored function is two words, its code
         // and its context, whatever its parameters.
-        function = unsafe unsafeBitCast(Nothing(), to: Isolation.UnaryNonisolated.self).function
+        let nothing = Isolation.NonisolatedOwner<AnyObject> { _ in }
+        function = unsafe unsafeBitCast(nothing, to: Isolation.UnaryNonisolated.self).function
         anyEntry = entry
         self.site = site
     }
@@ -77,8 +78,4 @@ public struct Observer<Parameters: Sendable>: Sendable {
         if let entry { return Observer(entry: entry.forRegistration(gates), site: site) }
         return gates.isEmpty ? self : Observer(entry: OnceEntry(gates, function), site: site)
     }
-}
-
-private struct Nothing {
-    let call: @Sendable () -> Void = {}
 }

@@ -2,22 +2,8 @@
 ///
 /// Level-triggered: a change that is undone before it was reported need not be reported, but the last report is true.
 final class Demand: Sendable {
-    private struct State: Sendable {
-        var isObserved = false
-        var lastReported = false
-        /// Whether a thread is calling the producer's function; that thread also reports what others change meanwhile.
-        var isReporting = false
-
-        /// What is to be reported next by a thread that is calling the function, or would begin to; nil if nothing.
-        mutating func next(_ isMine: Bool) -> Bool? {
-            guard isMine || !isReporting else { return nil }
-            isReporting = lastReported != isObserved
-            lastReported = isObserved
-            return isReporting ? isObserved : nil
-        }
-    }
-
-    private let state = Lock(State())
+    /// `isReporting` is true while a thread is calling the producer's function, which also reports what others change meanwhile.
+    private let state = Lock((isObserved: false, lastReported: false, isReporting: false))
     private let whenObserved: @Sendable (Bool) -> Void
 
     init(_ whenObserved: @escaping @Sendable (Bool) -> Void) {
@@ -39,10 +25,20 @@ final class Demand: Sendable {
     /// Calls the producer's function until its last report is true; does nothing if another call of it is under way.
     func report() {
         var isMine = false
-        while let news = state.withLock({ $0.next(isMine) }) {
+        while let news = next(isMine) {
             isMine = true
             LockCheck.assertNoLockIsHeld()
             whenObserved(news)
+        }
+    }
+
+    /// What is to be reported next by a thread that is calling the function, or would begin to; nil if nothing.
+    private func next(_ isMine: Bool) -> Bool? {
+        state.withLock { state in
+            guard isMine || !state.isReporting else { return nil }
+            state.isReporting = state.lastReported != state.isObserved
+            state.lastReported = state.isObserved
+            return state.isReporting ? state.isObserved : nil
         }
     }
 }

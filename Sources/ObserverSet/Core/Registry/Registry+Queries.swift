@@ -62,20 +62,19 @@ extension Registry {
     @inline(__always)
     func checkInvariants(_ contents: borrowing Contents) {
         guard LockCheck.isChecked else { return }
-        let counts = contents.counts
         precondition(contents.isAnythingWaiting == contents.rare.map { !$0.isEmpty } ?? false)
         precondition(contents.isAnythingWaiting == reclamation.isWaiting.load(ordering: .relaxed))
-        precondition(counts.living <= counts.taken)
-        precondition((lastID.load(ordering: .relaxed) == 0) == (counts.living == 0))
-        guard counts.taken <= 16 else { return }
+        precondition(contents.living <= contents.taken)
+        precondition((lastID.load(ordering: .relaxed) == 0) == (contents.living == 0))
+        guard contents.taken <= 16 else { return }
         var last: UInt64 = 0
         var living: UInt32 = 0
-        for index in 0..<Int(counts.taken) {
+        for index in 0..<Int(contents.taken) {
             let slot = unsafe slots[index]
             unsafe precondition(last < slot.pointee.id)
             last = unsafe slot.pointee.id
             if unsafe slot.pointee.isLiving { living += 1 }
         }
-        precondition(living == counts.living)
+        precondition(living == contents.living)
     }
 }

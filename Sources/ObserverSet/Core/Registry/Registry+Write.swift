@@ -30,10 +30,10 @@ extension Registry {
     /// Values that are still enqueued are dropped if `dropping` is true, and delivered otherwise.
     package func removeAll(dropping: Bool) {
         write { contents, cleanup in
-            for index in 0..<Int(contents.counts.taken) where unsafe slots[index].pointee.isLiving {
+            for index in 0..<Int(contents.taken) where unsafe slots[index].pointee.isLiving {
                 _ = unsafe remove(slots[index], dropping: dropping, &contents, &cleanup)
             }
-            contents.counts = SlotCounts(taken: min(1, contents.counts.taken))
+            (contents.taken, contents.living, contents.addedSinceSweep) = (min(1, contents.taken), 0, 0)
             if unsafe slots.block != nil { moveToFreshBlock(&contents, &cleanup) }
         }
     }
@@ -48,7 +48,7 @@ extension Registry {
         var demand: Demand?
         writeIfAvailable { contents, cleanup in
             for id in dead { _ = remove(id, &contents, &cleanup) }
-            contents.counts.addedSinceSweep = 0
+            contents.addedSinceSweep = 0
             // Here, since `reportDemand()` would wait for the lock.
             demand = contents.recordDemand()
         }
@@ -68,20 +68,20 @@ extension Registry {
     ) -> (id: UInt64, shouldSweep: Bool) {
         contents.lastIssued += 1
         let id = contents.lastIssued
-        if slots.isFull(contents.counts) { moveToFreshBlock(&contents, &cleanup) }
-        let slot = unsafe slots[Int(contents.counts.taken)]
+        if slots.isFull(contents) { moveToFreshBlock(&contents, &cleanup) }
+        let slot = unsafe slots[Int(contents.taken)]
         // Before the slot is published: see `lastID`. Releasing, for a notification that acquires it: a thread that may call this
         // observer must see the ones that were removed before it, also if others have been added since.
         lastID.store(id, ordering: .releasing)
         unsafe slot.pointee.publish(callee, id: id, site: site)
-        // `add` resets its counter when it returns true, so that only one thread searches.
-        return (id, contents.counts.add(mayDie: callee.entry?.mayDie ?? false))
+        // The counter is reset when this is true, so that only one thread searches.
+        return (id, contents.countOneMore(mayDie: callee.entry?.mayDie ?? false))
     }
 
     /// Ends a registration, and returns its entry: `.some(nil)` for a plain function, nil if it had ended before.
     @inline(never)
     func remove(_ id: UInt64, _ contents: inout Contents, _ cleanup: inout Cleanup) -> AnyEntry?? {
-        unsafe slots.living(id, among: contents.counts.taken).map { slot in
+        unsafe slots.living(id, among: contents.taken).map { slot in
             unsafe remove(slot, dropping: true, &contents, &cleanup)
         }
     }
@@ -98,9 +98,9 @@ extension Registry {
         if contents.isAnythingWaiting { contents.rare?.markRemoved(unsafe slot.pointee.id) }
         if let address = entry?.address { _ = contents.rare?.idsByAddress.removeAndTrim(address) }
         if dropping, let entry { cleanup.end(entry) }
-        contents.counts.living -= 1
+        contents.living -= 1
         // Relaxed: a notification that does not see it finds nobody in the slots.
-        if contents.counts.living == 0 { lastID.store(0, ordering: .relaxed) }
+        if contents.living == 0 { lastID.store(0, ordering: .relaxed) }
         // Stores the same pointer again: a traversal that loads the head after this store sees the slot marked.
         // Sequentially consistent, since this store is the unlinking (U) in "Why nothing is released too early".
         unsafe slots.head.store(slots.head.load(ordering: .relaxed), ordering: .sequentiallyConsistent)
@@ -110,7 +110,7 @@ extension Registry {
 
     @inline(never)
     private func moveToFreshBlock(_ contents: inout Contents, _ cleanup: inout Cleanup) {
-        let (old, fresh) = unsafe (slots.block, slots.freshBlock(&contents.counts))
+        let (old, fresh) = unsafe (slots.block, slots.freshBlock(&contents))
         // Sequentially consistent: the store unlinks the old block (U), and publishes the slots of the fresh one.
         unsafe slots.head.store(fresh?.memory, ordering: .sequentiallyConsistent)
         if let old = unsafe old { unsafe reclamation.retire(Retired(old), &contents, &cleanup.releasable) }
@@ -126,8 +126,8 @@ extension Registry {
         reclamation.collect(&contents, &cleanup.releasable)
         // See "Why nothing is released too early".
         // fault: slot-vacant-too-early
-        if !contents.isAnythingWaiting { slots.trim(&contents.counts) }
-        if slots.areWasteful(contents.counts) {
+        if !contents.isAnythingWaiting { slots.trim(&contents) }
+        if slots.areWasteful(contents) {
             moveToFreshBlock(&contents, &cleanup)
         }
         cleanup.releasable.forEachCallee { callee in

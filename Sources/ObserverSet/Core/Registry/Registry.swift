@@ -84,28 +84,3 @@ import Synchronization
         write { contents, _ in contents.rare?.busy.values.filter { !$0.isIdle } ?? [] }
     }
 }
-
-/// The state that the registry's lock guards.
-struct Contents: ~Copyable, @unchecked Sendable {
-    var counts = SlotCounts()
-    /// Whether something waits for its release, as `Reclamation.isWaiting` tells traversals.
-    var isAnythingWaiting = false
-    /// The id that was issued last.
-    ///
-    /// Never reset, as `lastID` is: a token of a removed observer must not name a later one.
-    var lastIssued: UInt64 = 0
-    /// Allocated when there is first something to put into it.
-    private(set) var rare: RareState?
-
-    mutating func madeRare() -> RareState {
-        let made = rare ?? RareState()
-        rare = made
-        return made
-    }
-
-    /// Records whether the set is observed, and returns the producer, if any, that is to be informed after unlocking.
-    func recordDemand() -> Demand? {
-        rare?.demand?.record(counts.living > 0)
-        return rare?.demand
-    }
-}

@@ -74,36 +74,6 @@ extension Callee {
     borrowing func callAsFunction(_ parameters: Parameters) { unsafe call(parameters) }
 }
 
-/// A callee that is an entry of that class, borrowed from its slot in the same way.
-@unsafe struct BorrowedEntry<Entry: AnyEntry>: ~Copyable {
-    private let code: UInt
-    let entry: Entry
-
-    @inline(__always)
-    static func at(_ slot: UnsafeMutablePointer<Slot>) -> UnsafeMutablePointer<BorrowedEntry> {
-        unsafe UnsafeMutableRawPointer(slot).assumingMemoryBound(to: BorrowedEntry.self)
-    }
-
-    /// Calls the observer, or enqueues the call; false if its owner is dead.
-    @inline(__always)
-    borrowing func deliver<Parameters>(_ parameters: Parameters, by context: inout NotifyContext) -> Bool
-    where Entry == ObserverSet::Entry<Parameters> {
-        unsafe entry.deliver(parameters, by: &context)
-    }
-
-    /// Calls the observer if it is an ownerless closure on the notifier's actor and no value waits for it; false
-    /// otherwise.
-    ///
-    /// It spares such observers a dispatch through the entry's method table.
-    @inline(__always)
-    borrowing func callClosure<Parameters: Sendable>(_ parameters: Parameters, by context: inout NotifyContext) -> Bool
-    where Entry == ObserverSet::Entry<Parameters> {
-        guard unsafe code == AnyEntry.closureTag else { return false }
-        let closure = unsafe unsafeDowncast(entry, to: IsolatedClosure<Parameters>.self)
-        return closure.callInPlace(parameters, by: &context)
-    }
-}
-
 /// The memory for one observer of a set, in atomic words, since they change in place while others may look at them.
 ///
 /// Storing its id publishes the slot. After that it changes once, from living to removed. It becomes vacant again only
@@ -120,6 +90,30 @@ extension Callee {
 
     @inline(__always)
     var callee: Callee { Callee(code: code.load(ordering: .relaxed), reference: reference.load(ordering: .relaxed)) }
+
+    /// The entry, which is of that class, borrowed in the same way as a function: nothing is retained.
+    @inline(__always)
+    func entry<Entry: AnyEntry>(as type: Entry.Type) -> Unmanaged<Entry> {
+        unsafe .fromOpaque(UnsafeRawPointer(bitPattern: reference.load(ordering: .relaxed)).unsafelyUnwrapped)
+    }
+
+    /// Calls the observer, or enqueues the call; false if its owner is dead.
+    @inline(__always)
+    func deliver<Parameters>(_ parameters: Parameters, by context: inout NotifyContext) -> Bool {
+        unsafe entry(as: Entry<Parameters>.self)._withUnsafeGuaranteedRef { $0.deliver(parameters, by: &context) }
+    }
+
+    /// Calls the observer if it is an ownerless closure on the notifier's actor and no value waits for it; false
+    /// otherwise.
+    ///
+    /// It spares such observers a dispatch through the entry's method table.
+    @inline(__always)
+    func callClosure<Parameters: Sendable>(_ parameters: Parameters, by context: inout NotifyContext) -> Bool {
+        guard code.load(ordering: .relaxed) == AnyEntry.closureTag else { return false }
+        return unsafe entry(as: IsolatedClosure<Parameters>.self)._withUnsafeGuaranteedRef {
+            $0.callInPlace(parameters, by: &context)
+        }
+    }
 
     var site: Site { Site(file: file.load(ordering: .relaxed), line: line.load(ordering: .relaxed)) }
 

@@ -62,30 +62,6 @@ import Synchronization
     }
 }
 
-/// How many slots of a set are in use.
-struct SlotCounts {
-    // 32 bits each, to keep the registry small.
-
-    /// How many slots are taken, from the first on: the living ones, and removed ones that are not vacant again.
-    var taken: UInt32 = 0
-    /// How many of them hold an observer that has not been removed.
-    var living: UInt32 = 0
-    /// How many observers that may die (with an owner, or weakly held) were added since the last search for dead ones.
-    var addedSinceSweep: UInt32 = 0
-
-    /// Counts one more observer, and says whether it is time to search for dead ones.
-    mutating func add(mayDie: Bool) -> Bool {
-        taken += 1
-        living += 1
-        guard mayDie else { return false }
-        addedSinceSweep += 1
-        // In proportion to the slots that the search walks, so that it costs O(1) for each of these observers.
-        guard addedSinceSweep >= max(32, living / 2) else { return false }
-        addedSinceSweep = 0
-        return true
-    }
-}
-
 /// The slots of a set, in the order of registration.
 ///
 /// The first slot is inline, since most sets have one observer. The others are in a block, which is replaced when it is
@@ -120,14 +96,14 @@ struct SlotCounts {
         return unsafe slot
     }
 
-    func isFull(_ counts: SlotCounts) -> Bool { Int(counts.taken) == 1 + room }
+    func isFull(_ contents: borrowing Contents) -> Bool { Int(contents.taken) == 1 + room }
 
     /// Whether the block should be replaced by a smaller one.
     ///
     /// It should if there are many slots, more than half of which are removed, so that notifications walk them in vain;
     /// or if a large block has less than a quarter of its slots taken.
-    func areWasteful(_ counts: SlotCounts) -> Bool {
-        counts.taken >= 32 && counts.living * 2 < counts.taken || room >= 32 && Int(counts.taken) * 4 < room
+    func areWasteful(_ contents: borrowing Contents) -> Bool {
+        contents.taken >= 32 && contents.living * 2 < contents.taken || room >= 32 && Int(contents.taken) * 4 < room
     }
 
     private var room: Int { unsafe block?.capacity ?? 0 }
@@ -137,13 +113,13 @@ struct SlotCounts {
     ///
     /// The caller puts it into the place of the current block, and retires that one. Nil if no block is needed: at most
     /// the first slot is taken, and the next observer has a place.
-    func freshBlock(_ counts: inout SlotCounts) -> Block? {
-        guard counts.taken > 1 || isFull(counts) else { return nil }
-        let kept = unsafe Int(counts.living) - (first.pointee.isLiving ? 1 : 0)
+    func freshBlock(_ contents: inout Contents) -> Block? {
+        guard contents.taken > 1 || isFull(contents) else { return nil }
+        let kept = unsafe Int(contents.living) - (first.pointee.isLiving ? 1 : 0)
         let least = room == 0 ? 3 : 7
         let fresh = unsafe Block(capacity: max(least, kept < 64 ? 2 * kept : kept + kept / 4))
         var place = unsafe fresh.slots
-        for index in 1..<Int(counts.taken) {
+        for index in 1..<Int(contents.taken) {
             let slot = unsafe self[index]
             guard unsafe slot.pointee.isLiving else { continue }
             // Copies bits, since traversals may still be reading the old slots. From now on the fresh block owns what
@@ -151,15 +127,15 @@ struct SlotCounts {
             unsafe UnsafeMutableRawPointer(place).copyMemory(from: slot, byteCount: MemoryLayout<Slot>.size)
             unsafe place += 1
         }
-        counts.taken = UInt32(1 + kept)
+        contents.taken = UInt32(1 + kept)
         return unsafe fresh
     }
 
     /// Makes removed slots at the end vacant; no traversal that saw one of them living may be left.
-    func trim(_ counts: inout SlotCounts) {
-        while counts.taken > 0, unsafe !self[Int(counts.taken) - 1].pointee.isLiving {
-            counts.taken -= 1
-            unsafe self[Int(counts.taken)].pointee.vacate()
+    func trim(_ contents: inout Contents) {
+        while contents.taken > 0, unsafe !self[Int(contents.taken) - 1].pointee.isLiving {
+            contents.taken -= 1
+            unsafe self[Int(contents.taken)].pointee.vacate()
         }
     }
 

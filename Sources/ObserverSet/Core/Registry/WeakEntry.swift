@@ -119,7 +119,8 @@ extension Traversal {
     private static func object(in slot: UnsafeMutablePointer<Slot>) -> Object? {
         LockCheck.assertNoLockIsHeld()
         // Sound, since a registry of weakly held objects has no other entries.
-        guard let object = unsafe BorrowedEntry<WeakEntry>.at(slot).pointee.entry.object else { return nil }
-        return unsafe (object, BorrowedEntry<WeakEntry>.at(slot).pointee.entry.memory)
+        return unsafe slot.pointee.entry(as: WeakEntry.self)._withUnsafeGuaranteedRef { entry in
+            unsafe entry.object.map { unsafe ($0, entry.memory) }
+        }
     }
 }
