@@ -171,8 +171,8 @@ enum ContentionRows {
     }
 
     private static func changing(_ threads: Int, _ plan: Plan, _ set: () -> ObserverSet<Int>) -> Sampler {
-        let counter = Counter()
-        return acting((0..<threads).map { _ in set() }, plan) { set in
+        // What an observer captures is retained for each: by one thread only, or the threads would contend for that.
+        acting((0..<threads).map { _ in (set(), Counter()) }, plan) { set, counter in
             set.addNonisolated { counter.check($0) }.remove()
         }
     }
