@@ -300,7 +300,8 @@ extension NotificationSource {
         _ owner: Owner, _ call: @escaping @Sendable (Owner, Parameters) -> Void, in mailbox: Mailbox?,
         _ fileID: StaticString, _ line: UInt
     ) -> ObserverToken {
-        let entry = mailbox.map { IsolatedOwnedEntry(owner, call, in: $0) } ?? OwnedEntry(owner, call)
-        return register(Observer(entry: entry, site: Site(fileID: fileID, line: line)))
+        let site = Site(fileID: fileID, line: line)
+        guard let mailbox else { return register(Observer(entry: OwnedEntry(owner, call), site: site)) }
+        return register(Observer(entry: IsolatedOwnedEntry(owner, call, in: mailbox), site: site))
     }
 }

@@ -206,7 +206,7 @@ extension ObserverSet: NotificationSource {
         let registry = madeRegistry()
         let site = observer.site
         let id = registry.append(Callee(retaining: consume observer), site: site)
-        return ObserverToken(issuer: registry, id: id)
+        return ObserverToken(issuer: consume registry, id: id)
     }
 
     /// Ends a registration, if it is one of this set's.

@@ -37,8 +37,8 @@ import Synchronization
 @safe public final class LocalObserverSet<Parameters> {
     /// Made when the first observer is added, since most sets of a model are never observed.
     private var registry: Registry?
-    /// The values that were notified inside a notification, and the ids up to which they go.
-    private var queue = Queue<(parameters: Parameters, limit: UInt64)>()
+    /// The values that were notified inside a notification, and the ids up to which they go; nil until there are some.
+    private var queue: Queue<(parameters: Parameters, limit: UInt64)>?
     // Behind the queue, where there is room for them.
     /// Whether a notification is under way.
     private var isNotifying = false
@@ -65,17 +65,19 @@ import Synchronization
     }
 
     @usableFromInline
-    func append(_ entry: Entry<Parameters>, isOnce: Bool, site: Site) -> Token {
-        guard isOnce else { return append(Callee(retaining: entry), nil, site) }
+    func append(_ entry: consuming Entry<Parameters>, isOnce: Bool, site: Site) -> Token {
+        guard isOnce else { return append(Callee(retaining: consume entry), nil, site) }
         let gate = OnceGate()
         return append(Callee(retaining: entry.forRegistration([gate])), gate, site)
     }
 
     private func append(_ callee: Callee, _ gate: OnceGate?, _ site: Site) -> Token {
-        let registry = registry ?? Registry()
-        self.registry = registry
-        let token = ObserverToken(issuer: registry, id: registry.append(callee, site: site))
-        return Token(token: gate?.begin(token) ?? token)
+        if registry == nil { registry = Registry() }
+        let registry = registry!
+        let id = registry.append(callee, site: site)
+        let token = ObserverToken(issuer: consume registry, id: id)
+        if let gate { return Token(token: gate.begin(token)) }
+        return Token(token: token)
     }
 }
 
@@ -111,14 +113,16 @@ extension LocalObserverSet {
 
     @inline(never)
     private func enqueue(_ parameters: Parameters, _ limit: UInt64) {
-        queue.append((parameters, limit))
+        if queue == nil { queue = Queue() }
+        queue!.append((parameters, limit))
         isAnythingQueued = true
     }
 
     @inline(never)
     private func deliverQueued(_ registry: Unmanaged<Registry>) {
-        while queue.count > 0 {
-            let (parameters, limit) = queue.removeFirst()
+        // An observer may remove all.
+        while (queue?.count ?? 0) > 0 {
+            let (parameters, limit) = queue!.removeFirst()
             unsafe deliver(parameters, registry, upTo: limit)
         }
         isAnythingQueued = false
@@ -177,9 +181,9 @@ extension LocalObserverSet {
     /// - Complexity: O(*n*).
     public func removeAll() {
         // Released when the queue is empty already: that runs user code.
-        var dropped = Queue<(parameters: Parameters, limit: UInt64)>()
-        swap(&dropped, &queue)
+        let dropped = queue.take()
         registry?.removeAll(dropping: true)
+        withExtendedLifetime(dropped) {}
     }
 
     /// The number of observers whose owner, if they have one, is alive.

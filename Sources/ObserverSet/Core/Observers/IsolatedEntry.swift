@@ -105,9 +105,10 @@ final class IsolatedOwnedEntry<Owner: AnyObject & Sendable, Parameters: Sendable
     private weak let weakOwner: Owner?
     private let function: @Sendable (Owner, Parameters) -> Void
 
+    // The owner is borrowed: to retain an object that has weak references takes several times as long as any other.
     @usableFromInline
-    init(_ owner: Owner, _ function: @escaping @Sendable (Owner, Parameters) -> Void, in mailbox: Mailbox) {
-        weakOwner = owner
+    init(_ owner: borrowing Owner, _ function: @escaping @Sendable (Owner, Parameters) -> Void, in mailbox: Mailbox) {
+        weakOwner = copy owner
         self.function = function
         super.init(in: mailbox)
     }

@@ -75,7 +75,7 @@ extension Registry {
         lastID.store(id, ordering: .releasing)
         unsafe slot.pointee.publish(callee, id: id, site: site)
         // The counter is reset when this is true, so that only one thread searches.
-        return (id, contents.countOneMore(mayDie: callee.entry?.mayDie ?? false))
+        return (id, contents.countOneMore(mayDie: callee.mayDie))
     }
 
     /// Ends a registration, and returns its entry: `.some(nil)` for a plain function, nil if it had ended before.

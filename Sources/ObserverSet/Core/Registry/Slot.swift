@@ -23,6 +23,9 @@ import Synchronization
     /// The entry; nil for a plain function.
     var entry: AnyEntry? { unsafe hasEntry ? unmanaged?.takeUnretainedValue() : nil }
 
+    /// Whether it has an owner or object that may die; asked in each addition, without retaining the entry.
+    var mayDie: Bool { unsafe hasEntry && unmanaged!._withUnsafeGuaranteedRef(\.mayDie) }
+
     /// Never called under the lock: the `deinit` of a closure's captures runs here.
     func release() { unsafe unmanaged?.release() }
 }
