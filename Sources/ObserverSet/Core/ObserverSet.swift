@@ -118,8 +118,9 @@ extension ObserverSet {
     /// a stack frame, here one for each nested notification (guarantee 6).
     @_transparent
     package func notify(_ parameters: Parameters, upTo limit: UInt64, from actor: (any Actor)?) {
-        // The registry is not retained: the set holds it, and is held until this returns.
-        defer { extendLifetime(self) }
+        // The registry is not retained: the set holds it, and is held until this returns. In generic code `extendLifetime` would
+        // be a call, and take as long as all of an empty notification.
+        defer { _fixLifetime(self) }
         guard let registry = unsafe unmanagedRegistry else { return }
         // Acquiring, paired with the store in `insert`: a thread that calls an observer sees the removals that came before it
         // was added.

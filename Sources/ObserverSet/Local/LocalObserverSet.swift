@@ -99,7 +99,7 @@ extension LocalObserverSet {
     ///   build, and what is removed meanwhile.
     public func notify(_ parameters: Parameters) {
         // Not retained: the set holds its registry, and is held until this returns.
-        defer { extendLifetime(self) }
+        defer { _fixLifetime(self) }
         guard let registry = unsafe registry.map({ unsafe Unmanaged.passUnretained($0) }) else { return }
         // Relaxed: the set stays in one isolation domain.
         let limit = unsafe registry._withUnsafeGuaranteedRef { $0.lastID.load(ordering: .relaxed) }
