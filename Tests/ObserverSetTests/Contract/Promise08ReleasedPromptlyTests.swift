@@ -387,9 +387,9 @@ struct Promise08ReleasedPromptlyTests {
                 let mailbox = ActorMailbox.of(actor)
                 defer { mailbox.endUse() }
                 let isWarm = Signal()
-                let received = Counter()
+                let received = Milestone()
                 set.add(actor) { [weak set] (_: isolated BusyActor, value) in
-                    received.increment()
+                    received.note()
                     guard value == 1 else { return }
                     for _ in 0..<(isWarm.isSet ? more : 1) { set?.notify(0) }
                 }
@@ -404,15 +404,16 @@ struct Promise08ReleasedPromptlyTests {
                 #expect(growth < 512 << 10, "\(growth) bytes, after \(more) more")
 
                 func burst(_ count: Int) async {
-                    let all = received.value + count + 1 + (isWarm.isSet ? more : 1)
+                    let all = received.count + count + 1 + (isWarm.isSet ? more : 1)
                     let mayGoOn = Signal()
                     await actor.keepBusy(until: mayGoOn)
                     for _ in 0..<count { set.notify(0) }
                     set.notify(1)
                     mayGoOn.set()
                     // Not `settled()`, which puts something into the mailbox.
-                    while received.value < all { await Task.yield() }
-                    await eventually { mailbox.isIdle }
+                    await received.reaches(all)
+                    // Behind the drain that has delivered the last value.
+                    while !mailbox.isIdle { await actor.perform { _ in } }
                 }
             }
         }
@@ -424,11 +425,11 @@ struct Promise08ReleasedPromptlyTests {
             let set = ObserverSet<Int>()
             let queue = DispatchQueue(label: "suspended")
             let isOver = Signal()
-            let rounds = Counter()
+            let rounds = Milestone()
             // One more value arrives while the only one is being delivered, so that the mailbox is never empty.
             _ = set.addNonisolated(on: queue) { [weak set] value in
                 guard value == 1, !isOver.isSet else { return }
-                rounds.increment()
+                rounds.note()
                 set?.notify(1)
             }
             set.notify(1)
@@ -448,8 +449,7 @@ struct Promise08ReleasedPromptlyTests {
                 for _ in 0..<count { set.notify(0) }
                 queue.resume()
                 // Waits until values behind the burst have been delivered.
-                let before = rounds.value
-                while rounds.value <= before + 3_000 { await Task.yield() }
+                await rounds.reaches(rounds.count + 3_000)
             }
         }
     }
