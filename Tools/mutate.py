@@ -129,10 +129,11 @@ def mutants():
         counts = {}
         is_check = False
         for number, line in enumerate(lines, 1):
-            # What only the builds for sanitizers have, and what checks the library itself.
-            if line.strip().startswith(("#if OBSERVERSET_", "#if DEBUG")):
+            # What only the builds for sanitizers have, what checks the library itself, and what is for systems without the C
+            # library of this one.
+            if line.strip().startswith(("#if OBSERVERSET_", "#if DEBUG", "#if canImport(Darwin)", "#else")):
                 is_check = True
-            elif line.strip().startswith("#endif"):
+            elif line.strip().startswith(("#elseif canImport(Glibc)", "#endif")):
                 is_check = False
             if is_check or any(word in line for word in SKIPPED_WORDS):
                 continue

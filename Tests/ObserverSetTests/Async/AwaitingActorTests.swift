@@ -111,6 +111,31 @@ struct AwaitingActorTests {
         #expect(set.isEmpty || way == .closure)
     }
 
+    @Test(
+        "An actor that its own call lets go receives what waits, unless the number of values is limited",
+        arguments: [.unbounded, .newest(10), .oldest(10)] as [Buffering])
+    func heldWhileValuesWait(_ buffering: Buffering) async {
+        let set = ObserverSet<String>()
+        let heard = Log<String>()
+        let owner = Shared<Reporter?>(Reporter(heard))
+        let haveBeenSent = Signal()
+        set.addAsync(owner.value!, buffering: buffering) { (reporter: isolated Reporter, value) in
+            haveBeenSent.wait()
+            reporter.hear(value)
+            _ = owner.exchange(nil)
+        }
+
+        await onThread {
+            set.notify("one")
+            set.notify("two")
+        }
+        haveBeenSent.set()
+        await set.settled()
+
+        #expect(heard.entries == (buffering == .unbounded ? ["one", "two"] : ["one"]))
+        #expect(owner.value == nil)
+    }
+
     /// The thread whose value has a task sent to the actor need not hold the actor; the other one relies on that task.
     @Test(
         "An actor receives what a thread that holds it notifies, whichever thread comes first",

@@ -122,6 +122,25 @@ struct CatchUpTests {
         #expect(log.entries == ["A1", "A2"])
     }
 
+    @Test("An observer whose owner dies while what waits for it is delivered is removed at the end of the notification")
+    func ownerDies() async {
+        let owner = Shared<Tracked?>(Tracked())
+        await actor.perform { [first, log] actor in
+            first.add(owner.value!) { _, value in
+                actor.preconditionIsolated()
+                log.append("A\(value)")
+                owner.value = nil
+            }
+            join { [first] in for value in 1...2 { first.notify(value) } }
+
+            first.notify(3)
+
+            #expect(first.registry!.living == 0)
+        }
+
+        #expect(log.entries == ["A1"])
+    }
+
     @Test("Values that other threads post while an observer is caught up with keep the order of their threads")
     func posters() async {
         let calls = Log<[Int]>()

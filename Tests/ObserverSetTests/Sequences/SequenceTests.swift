@@ -180,6 +180,18 @@ struct SequenceTests {
         #expect(set.isEmpty)
     }
 
+    @Test("`first()` of a cancelled task returns nil, even where there is a value at once")
+    func firstOfCancelledTask() async {
+        let set = ObserverSet<Int>()
+        let task = Task {
+            cancelThisTask()
+            return await set.starting(with: 1).first()
+        }
+
+        #expect(await task.value == nil)
+        #expect(set.isEmpty)
+    }
+
     @Test(
         "`first()` returns nil when the source ends its registration, and does not keep the set alive while it waits",
         arguments: SourceEnd.allCases)
