@@ -10,8 +10,8 @@ extension NotificationSource {
     /// }
     /// ```
     ///
-    /// Each observer that is added here receives the value, and then what the source sends, in order, wherever it runs.
-    /// Other observers receive nothing. What the source itself sends because an observer is added, such as the value of
+    /// Each observer that is added here receives the value, and then what the source sends, in order, wherever it runs; what
+    /// another thread sends while the observer is being added may come before the value. Other observers receive nothing. What the source itself sends because an observer is added, such as the value of
     /// another `starting(with:)` in front of this one, comes before. Every form of `add` may follow, and so may `values()`,
     /// `once` (which is called with this value), `map` and `filter`. If the observer belongs to the caller's actor, or to
     /// none, it is called before `add` returns; otherwise the value is posted.

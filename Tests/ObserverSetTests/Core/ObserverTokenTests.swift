@@ -203,6 +203,31 @@ struct ObserverTokenTests {
         #expect(!token.isActive)
     }
 
+    @Test("However often tokens are combined one by one, the combination is as deep as one of them all")
+    func combinedOneByOne() {
+        let parts = (0..<2_000).map { _ in set.add { _ in } }
+        var token = ObserverToken([])
+        for part in parts { token = ObserverToken([token, part]) }
+
+        #expect(token.issuer.parts == parts)
+        #expect(token.remove())
+        #expect(set.isEmpty)
+    }
+
+    @Test("A combined token in another one ends nothing more once the other one has been removed, and the reverse")
+    func combinedInAnother() {
+        let tokens = (0..<3).map { _ in set.add { _ in } }
+        let inner = ObserverToken(Array(tokens[..<2]))
+        let outer = ObserverToken([inner, tokens[2]])
+
+        #expect(inner.remove())
+        #expect(outer.isActive)
+        #expect(outer.remove())
+        #expect(!inner.remove())
+        #expect(!outer.remove())
+        #expect(set.isEmpty)
+    }
+
     @Test("A combined token of observers that are called once ends them before they are called")
     func combinedOnce() {
         let calls = Counter()

@@ -23,10 +23,13 @@ extension ObserverToken {
     /// `remove()` returns true if any of them still was. If a set is released while `remove()` runs, its values that wait may be
     /// dropped even if this returns false. A combination of no tokens is inactive.
     ///
-    /// - Complexity: `remove()` and `isActive` cost the sum of the parts'.
+    /// - Complexity: O(*n*), where *n* is the number of parts; `remove()` and `isActive` cost the sum of theirs. The parts of
+    ///   a combination among the tokens are parts of this one.
     public init(_ tokens: [ObserverToken]) {
-        self.init(issuer: CombinedIssuer(tokens), id: 0)
+        self.init(issuer: CombinedIssuer(tokens.flatMap(\.flattened)), id: 0)
     }
+
+    private var flattened: [ObserverToken] { (issuer as? CombinedIssuer)?.flattened ?? [self] }
 
     /// The token of an observer that first receives a value which no set has sent: `entry` is the registration for which that
     /// may wait.
@@ -193,6 +196,9 @@ private final class CombinedIssuer: TokenIssuer, @unchecked Sendable {
     }
 
     override var parts: [ObserverToken] { tokens }
+
+    /// What a combination has in the place of this one, so that none is deep; nil if more than the tokens belongs to it.
+    var flattened: [ObserverToken]? { first == nil ? tokens : nil }
 
     override func visit(_ id: UInt64, _ body: (AnyEntry?, Place?) -> Void) {
         if let first { body(first, nil) }
