@@ -96,7 +96,7 @@ extension Callee {
 
     /// The entry, which is of that class, borrowed in the same way as a function: nothing is retained.
     @inline(__always)
-    func entry<Entry: AnyEntry>(as type: Entry.Type) -> Unmanaged<Entry> {
+    func entry<Kind: AnyEntry>(as kind: Kind.Type) -> Unmanaged<Kind> {
         unsafe .fromOpaque(UnsafeRawPointer(bitPattern: reference.load(ordering: .relaxed)).unsafelyUnwrapped)
     }
 
