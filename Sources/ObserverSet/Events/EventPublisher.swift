@@ -178,9 +178,7 @@ extension EventPublisher {
     ///
     /// Of the static type: a value of `Shape.Type` may be a subclass.
     private func set<Observed: Event>() -> ObserverSet<Observed> {
-        if let set = unsafe table.set(of: Observed.self) { return unsafe set.takeUnretainedValue() }
-        return channels.withLock { channels in
-            // Another thread may have made it meanwhile.
+        channels.withLock { channels in
             if let set = unsafe table.set(of: Observed.self) { return unsafe set.takeUnretainedValue() }
             let set = ObserverSet<Observed>()
             channels.append(set)

@@ -177,11 +177,12 @@ struct AwaitingBufferingTests {
             _ = ObserverSet<Void>().addAsync(Elsewhere.shared, buffering: .newest(.min)) { _ in }
         }
 
-        for (result, policy) in [(newest, ".newest(0)"), (oldest, ".oldest(-1)"), (actor, ".newest(\(Int.min))")] {
+        for (result, advice) in [
+            (newest, ".newest(1) instead of .newest(0)"), (oldest, ".oldest(1) instead of .oldest(-1)"),
+            (actor, ".newest(1) instead of .newest(\(Int.min))"),
+        ] {
             let message = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
-            #expect(
-                message.contains(
-                    "An observer that awaits needs room for at least one element; use .newest(1) instead of \(policy)"))
+            #expect(message.contains("An observer that awaits needs room for at least one element; use \(advice)"))
         }
     }
 

@@ -10,6 +10,26 @@ struct ActorMailboxTests {
     private let calls = Counter()
     private let log = Log<Int>()
 
+    // MARK: Memory
+
+    @Test("What has been delivered does not pile up where something always waits")
+    func trimmedBatch() throws {
+        var inbox = ActorMailbox.Inbox()
+        var batch = ActorMailbox.Batch()
+        let recipient = SettledWait()
+        func post() { _ = inbox.append(Job(value: 0, recipient: recipient), .lowest) }
+        for _ in 0..<10 { post() }
+
+        for _ in 0..<10_000 {
+            post()
+            _ = batch.refill(from: &inbox)
+            _ = batch.popFirst()
+        }
+
+        let jobs = try #require(Mirror(reflecting: batch).descendant("jobs") as? [Job?])
+        #expect((10...100).contains(jobs.count))
+    }
+
     // MARK: One mailbox for each actor
 
     @Test("All observers of an actor, of whichever sets, have one mailbox")

@@ -25,6 +25,40 @@ struct OnceTests {
     }
 
     @Test(
+        "Behind a source that is itself called once, an observer is called once, wherever it runs",
+        arguments: ObserverKind.lasting)
+    func onceBehindOnce(_ kind: ObserverKind) async {
+        await onceBehindOnce(kind, set.once.once)
+        await onceBehindOnce(kind, set.once.once.once)
+        await onceBehindOnce(kind, set.once.map { $0 }.once)
+        await onceBehindOnce(kind, set.once.merge(with: ObserverSet()).once)
+        await onceBehindOnce(kind, set.map { $0 }.once.merge(with: set.once).once)
+    }
+
+    private func onceBehindOnce(_ kind: ObserverKind, _ source: some NotificationSource<Int>) async {
+        let calls = Log<Int>()
+        let registration = kind.add(to: source) { calls.append($0) }
+        #expect(registration.token.isActive)
+
+        set.notify(1)
+        set.notify(2)
+        await set.settled()
+
+        #expect(calls.entries == [1])
+        #expect(!registration.token.isActive)
+        #expect(!registration.token.remove())
+        #expect(set.isEmpty)
+        registration.end()
+
+        let removed = kind.add(to: source) { calls.append($0) }
+        #expect(removed.token.remove())
+        set.notify(3)
+        await set.settled()
+        #expect(calls.entries == [1])
+        removed.end()
+    }
+
+    @Test(
         "In its call a one-time observer is not counted, and its token is inactive, wherever it runs",
         arguments: ObserverKind.lasting)
     func insideItsCall(_ kind: ObserverKind) async {

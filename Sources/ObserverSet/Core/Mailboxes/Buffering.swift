@@ -35,8 +35,9 @@ public enum Buffering: Hashable, Sendable {
     /// Stops the program if there is no room for a single value.
     package func checkRoom(of what: String, file: StaticString, line: UInt) {
         guard let room, room < 1 else { return }
+        let end = if case .oldest = self { "oldest" } else { "newest" }
         // Not a `precondition`: a release build leaves out its message.
         fatalError(
-            "\(what) needs room for at least one element; use .newest(1) instead of .\(self)", file: file, line: line)
+            "\(what) needs room for at least one element; use .\(end)(1) instead of .\(self)", file: file, line: line)
     }
 }

@@ -15,16 +15,10 @@ final class OnceGate: TokenIssuer, @unchecked Sendable {
     var isPassed: Bool { hasPassed.load(ordering: .acquiring) }
 
     /// True for the one caller who passes the gate.
-    private func passFirst() -> Bool { !hasPassed.exchange(true, ordering: .acquiringAndReleasing) }
+    fileprivate func passFirst() -> Bool { !hasPassed.exchange(true, ordering: .acquiringAndReleasing) }
 
-    /// Ends the registration for a call; true for the one caller who may make it.
-    ///
-    /// Also after the set's release, when `remove()` returns false: what is enqueued then is delivered, once.
-    func pass() -> Bool {
-        guard passFirst() else { return false }
-        token.withLock(\.self)?.remove()
-        return true
-    }
+    /// Ends the registration, for a caller who has passed the gate.
+    fileprivate func end() { token.withLock(\.self)?.remove() }
 
     /// Stores the registration's token, and returns the one to hand out; ends the registration if the call came before.
     func begin(_ token: ObserverToken) -> ObserverToken {
@@ -48,8 +42,15 @@ final class OnceGate: TokenIssuer, @unchecked Sendable {
 }
 
 extension [OnceGate] {
-    /// Whether a call passes them all.
-    func pass() -> Bool { allSatisfy { $0.pass() } }
+    /// Ends the registrations for a call; true for the one caller who may make it.
+    ///
+    /// Also after the set's release, when `remove()` returns false: what is enqueued then is delivered, once. All gates are
+    /// passed before any registration ends: where `once` is behind `once`, the end of the one passes the gate of the other.
+    func pass() -> Bool {
+        guard allSatisfy({ $0.passFirst() }) else { return false }
+        for gate in self { gate.end() }
+        return true
+    }
 }
 
 /// An observer that is called once, on the notifying thread.
