@@ -31,8 +31,6 @@ struct OnceTests {
         await onceBehindOnce(kind, set.once.once)
         await onceBehindOnce(kind, set.once.once.once)
         await onceBehindOnce(kind, set.once.map { $0 }.once)
-        await onceBehindOnce(kind, set.once.merge(with: ObserverSet()).once)
-        await onceBehindOnce(kind, set.map { $0 }.once.merge(with: set.once).once)
     }
 
     private func onceBehindOnce(_ kind: ObserverKind, _ source: some NotificationSource<Int>) async {

@@ -195,6 +195,23 @@ struct MergeTests {
         #expect(right.isEmpty && !token.isActive)
     }
 
+    @Test("Where members are observed once, and so is the merged source, an observer is called once")
+    func onceBehindOnce() {
+        let sources: [any NotificationSource<Int>] = [left.once.merge(with: right).once, left.merge(with: right.once).once]
+        for source in sources {
+            let token = source.add { [log] in log.append("\($0)") }
+
+            left.notify(1)
+            right.notify(2)
+
+            #expect(log.entries == ["1"])
+            #expect(!token.isActive)
+            #expect(!token.remove())
+            #expect(left.isEmpty && right.isEmpty)
+            log.removeAll()
+        }
+    }
+
     @Test("Of a merged source's members, one alone may be observed once")
     func onceOfOneMember() {
         let token = left.merge(with: right.once).add { [log] in log.append("\($0)") }
