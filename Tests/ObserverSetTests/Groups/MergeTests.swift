@@ -197,7 +197,9 @@ struct MergeTests {
 
     @Test("Where members are observed once, and so is the merged source, an observer is called once")
     func onceBehindOnce() {
-        let sources: [any NotificationSource<Int>] = [left.once.merge(with: right).once, left.merge(with: right.once).once]
+        let sources: [any NotificationSource<Int>] = [
+            left.once.merge(with: right).once, left.merge(with: right.once).once,
+        ]
         for source in sources {
             let token = source.add { [log] in log.append("\($0)") }
 
