@@ -11,10 +11,11 @@ extension NotificationSource {
     /// ```
     ///
     /// Each observer that is added here receives the value, and then what the source sends, in order, wherever it runs; what
-    /// another thread sends while the observer is being added may come before the value. Other observers receive nothing. What the source itself sends because an observer is added, such as the value of
-    /// another `starting(with:)` in front of this one, comes before. Every form of `add` may follow, and so may `values()`,
-    /// `once` (which is called with this value), `map` and `filter`. If the observer belongs to the caller's actor, or to
-    /// none, it is called before `add` returns; otherwise the value is posted.
+    /// another thread sends while the observer is being added may come before the value. Other observers receive nothing.
+    /// What the source itself sends because an observer is added, such as the value of another `starting(with:)` in front of
+    /// this one, comes before. Every form of `add` may follow, and so may `values()`, `once` (which is called with this
+    /// value), `map` and `filter`. If the observer belongs to the caller's actor, or to none, it is called before `add`
+    /// returns; otherwise the value is posted.
     ///
     /// There is neither a gap nor a double if `starting(with:)` and `add` are called **together where the state is changed and
     /// notified**: in one step on the model's actor, or under the model's own lock. A source that is kept sends a value that may

@@ -29,6 +29,17 @@ struct OnceGateTests {
     }
 
     /// As if a notification on another thread called the observer before `add` has returned.
+    @Test("A gate that has been passed leaves those alone that are farther from the set")
+    func farther() {
+        let farther = OnceGate()
+        #expect([gate].pass())
+
+        #expect(![farther, gate].pass())
+
+        #expect(!farther.isPassed)
+        #expect([farther].pass())
+    }
+
     @Test("A registration ended by a call before its token is known removes the observer as soon as the token is known")
     func passedBeforeItBegan() {
         #expect([gate].pass())

@@ -47,7 +47,8 @@ extension [OnceGate] {
     /// Also after the set's release, when `remove()` returns false: what is enqueued then is delivered, once. All gates are
     /// passed before any registration ends: where `once` is behind `once`, the end of the one passes the gate of the other.
     func pass() -> Bool {
-        guard allSatisfy({ $0.passFirst() }) else { return false }
+        // The last one is nearest to the set. If it has been passed, the others may still let another source's value through.
+        guard reversed().allSatisfy({ $0.passFirst() }) else { return false }
         for gate in self { gate.end() }
         return true
     }
