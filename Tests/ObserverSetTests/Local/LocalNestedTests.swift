@@ -350,7 +350,7 @@ struct LocalNestedTests {
                     _ = set.add { [unowned next] value in if value < 100_000 { next.notify(value + 1) } }
                     _ = set.add { value in notes[index].entries.append(value) }
                 }
-                sets[0].notify(0)
+                withExtendedLifetime(sets) { sets[0].notify(0) }
                 return notes.map(\.entries)
             }
             for (index, values) in received.enumerated() {

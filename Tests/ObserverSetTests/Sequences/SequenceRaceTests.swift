@@ -256,7 +256,7 @@ struct SequenceRaceTests {
             }
             await changing
             await model.changed.settled()
-            model.changed.removeAll()
+            withExtendedLifetime(keepers) { model.changed.removeAll() }
             for (stream, log) in streams.entries {
                 for await value in stream { log.append(value) }
             }
