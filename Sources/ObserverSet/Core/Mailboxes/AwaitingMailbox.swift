@@ -186,19 +186,22 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
     }
 
     private func deliver(_ worker: Worker, holding actor: (any Actor)?) async {
-        var turn = Turn()
-        var isFirst = true
+        // Its turn begins when it has arrived on the actor: a task whose turn had passed by then would deliver nothing.
+        var turn: Turn?
         // What is not held is loaded each time.
-        while await deliver(worker, &turn, isFirst, on: holdsActor ? actor : self.actor) { isFirst = false }
+        while await deliver(worker, &turn, on: holdsActor ? actor : self.actor) {}
     }
 
     /// Delivers on the actor; returns true if the actor must be let go before the next call, and false at the end.
-    private func deliver(
-        _ worker: Worker, _ turn: inout Turn, _ isFirst: Bool, on actor: isolated (any Actor)?
-    ) async -> Bool {
-        if isFirst, !begin(worker) { return false }
+    private func deliver(_ worker: Worker, _ turn: inout Turn?, on actor: isolated (any Actor)?) async -> Bool {
         while true {
-            switch state.withLock({ $0.step(worker, isOver: turn.isOver()) }) {
+            // Each task that begins makes at least one step.
+            let isOver = turn?.isOver() == true
+            if turn == nil {
+                guard begin(worker) else { return false }
+                turn = Turn()
+            }
+            switch state.withLock({ $0.step(worker, isOver: isOver) }) {
             case .call(let job):
                 LockCheck.assertNoLockIsHeld()
                 // Captures `actor`, and so stays on it. A closure that does not would leave the main actor for each call,
