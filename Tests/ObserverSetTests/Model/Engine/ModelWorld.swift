@@ -226,10 +226,16 @@ final class ModelWorld: World {
         /// Entries that were removed while a traversal was under way.
         var retired: [Entry] = []
 
-        /// Those that were busy when an observer was removed.
-        var busyMailboxes: [Mailbox] = []
+        /// Those that were busy when an observer was removed, or when a traversal that was under way then ended.
+        private var busyMailboxes: [Mailbox] = []
 
-        var mailboxes: [Mailbox] { entries.filter { !$0.isRemoved }.compactMap(\.registration.mailbox) + busyMailboxes }
+        var mailboxes: [Mailbox] {
+            (entries.filter { !$0.isRemoved } + retired).compactMap(\.registration.mailbox) + busyMailboxes
+        }
+
+        func noteIfBusy(_ mailbox: Mailbox) {
+            if mailbox.isBusy, !busyMailboxes.contains(where: { $0 === mailbox }) { busyMailboxes.append(mailbox) }
+        }
     }
 
     /// The model of an `EventPublisher`, which owns the places of published events.
@@ -618,6 +624,7 @@ final class ModelWorld: World {
                 set.entries.removeAll { $0.isRemoved }
                 let retired = set.retired
                 set.retired = []
+                retired.compactMap(\.registration.mailbox).forEach(set.noteIfBusy)
                 release(retired)
             }
         }
@@ -791,9 +798,7 @@ final class ModelWorld: World {
         for entry in entries {
             guard let mailbox = entry.registration.mailbox else { continue }
             entry.isEnded = true
-            if mailbox.isBusy, !entry.set.busyMailboxes.contains(where: { $0 === mailbox }) {
-                entry.set.busyMailboxes.append(mailbox)
-            }
+            entry.set.noteIfBusy(mailbox)
             // What waits for it in the actor's mailbox is dropped when its turn comes.
             if entry.registration.kind == .actorOwner { continue }
             // A call that removes its own observer goes on.
