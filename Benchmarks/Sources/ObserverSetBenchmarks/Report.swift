@@ -18,6 +18,8 @@ struct Line: Encodable {
     let reach: String?
     /// Whether the reach was reached; nil if there is none.
     let isReached: Bool?
+    /// What is to reach something: the ratio, or the figure itself.
+    private var judged: Double { ratio ?? measured }
     /// How often the row was measured; the figures are those of the best measurement.
     private(set) var measurements = 1
 
@@ -51,12 +53,13 @@ struct Line: Encodable {
     /// Other programs on the machine can only make a row slower, and may slow down one side of a ratio more than the
     /// other: they empty a cache, or take a core. So a row near its reach sometimes fails by chance, while a row that
     /// is far from it fails every time. The baseline may be slowed down as well, so a row that passes only on a busy
-    /// machine means little. A count or a size is the same every time.
+    /// machine means little. A count or a size is the same every time, unless another thread of the process, such as one of
+    /// the runtime's that ends, allocates meanwhile.
     static func measuring(_ row: Row, _ plan: Plan, atMost times: Int) -> Line {
-        func excess(_ line: Line) -> Double { line.ratio.flatMap(row.reach.excess) ?? 0 }
+        func excess(_ line: Line) -> Double { row.reach.excess(of: line.judged) ?? 0 }
         var best = Line(row, row.measure(plan))
         while excess(best) > 1, best.measurements < times {
-            complain("    measured again: \(best.ratio.map(Table.number) ?? "") misses \(best.reach ?? "")")
+            complain("    measured again: \(Table.number(best.judged)) misses \(best.reach ?? "")")
             let next = Line(row, row.measure(plan))
             let measurements = best.measurements + 1
             if excess(next) < excess(best) { best = next }
