@@ -28,7 +28,6 @@ struct OnceGateTests {
         #expect(set.isEmpty)
     }
 
-    /// As if a notification on another thread called the observer before `add` has returned.
     @Test("A gate that has been passed leaves those alone that are farther from the set")
     func farther() {
         let farther = OnceGate()
@@ -40,6 +39,7 @@ struct OnceGateTests {
         #expect([farther].pass())
     }
 
+    /// As if a notification on another thread called the observer before `add` has returned.
     @Test("A registration ended by a call before its token is known removes the observer as soon as the token is known")
     func passedBeforeItBegan() {
         #expect([gate].pass())

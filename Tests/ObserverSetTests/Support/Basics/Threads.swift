@@ -1,4 +1,3 @@
-import Dispatch
 import Foundation
 import Synchronization
 
@@ -182,16 +181,11 @@ func race(
 }
 
 /// Returns when `condition` holds, or after so many attempts that it will almost certainly never hold.
-///
-/// Between them it lets other tasks run, and now and then waits behind those of the lowest priority: one that only yielded
-/// could keep these from a processor.
 func eventually(isolation: isolated (any Actor)? = #isolation, _ condition: () -> Bool) async {
     for attempt in 0..<1_000_000 {
         if condition() { return }
         await Task.yield()
-        if attempt % 16 == 15 {
-            await withCheckedContinuation { task in DispatchQueue.global(qos: .background).async { task.resume() } }
-        }
+        if attempt % 16 == 15 { Thread.yield() }
     }
 }
 
