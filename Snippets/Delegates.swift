@@ -44,3 +44,16 @@ do {
 }
 print(download.delegates)  // the bar is gone; nothing had to be removed
 download.delegates.remove(diskGuard)
+
+// MARK: The README's example
+
+@MainActor final class PlayerView: PlayerDelegate {
+    func playerDidStop() { print("stopped") }
+}
+
+let view = PlayerView()
+
+@MainActor protocol PlayerDelegate: AnyObject { func playerDidStop() }
+let delegates = MulticastDelegate<any PlayerDelegate>()
+delegates.add(view)
+delegates.notify { $0.playerDidStop() }

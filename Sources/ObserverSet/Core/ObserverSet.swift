@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A typed event: code on any thread notifies it, and its observers are called.
+/// A typed event, which you can notify and observe on any thread.
 ///
 /// ```swift
 /// let itemAdded = ObserverSet<(name: String, index: Int)>()
@@ -9,26 +9,30 @@ import Synchronization
 /// itemAdded.notify((name: "So What", index: 0))
 /// ```
 ///
-/// An observer runs on the actor that its closure belongs to: before `notify` returns if code of that actor calls `notify`,
-/// or if the closure belongs to none; otherwise later. Notifications from one thread reach an actor in the order they were
-/// sent, even across sets; where code of the actor notifies meanwhile, that holds for each observer. It goes away with its
-/// owner, which is held weakly. The page *Guarantees* has the twelve guarantees.
+/// An observer runs on the actor that its closure belongs to. It runs before `notify` returns if the code that calls
+/// `notify` is on that actor, or if the closure belongs to no actor. Otherwise it runs later.
 ///
-/// The idea is that of Mike Ash's article "Let's Build Swift Notifications".
+/// An actor receives the notifications of one thread in the order they were sent, even across sets. If code on the
+/// actor calls `notify` meanwhile, the order holds for each observer, but not from one observer to another.
+///
+/// An observer goes away with its owner, which is held weakly. The page *Guarantees* lists the twelve guarantees.
+///
+/// The idea comes from Mike Ash's article "Let's Build Swift Notifications".
 @safe public final class ObserverSet<Parameters: Sendable>: Sendable {
-    // To read the library, go on with `Registry`, which lists the files behind it in their order.
+    // To read the library, continue with `Registry`, which lists the files behind it in reading order.
 
-    /// The registry, retained; allocated when the first observer is added, since most sets of a model are never
-    /// observed.
+    /// A retained reference to the registry.
+    ///
+    /// The registry is allocated when the first observer is added, because most sets in a model are never observed.
     private let lazyRegistry = unsafe Atomic<Unmanaged<Registry>?>(nil)
 
-    /// Makes a set without observers.
+    /// Creates a set without observers.
     ///
-    /// It is one small object; the rest is allocated when the first observer is added.
+    /// The set is one small object. Everything else is allocated when the first observer is added.
     public init() {}
 
-    /// Makes a set that calls a function when it becomes observed or unobserved, to start and stop the producer of its
-    /// values.
+    /// Creates a set that calls a function when it becomes observed or unobserved, so that the function can start and
+    /// stop the producer of the set's values.
     ///
     /// ```swift
     /// final class Thermometer: Sendable {
@@ -43,24 +47,24 @@ import Synchronization
     /// }
     /// ```
     ///
-    /// The function is called with true when the set gets its first observer, and with false when it has none any more or
-    /// is released. Its calls never overlap, and the last one reports the current state. A change that is undone during a
-    /// call may not be reported. If another thread is in the function, `add` and `remove` may return before your change has
-    /// been reported. The set may notice late that an owner is gone. Don't rely on when the function is called with `false`
-    /// for it.
+    /// The set calls the function with `true` when it gets its first observer, and with `false` when it has no
+    /// observers left or is deallocated. The calls never overlap, and the last call reports the current state. If a
+    /// change is undone while a call is in progress, both may go unreported. If another thread is executing the
+    /// function, `add` and `remove` may return before your change has been reported. The set may notice late that an
+    /// owner has been deallocated, so don't rely on when it calls the function with `false` for that reason.
     ///
-    /// It runs on a thread that adds, removes or notifies, under no lock: it may do the same. What it captures lives as
-    /// long as the set; do not capture the set's own model strongly.
+    /// The function runs on a thread that adds, removes or notifies. No lock is held, so it may do the same. The set
+    /// keeps alive what the function captures, so don't capture the model that holds the set strongly.
     ///
-    /// - Parameter whenObserved: Called with true when the set has become observed, and with false when it no longer
-    ///   is.
+    /// - Parameter whenObserved: Called with `true` when the set has become observed, and with `false` when it no
+    ///   longer is.
     public convenience init(whenObserved: @escaping @Sendable (Bool) -> Void) {
         self.init()
         _ = madeRegistry(whenObserved)
     }
 
     deinit {
-        // No notification is under way, since a notification holds the set. What is enqueued is still delivered.
+        // No notification is in progress, because a notification holds the set. Enqueued values are still delivered.
         guard var registry = unsafe unmanagedRegistry?.takeRetainedValue() else { return }
         // If no token holds the registry, it is deallocated here, which releases everything at once.
         if !isKnownUniquelyReferenced(&registry) {
@@ -69,9 +73,10 @@ import Synchronization
         }
     }
 
-    /// Not retained: the caller holds the set, and the set holds the registry.
+    /// A reference to the registry that doesn't retain it.
     ///
-    /// Acquiring: the registry must be seen initialised.
+    /// The caller holds the set, and the set holds the registry. The load is acquiring, so that the caller sees the
+    /// registry initialised.
     @inline(__always)
     private var unmanagedRegistry: Unmanaged<Registry>? { unsafe lazyRegistry.load(ordering: .acquiring) }
 
@@ -80,7 +85,8 @@ import Synchronization
     func madeRegistry(_ whenObserved: (@Sendable (Bool) -> Void)? = nil) -> Registry {
         if let registry { return registry }
         let fresh = unsafe Unmanaged.passRetained(Registry(isShared: true, whenObserved: whenObserved))
-        // Releasing, for threads that will load the pointer; acquiring, in case another thread has made a registry.
+        // Releasing, so that threads that load the pointer see our registry initialised. Acquiring, in case another
+        // thread was faster and we use its registry.
         let (isOurs, theirs) = unsafe lazyRegistry.compareExchange(
             expected: nil, desired: fresh, ordering: .acquiringAndReleasing)
         if !isOurs { unsafe fresh.release() }
@@ -93,44 +99,56 @@ import Synchronization
 extension ObserverSet {
     /// Calls every observer, in the order in which they were added.
     ///
-    /// Observers that belong to no actor, or to the one whose code calls this, are called before this returns; so are
-    /// those of the main actor if any code calls this there. Not so if more than a thousand values are pending for one, or its
-    /// call with a value that was pending is in progress: its values come in their order. For the others the value is put into
-    /// their actor's mailbox. May be called on any thread, and from inside an observer (guarantees 6 and 7).
+    /// These observers are called in place, that is, before this method returns:
     ///
-    /// An actor's observer is called in place only if Swift's runtime confirms that the caller is on its actor. Otherwise its
-    /// value is posted, also where the compiler takes the caller for the actor's code by mistake, and where an older interface
-    /// calls the actor's closure on another thread.
+    /// - Observers that belong to no actor.
+    /// - Observers that belong to the actor whose code calls this method.
+    /// - Observers that belong to the main actor, if any code calls this method on the main actor.
+    ///
+    /// There are two exceptions: more than a thousand values are pending for an actor's observer, or it is being called
+    /// with a value that was pending. The new value is then added to this backlog, so that the observer receives its
+    /// values in order.
+    ///
+    /// For every other observer, the value is added to a mailbox, and the observer is called later. You may call this
+    /// method on any thread, and from inside an observer (guarantees 6 and 7).
+    ///
+    /// Before an actor's observer is called in place, the Swift runtime must confirm that the caller is on that actor.
+    /// Otherwise the value is added to the actor's mailbox. That also happens if the compiler wrongly treats the caller
+    /// as the actor's code, and if an older API calls one of the actor's closures on another thread.
     ///
     /// - Parameters:
     ///   - parameters: The value that the observers receive.
-    ///   - isolation: The caller's own, filled in by the compiler.
-    /// - Complexity: O(*n*). Never waits for an observer that is being added or removed. Calling observers in place takes
-    ///   no lock and allocates nothing, with the exceptions that the page *Reliability* lists.
+    ///   - isolation: The caller's isolation, which the compiler fills in.
+    /// - Complexity: O(*n*). Notifying never waits for an observer that is being added or removed. Calling observers in
+    ///   place takes no lock and allocates nothing, apart from the exceptions that the page *Reliability* lists.
     public func notify(_ parameters: Parameters, isolation: isolated (any Actor)? = #isolation) {
         notify(parameters, upTo: .max, from: isolation)
     }
 
-    /// Calls the observers whose ids are at most `limit`; `actor` is the one that the caller is isolated to.
+    /// Calls the observers whose ids are at most `limit`; `actor` is the actor that the caller is isolated to.
     ///
-    /// For several sets that are notified as one: an observer that was added to any of them since that began is not
-    /// called, see `lastID`. Transparent, since in a debug build a function that is merely inlined keeps
-    /// a stack frame, here one for each nested notification (guarantee 6).
+    /// The limit is for several sets that are notified together: observers that were added to any of these sets after
+    /// the notification began are not called. See `lastID`.
+    ///
+    /// The function is transparent, because in a debug build a function that is merely inlined keeps a stack frame,
+    /// here one for each nested notification (guarantee 6).
     @_transparent
     package func notify(_ parameters: Parameters, upTo limit: UInt64, from actor: (any Actor)?) {
-        // The registry is not retained: the set holds it, and is held until this returns. In generic code `extendLifetime` would
-        // be a call, and take as long as all of an empty notification.
+        // The registry is not retained: the set holds it, and this line holds the set until the function returns. In
+        // generic code, `extendLifetime` would be a call that takes as long as an entire notification without
+        // observers.
         defer { _fixLifetime(self) }
         guard let registry = unsafe unmanagedRegistry else { return }
-        // Acquiring, paired with the store in `insert`: a thread that calls an observer sees the removals that came before it
-        // was added.
+        // Acquiring, paired with the store in `insert`: a thread that calls an observer also sees the removals that
+        // happened before that observer was added.
         let last = unsafe registry._withUnsafeGuaranteedRef { $0.lastID.load(ordering: .acquiring) }
         guard last != 0 else { return }
         unsafe notify(parameters, registry, upTo: min(last, limit), from: Isolation.identity(of: actor))
     }
 
-    /// Calls the observers of a set that has some: a function of its own, so that for other sets, which most are, no registers are
-    /// saved and restored.
+    /// Calls the observers of a set that has at least one.
+    ///
+    /// This is a separate function, so that the other sets, which are most, don't save and restore registers.
     @inline(never)
     private func notify(
         _ parameters: Parameters, _ registry: Unmanaged<Registry>, upTo limit: UInt64, from actor: UInt
@@ -150,7 +168,7 @@ extension ObserverSet {
         }
     }
 
-    /// Calls every observer of a `Void` notification, or of one with an unlabelled tuple, without a second pair of
+    /// Calls every observer of an event that carries `Void` or an unlabelled tuple, without a second pair of
     /// parentheses.
     ///
     /// ```swift
@@ -160,7 +178,7 @@ extension ObserverSet {
     ///
     /// - Parameters:
     ///   - parameters: The elements of the tuple; none for `Void`.
-    ///   - isolation: The caller's own, filled in by the compiler.
+    ///   - isolation: The caller's isolation, which the compiler fills in.
     /// - Complexity: O(*n*).
     @_disfavoredOverload
     public func notify<each P>(_ parameters: repeat each P, isolation: isolated (any Actor)? = #isolation)
@@ -168,29 +186,35 @@ extension ObserverSet {
         notify((repeat each parameters), isolation: isolation)
     }
 
-    /// Waits until everything that was sent before the call has been delivered or dropped.
+    /// Waits until every value that was sent before this call has been delivered or dropped.
     ///
-    /// It makes tests of observers on other actors and queues deterministic. Synchronous observers need no waiting.
+    /// Use it to make tests of observers on other actors and queues deterministic. You don't have to wait for observers
+    /// that `notify` calls in place.
     ///
     /// ```swift
     /// playlist.cleared.notify()
     /// await playlist.cleared.settled()
     /// ```
     ///
-    /// The calls of observers that await (``NotificationSource/addAsync(buffering:_:isolation:fileID:line:)``) are waited
-    /// for until they have returned, even if the observer has been removed.
+    /// If an observer awaits (``NotificationSource/addAsync(buffering:_:isolation:fileID:line:)``), this method waits
+    /// until the observer's calls have returned, even if the observer has been removed in the meantime.
     ///
-    /// It returns when its task is cancelled. If an observer notifies another set, wait for that set, too.
+    /// If the task that waits is cancelled, this method returns at once. If an observer notifies another set, wait for
+    /// that set, too.
     ///
-    /// In a task that a synchronous observer starts, it waits for that observer's call as for any other. In the call of an
-    /// observer that awaits, and in tasks which that starts with `Task { }`, it does not wait for that call, nor for the
-    /// values pending behind it: the call would wait for itself.
+    /// An observer that awaits may call this method, and so may a `Task { }` that the observer starts. The method then
+    /// doesn't wait for the observer's current call, nor for the values that are pending behind it, because the call
+    /// would be waiting for itself. There is no such exception for a task that a synchronous observer starts: there,
+    /// this method waits for the observer's call as for any other.
     ///
-    /// It waits forever if a queue with pending values stays suspended, or if the call of an observer that awaits never
-    /// returns. Two observers that wait in their calls for each other's set, or for a set that both observe, wait forever.
+    /// The method never returns in these cases: a queue with pending values stays suspended; the call of an observer
+    /// that awaits never returns; two observers wait, during their calls, for each other's set or for a set that both
+    /// observe.
     public func settled() async { await beginSettledWait().wait() }
 
-    /// Puts markers into the observers' mailboxes, and returns what `settled()` awaits; that does not hold the set.
+    /// Enqueues a marker in each observer's mailbox, and returns the object that `settled()` awaits.
+    ///
+    /// That object does not hold the set.
     package func beginSettledWait() -> SettledWait { SettledWait(of: registry?.mailboxes() ?? []) }
 }
 
@@ -199,7 +223,7 @@ extension ObserverSet {
 extension ObserverSet: NotificationSource {
     /// Registers an observer.
     ///
-    /// Use the `add` family, which makes the observer from a closure or a method.
+    /// Use one of the `add` methods instead. They create the observer from a closure or a method.
     ///
     /// - Complexity: Amortised O(1).
     @discardableResult
@@ -210,21 +234,22 @@ extension ObserverSet: NotificationSource {
         return ObserverToken(issuer: consume registry, id: id)
     }
 
-    /// Ends a registration, if it is one of this set's.
+    /// Ends the registration that a token names, if the registration belongs to this set.
     ///
-    /// See ``ObserverToken/remove()``, which also works for the token of several sources; this does not.
+    /// If one token stands for registrations with several sources, use ``ObserverToken/remove()`` instead.
     ///
-    /// - Returns: True for exactly one caller; false for a token of another set, or of a registration that has ended.
+    /// - Returns: `true` for exactly one caller. `false` if the token belongs to another set, or if the registration
+    ///   has already ended.
     /// - Complexity: Amortised O(1), plus at most O(log *n*) to find the entry.
     @discardableResult
     public func remove(_ token: ObserverToken) -> Bool { registry?.remove(token) ?? false }
 
     /// Ends all registrations of an owner.
     ///
-    /// In the owner's own `deinit` it finds that they have ended already, and returns 0. They are never called again in
-    /// any case.
+    /// If the owner's own `deinit` calls this method, the registrations have already ended, and the method returns 0.
+    /// In either case, the owner's observers are never called again.
     ///
-    /// - Returns: How many there were.
+    /// - Returns: The number of registrations that were ended.
     /// - Complexity: O(*n*).
     @discardableResult
     public func removeAll(ownedBy owner: AnyObject) -> Int { registry?.removeAll(ownedBy: owner) ?? 0 }
@@ -236,17 +261,20 @@ extension ObserverSet: NotificationSource {
     /// - Complexity: O(*n*).
     public func removeAll() { removeAll(dropping: true) }
 
-    /// Ends all registrations; what is enqueued is still delivered if `dropping` is false, as after the set's release.
+    /// Ends all registrations.
+    ///
+    /// If `dropping` is false, the values that are already enqueued are still delivered, as they are after the set has
+    /// been deallocated.
     package func removeAll(dropping: Bool) { registry?.removeAll(dropping: dropping) }
 
-    /// The id of the observer that was added last; zero if there is none.
+    /// The id of the observer that was added last, even if it has been removed since; zero if the set has no observers.
     ///
-    /// Relaxed: a thread sees the ids of all registrations that it knows of. For one that is made at the same time either
-    /// answer is right.
+    /// Relaxed: a thread sees the ids of all registrations that it knows of. If one is made at the same time, the old
+    /// and the new id are both right.
     @inline(__always)
     package var lastID: UInt64 { registry?.lastID.load(ordering: .relaxed) ?? 0 }
 
-    /// The number of observers whose owner, if they have one, is alive.
+    /// The number of observers, without those whose owner has been deallocated.
     ///
     /// - Complexity: O(*n*).
     public var count: Int { registry?.count ?? 0 }
@@ -262,14 +290,14 @@ extension ObserverSet: NotificationSource {
 // MARK: - Descriptions
 
 extension ObserverSet: CustomStringConvertible, CustomDebugStringConvertible {
-    /// The parameters' type and the number of observers.
+    /// The type of the parameters and the number of observers.
     public var description: String { describe(count: count) }
 
-    /// The description and a line for each observer: its owner's type, where it runs, what is pending for it, and the line
-    /// that registered it.
+    /// The description, followed by a line for each observer: the type of its owner, where it runs, how many values are
+    /// pending for it, and which line of code registered it.
     ///
-    /// Equal lines are printed once, with their number: `registered at Player/RowView.swift:41 × 250`. At most fifty are
-    /// printed, and how many more there are.
+    /// Equal lines are printed once, with a count: `registered at Player/RowView.swift:41 × 250`. If there are more
+    /// than fifty different lines, only fifty are printed, followed by the number of the others.
     public var debugDescription: String {
         let listing = listing
         return listing.text(under: describe(count: listing.count))

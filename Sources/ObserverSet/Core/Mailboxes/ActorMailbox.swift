@@ -1,29 +1,33 @@
 import Synchronization
 
-/// The values that wait for the observers of one actor: first in, first out, whichever sets they come from.
+/// A first-in, first-out queue of the values that are pending for the observers of one actor, whichever sets send them.
 ///
-/// Notifiers append to the inbox. A drain, of which one runs at a time, takes over the inbox as its batch. Each has a lock of
-/// its own, so that a drain and the notifiers seldom wait for each other. What is decided under the locks is in
-/// `ActorMailbox+Batch.swift`; what follows is done here.
+/// Notifiers append values to the inbox. A drain is a task that takes over the inbox as its batch and delivers it; one
+/// drain runs at a time. Inbox and batch each have their own lock, so that a drain and the notifiers seldom wait for
+/// each other. `ActorMailbox+Batch.swift` has the decisions that are made under the locks, and this file carries them
+/// out.
 ///
-/// Code on the actor that notifies does not wait for others: what waits for the observer in question is delivered ahead of the
-/// rest, and the observer called in place (`catchUp`). The order of each observer stays.
+/// When code on the actor calls `notify`, it doesn't wait for the whole mailbox. The values that are pending for the
+/// observer in question are delivered ahead of all others, and then the observer is called in place (`catchUp`). Each
+/// observer still receives its values in order.
 ///
-/// Values are taken out on the actor alone; if the actor is gone, on any thread, but by one at a time (see `send`). An idle
-/// mailbox holds nothing of the user's.
+/// Values are taken out only on the actor. If the actor has been deallocated, any thread may take them out, but only
+/// one at a time (see `send`). An idle mailbox keeps none of the user's objects alive.
 @safe final class ActorMailbox: Mailbox, @unchecked Sendable {
-    /// Keeps what a drain writes, what notifiers write, and what both only read, on cache lines of their own; two lines, since
-    /// processors fetch lines in pairs.
+    /// Keeps three groups of fields on separate cache lines: those that a drain writes, those that notifiers write, and
+    /// those that both only read.
+    ///
+    /// It takes up two lines, because processors fetch lines in pairs.
     private typealias Gap = (UInt128, UInt128, UInt128, UInt128, UInt128, UInt128, UInt128, UInt128)
 
     private let executor: ActorExecutor
-    /// How many observers use it; guarded by the lock of its part of the table.
+    /// The number of observers that use this mailbox, guarded by the lock of the mailbox's shard.
     private var uses = 1
     private let gapBeforeBatch: Gap = (0, 0, 0, 0, 0, 0, 0, 0)
     private let batch = Lock(Batch())
     private let gapBeforeInbox: Gap = (0, 0, 0, 0, 0, 0, 0, 0)
     private let inbox = Lock(Inbox())
-    /// Whether something was posted that has not been delivered; stored under the lock of the inbox.
+    /// Whether a value was posted that has not been delivered yet; stored under the inbox's lock.
     private let isBusy = Atomic<Bool>(false)
 
     private init(of actor: any Actor, on executor: ActorExecutor) {
@@ -33,7 +37,8 @@ import Synchronization
 
     override var isCurrent: Bool { executor.isCurrent }
 
-    // Acquiring, paired with the stores of false: who sees it idle, and does not wait, knows of all that its calls have done.
+    // Acquiring, paired with the stores of `false`: a caller that sees the mailbox idle, and doesn't wait, also sees
+    // what the observers' calls have written.
     override var isIdle: Bool { !isBusy.load(ordering: .acquiring) }
 
     override var description: String { actor.map { "\(type(of: $0))" } ?? "an actor that is gone" }
@@ -46,7 +51,8 @@ import Synchronization
     ) {
         let urgency = context.urgency
         var actor: (any Actor)?
-        // When a drain is sent, others rely on it, and may let the actor go: the caller must hold it by then.
+        // Once a drain is claimed, other notifiers rely on it and may release the actor. So the caller must hold it by
+        // then.
         var isHeld = isMain
         while true {
             let isToSend = inbox.withLock { inbox -> Bool? in
@@ -64,33 +70,35 @@ import Synchronization
 
     override func enqueueMarker(for settledWait: SettledWait) -> Bool {
         let urgency = Urgency.current
-        // Before a drain is claimed, as for a value.
+        // Load a strong reference before a drain is claimed, as `post` does for a value.
         let actor = actor
         let (isHeldUp, isToSend) = inbox.withLock { inbox in
             if isIdle { return (false, false) }
-            // Behind those that wait, so that the caller goes on where they are delivered, and under no lock.
+            // The marker goes behind the pending values, so that the drain resumes the caller after them, and under no
+            // lock.
             return (true, inbox.append(Job(value: (), recipient: settledWait), urgency))
         }
         if isToSend { send(urgency, to: actor) }
         return isHeldUp
     }
 
-    /// Sends a drain to the actor; `again` is true if the drain before it has used up its turn.
+    /// Starts a drain on the actor; `again` is true if the previous drain has used up its turn.
     ///
-    /// One task for each value would lose the order, since the runtime may start tasks in any order. The task is detached:
-    /// observers must not see the task-local values of the notifier that happened to start it.
+    /// A separate task for each value would lose the order, because the runtime may start tasks in any order. The task
+    /// is detached, because observers must not see the task-local values of the notifier that happened to start it.
     private func send(_ urgency: Urgency, to actor: (any Actor)?, again: Bool = false) {
         let priority = urgency.priority
         if isMain {
             Task.detached(priority: priority) { @MainActor in self.drain(urgency) }
         } else if let actor {
-            // The task keeps the actor alive until the actor has received what was notified to it.
+            // The task keeps the actor alive until the actor has received the values that were sent to it.
             Task.detached(priority: priority) { await self.drain(urgency, on: actor) }
         } else if again {
             Task.detached(priority: priority) { self.drain(urgency) }
         } else {
-            // The actor is gone. If it was the owner, no delivery calls anything. Otherwise the observer has no isolation
-            // of its own, and may be called anywhere: here, but for no longer than a turn.
+            // The actor has been deallocated. If it was the observer's owner, delivering a value calls nothing.
+            // Otherwise the observer has no isolation of its own and may be called anywhere. So drain here, but for no
+            // longer than a turn.
             drain(urgency, isTimed: false)
         }
     }
@@ -99,7 +107,7 @@ import Synchronization
 
     private func drain(_ urgency: Urgency, on actor: isolated any Actor) { drain(urgency) }
 
-    /// Delivers what waits, and what arrives meanwhile, for one turn; leaves the rest to another drain.
+    /// Delivers the pending values, and those that arrive meanwhile, for one turn; leaves the rest to another drain.
     private func drain(_ urgency: Urgency, isTimed: Bool = true) {
         guard inbox.withLock({ $0.drains.begin(urgency) }) else { return }
         var turn = Turn(isTimed: isTimed)
@@ -108,7 +116,7 @@ import Synchronization
         }
     }
 
-    /// Delivers the first job, and releases it before another drain may go on; false if there is none.
+    /// Delivers the first job, and releases it before another drain can continue; returns false if there is no job.
     @inline(__always)
     private func deliverNext() -> Bool {
         guard let job = next() else { return false }
@@ -116,7 +124,7 @@ import Synchronization
         return true
     }
 
-    /// Takes out the first job; nil if there is none, and the drain has ended.
+    /// Takes out the first job, or ends the drain and returns nil if there is no job.
     private func next() -> Job? {
         batch.withLock { batch in
             repeat {
@@ -132,11 +140,11 @@ import Synchronization
         }
     }
 
-    /// Ends a drain or a catch-up when something may be left, for which another drain is then sent.
+    /// Ends a drain or a catch-up that may have left some values, and starts another drain for them.
     private func leaveTheRest(_ end: (inout Batch, inout Inbox) -> Void) {
         let urgency = withAll { batch, inbox -> Urgency? in
             end(&batch, &inbox)
-            // Inside a call of a drain, that one goes on.
+            // Inside a call that a drain makes, that drain will continue and deliver the rest.
             if inbox.drains.running != nil { return nil }
             guard let urgency = batch.urgencyOfTheRest(&inbox) else {
                 rest(batch.catchUps)
@@ -147,9 +155,10 @@ import Synchronization
         if let urgency { send(urgency, to: actor, again: true) }
     }
 
-    /// Called under both locks when nothing is left.
+    /// Marks the mailbox as idle; called under both locks when no values are left.
     private func rest(_ catchUps: Int) {
-        // What a catch-up has taken out is not delivered yet, and a caller of `settled()` must wait for its call.
+        // A catch-up has taken out values that it has not delivered yet, and a caller of `settled()` must wait for
+        // them.
         if catchUps == 0 { isBusy.store(false, ordering: .releasing) }
     }
 
@@ -161,20 +170,22 @@ import Synchronization
 
     // MARK: In place
 
-    /// Delivers what waits for an observer, ahead of what waits for others.
+    /// Delivers the values that are pending for one observer, ahead of the values for other observers.
     ///
-    /// Not inside a call of that observer: values do not overtake the one of the call. Nor if more waits than fits in a turn:
-    /// the caller, an event handler perhaps, must not be held up. The clock is not looked at, so that it does not depend on the
-    /// machine whether a call is made in place.
+    /// Returns false inside a call of that observer, because no value may overtake the value of the call. Also returns
+    /// false if more values are pending than fit into a turn, because the caller, perhaps an event handler, must not be
+    /// delayed. The clock doesn't count, so that whether a call is made in place doesn't depend on the machine.
     override func catchUp(_ observer: Recipient, _ pending: borrowing Pending) -> Bool {
         if pending.isEmpty { return true }
-        // If the actor is gone, and another has its address, another thread may be delivering.
+        // If the actor has been deallocated, another actor may now have its address, and another thread may be
+        // delivering.
         guard actor != nil, !pending.isInCall, pending.waiting <= Turn.limit else { return false }
-        // Counted under the lock under which they are posted: so these are all, and the oldest is among them.
+        // The values are counted under the lock under which they are posted. So these are all of them, the oldest
+        // included.
         guard
             var jobs = withAll({ batch, inbox in batch.beginCatchUp(of: observer, pending.waiting, from: &inbox) })
         else { return false }
-        // Each is released before the next is delivered.
+        // Each job is released before the next one is delivered.
         // fault: last-of-what-waits-first
         while let job = jobs.popLast() { job.deliver() }
         leaveTheRest { batch, _ in batch.endCatchUp() }
@@ -188,7 +199,7 @@ import Synchronization
             guard uses == 0, table[identity] === self else { return nil }
             return table.removeAndTrim(identity)
         }
-        // Released here, and not under the lock.
+        // The mailbox is released here, after unlocking, and not under the lock.
         withExtendedLifetime(last) {}
     }
 }
@@ -198,25 +209,26 @@ import Synchronization
 extension ActorMailbox {
     private static let main = ActorMailbox(of: MainActor.shared, on: ActorExecutor(of: MainActor.shared))
 
-    /// A part of the table of mailboxes: those who add observers on different actors seldom wait for each other.
+    /// A part of the table of mailboxes, so that threads that add observers on different actors seldom wait for each
+    /// other.
     private final class Shard: Sendable {
-        /// The mailboxes of actors other than the main one, by the actors' addresses, as long as an observer uses them.
+        /// The mailboxes that observers use, by the actors' addresses; the main actor's isn't among them.
         let table = Lock([UInt: ActorMailbox]())
         private let gap: Gap = (0, 0, 0, 0, 0, 0, 0, 0)
 
         private static let all = (0..<32).map { _ in Shard() }
 
-        /// By the bits of the address in which neighbouring objects differ.
+        /// The shard of an actor, chosen by the bits in which the addresses of neighbouring objects differ.
         static func of(_ identity: UInt) -> Shard { all[Int((identity >> 5 ^ identity >> 10) % 32)] }
     }
 
-    /// The mailbox of an actor, for one more observer; `endUse` is called when that is deallocated.
+    /// Returns the mailbox of an actor for one more observer, which calls `endUse` when it is deallocated.
     static func of(_ actor: any Actor) -> ActorMailbox {
         if actor === MainActor.shared { return main }
         let (identity, executor) = (Isolation.identity(of: actor), ActorExecutor(of: actor))
         return Shard.of(identity).table.withLock { table in
-            // A dead actor may have had this address. Loading the weak reference, under the lock for once, cannot drop the
-            // last one: if it is not nil, it is the caller's own actor.
+            // A deallocated actor may have had this address. Only here is a weak reference loaded under the lock. That
+            // can't release the last strong reference: if it isn't nil, it refers to the caller's own actor.
             // fault: mailbox-for-each-observer
             if let mailbox = table[identity], mailbox.actor === actor {
                 mailbox.uses += 1
@@ -230,29 +242,30 @@ extension ActorMailbox {
 }
 
 extension Mailbox {
-    /// The mailbox of a function of that isolation that is added on `home`; nil if it runs on the notifying thread.
+    /// The mailbox of a function with this isolation that is added on `home`; nil if the function runs on the notifying
+    /// thread.
     @usableFromInline
     static func of(_ isolation: (any Actor)?, addedOn home: (any Actor)? = nil) -> Mailbox? {
         actor(for: isolation, addedOn: home).map { ActorMailbox.of($0) }
     }
 
-    /// The actor on which a function of that isolation runs if it was added on `home`; nil if on none.
+    /// The actor on which a function with this isolation runs if it is added on `home`; nil if it belongs to no actor.
     ///
-    /// A partially applied method of an actor's instance (`set.add(hear)`) has lost its isolation, and no signature can
-    /// reject it. So a function without an isolation of its own runs on the actor that adds it. Not so for the main actor:
-    /// no one passes methods of `MainActor` itself.
+    /// A partially applied method of an actor instance (`set.add(hear)`) has lost its isolation, and no signature of
+    /// `add` can reject it. So a function that has no isolation of its own runs on the actor that adds it. The main
+    /// actor is an exception, because nobody passes methods of `MainActor` itself.
     static func actor(for isolation: (any Actor)?, addedOn home: (any Actor)?) -> (any Actor)? {
         isolation ?? (home === MainActor.shared ? nil : home)
     }
 }
 
 extension Dictionary {
-    /// Removes a value, and frees the memory of a dictionary that has become almost empty.
+    /// Removes a value, and frees unused memory if the dictionary has become almost empty.
     mutating func removeAndTrim(_ key: Key) -> Value? {
         let removed = removeValue(forKey: key)
-        // A filter that leaves nothing out would keep the memory.
+        // `filter` doesn't help here: if it leaves nothing out, the result keeps the old capacity.
         if capacity > 64, count < capacity / 8 {
-            // `Dictionary(uniqueKeysWithValues:)` would bring two kilobytes with it.
+            // `Dictionary(uniqueKeysWithValues:)` would add two kilobytes to the executable.
             var smaller = Dictionary(minimumCapacity: count)
             for (key, value) in self { smaller[key] = value }
             self = smaller

@@ -1,103 +1,106 @@
-/// A registration that is more than a function: it has an owner, a place to run, or a mailbox.
+/// A registration that has more than a function: an owner, an actor or queue to run on, or a mailbox.
 ///
-/// This part does not know the type of the parameters.
+/// This class is the part that does not depend on the type of the parameters.
 @usableFromInline
 class AnyEntry: Recipient, @unchecked Sendable {
-    /// The entry of the observer itself, if this one wraps it: it answers what this one does not.
+    /// The observer's own entry, if this entry wraps it; it provides every property that this entry does not override.
     var base: AnyEntry? { nil }
-    /// The owner, if there is one and it is alive.
+    /// The owner, or nil if the registration has none or the owner has been deallocated.
     ///
-    /// Never loaded under the lock.
+    /// Never read this property under the lock.
     var owner: AnyObject? { base?.owner }
     /// The static type of the owner; nil if the registration has none.
     var ownerType: Any.Type? { base?.ownerType }
-    /// Where the observer runs, and what waits for it there, for descriptions.
+    /// Where the observer runs, and how many values are pending for it, as descriptions show it.
     var placeDescription: String { base?.placeDescription ?? "nonisolated" }
-    /// The mailbox for values that cannot be delivered at once; nil if it needs none.
+    /// The mailbox for values that cannot be delivered at once; nil if the observer needs no mailbox.
     var mailbox: Mailbox? { base?.mailbox }
-    /// How many values wait for this registration in a mailbox, and how many were dropped because there was no room for them.
+    /// How many values are pending for this registration, and how many were dropped because `buffering:` left no room.
     var counts: (waiting: Int, dropped: Int) { base?.counts ?? (0, 0) }
-    /// The entry whose values wait in the mailbox.
+    /// The entry that the mailbox calls with this registration's values.
     var posted: AnyEntry? { self }
-    /// What a slot has in the place of a function's code: `entryTag`, or `closureTag` for an `IsolatedClosure`.
+    /// The number that a slot stores instead of the address of a function's code: `entryTag`, or `closureTag` for an
+    /// `IsolatedClosure`.
     ///
-    /// No function is at these addresses; nor is one at a low one, except on WebAssembly, where functions are numbered from 1.
+    /// No function is at these two addresses. Low addresses would not do on WebAssembly, where functions are numbered
+    /// from 1.
     var tag: UInt { Self.entryTag }
     static var entryTag: UInt { .max }
     static var closureTag: UInt { .max - 1 }
-    /// The address of its object, which may be dead, if it is a `WeakEntry`.
+    /// The address of the object of a `WeakEntry`, even if the object has been deallocated; nil for other entries.
     var address: ObjectIdentifier? { nil }
-    /// For a value that a filter holds back: false if the owner is known to be dead.
+    /// Returns false if the owner is known to be dead; called when a filter holds back a value.
     ///
-    /// A notification loads an observer's owner only where the observer runs, since the owner may be deallocated there;
-    /// elsewhere it counts as alive until a call has found that it is dead.
+    /// A notification loads an observer's owner only where the observer runs, because loading it may deallocate it
+    /// there. Elsewhere, the owner counts as alive until a call has found that it is dead.
     func isKnownAlive(by context: inout NotifyContext) -> Bool { base?.isKnownAlive(by: &context) ?? true }
-    /// Asked just before a call, where the observer runs: whether it may be called.
+    /// Returns whether the observer may be called; asked where the observer runs, just before the call.
     ///
-    /// If it is called once, this was its call.
+    /// If the observer was added with `once`, asking uses up its one call.
     func passGates() -> Bool { true }
-    /// Notes that the registration has been removed, or is about to be, so that values still enqueued are skipped when their
-    /// turn comes.
+    /// Records that the registration has been removed, or is about to be, so that values that are still enqueued are
+    /// skipped when their turn comes.
     ///
-    /// Also called under the lock.
+    /// This may be called under the lock.
     func end() { base?.end() }
-    /// Whether the observer is awaited (`addAsync`), so that `cancel()` has to follow after unlocking.
+    /// Whether the observer awaits (`addAsync`); if so, `cancel()` must be called after unlocking.
     var isAwaited: Bool { base?.isAwaited ?? false }
-    /// Drops what is enqueued, and cancels the call that is under way, if it is awaited.
+    /// Drops the enqueued values and cancels the call in progress, if the observer awaits.
     func cancel() { base?.cancel() }
 
-    /// Whether the observer may still be called: it has no owner, or a living one.
+    /// Whether the observer has no owner, or an owner that is alive.
     ///
-    /// Never called under the lock.
+    /// Never call this under the lock.
     final var isAlive: Bool {
         LockCheck.assertNoLockIsHeld()
         return ownerType == nil || owner != nil
     }
 
-    /// The owner's class, for descriptions; nil if the owner is dead.
+    /// The name of the owner's class for descriptions, or "closure" if there is no owner; nil if the owner is dead.
     ///
-    /// Never called under the lock.
+    /// Never call this under the lock.
     var ownerDescription: String? {
         LockCheck.assertNoLockIsHeld()
         return ownerType == nil ? "closure" : owner.map { "\(type(of: $0))" }
     }
 
-    /// Whether it has an owner or object that may die.
+    /// Whether the entry has an owner or object that may be deallocated before the registration ends.
     var mayDie: Bool { ownerType != nil }
-    /// Whether a search for dead owners and objects should remove it.
+    /// Whether a search for dead owners and objects should remove this entry.
     ///
-    /// Never called under the lock.
+    /// Never call this under the lock.
     var isDead: Bool { !isAlive }
 }
 
-/// The part that knows the type of the parameters.
+/// The part of a registration that depends on the type of the parameters.
 @usableFromInline
 class Entry<Parameters>: AnyEntry, @unchecked Sendable {
     /// Calls the observer, or enqueues the call.
     ///
-    /// Returns false if the owner is dead, so that the notification can have the entry removed.
+    /// Returns false if the owner is dead; the notification then has the entry removed.
     func deliver(_ parameters: Parameters, by context: inout NotifyContext) -> Bool { fatalError("abstract") }
 
-    /// An entry for one more registration of the observer, which is called once if there are gates.
+    /// Returns an entry for one more registration of the observer; if there are gates, the entry is called once.
     ///
-    /// This one until a registration has claimed it, then others for which the observer has one order, too.
+    /// The first registration claims this entry itself. Later ones get entries of their own, which share the observer's
+    /// order.
     func forRegistration(_ gates: [OnceGate]) -> Entry {
         gates.isEmpty ? self : OnceEntry(gates, nil, self)
     }
 
-    /// Claims the entry for a registration; false if another one has it already.
+    /// Claims the entry for a registration; returns false if another registration has already claimed it.
     func claim() -> Bool { true }
 
-    /// A value that `deliver` has posted, with its own type again.
+    /// Converts a value that `deliver` has posted back to the type of the parameters.
     ///
-    /// The cast cannot fail. It is slow, and needed only if the parameters are an existential themselves: a mailbox's
-    /// contains what is in that one, and a value of any other type as it is.
+    /// The slow cast is needed only if the parameters are themselves an existential: the mailbox then contains the
+    /// value inside it. It contains a value of any other type as it is. The cast cannot fail.
     final func unboxed<Value>(_ value: Value) -> Parameters {
         Value.self == Parameters.self ? unsafe unsafeBitCast(value, to: Parameters.self) : value as! Parameters
     }
 }
 
-/// An entry whose values may wait in a mailbox, and which therefore keeps the state of its registration.
+/// An entry whose values may be pending in a mailbox, and which therefore keeps the state of its registration.
 @usableFromInline
 class WaitingEntry<Parameters: Sendable>: Entry<Parameters>, @unchecked Sendable {
     final let status = RegistrationStatus()
@@ -108,16 +111,17 @@ class WaitingEntry<Parameters: Sendable>: Entry<Parameters>, @unchecked Sendable
     override final func end() { status.end() }
 }
 
-/// An observer with a weakly held owner, which is called on the notifying thread.
+/// An observer that has a weakly held owner and is called on the notifying thread.
 ///
-/// Its types need not be `Sendable`, since local sets have such observers, too; other sets require it where they make
-/// one.
+/// The types of the owner and the parameters need not be `Sendable`, because local sets use this class, too. Other sets
+/// require `Sendable` where they create such an entry.
 @usableFromInline
 final class OwnedEntry<Owner: AnyObject, Parameters>: Entry<Parameters>, @unchecked Sendable {
     private weak let weakOwner: Owner?
     private let call: (Owner, Parameters) -> Void
 
-    // The owner is borrowed: to retain an object that has weak references takes several times as long as any other.
+    // The owner is borrowed, because retaining an object with weak references takes several times as long as retaining
+    // another.
     @usableFromInline
     init(_ owner: borrowing Owner, _ call: @escaping (Owner, Parameters) -> Void) {
         weakOwner = copy owner
