@@ -10,7 +10,7 @@ struct AwaitingEndTests {
     private let door = Door()
 
     private static let removals = AwaitingForm.allCases.flatMap { form in
-        Removal.allCases.filter { $0 != .byOwner || AwaitingForm.owned.contains(form) }.map { (form, $0) }
+        WayOfRemoving.allCases.filter { $0 != .byOwner || AwaitingForm.owned.contains(form) }.map { (form, $0) }
     }
 
     // MARK: Removed
@@ -18,7 +18,7 @@ struct AwaitingEndTests {
     @Test(
         "Removing an observer drops its waiting values and cancels its current call, without waiting for the call",
         arguments: removals)
-    func removed(_ form: AwaitingForm, _ removal: Removal) async {
+    func removed(_ form: AwaitingForm, _ removal: WayOfRemoving) async {
         let registration = form.add(to: set) { [log, door] value in
             log.append("in \(value)")
             await door.pass()
@@ -40,7 +40,7 @@ struct AwaitingEndTests {
     @Test(
         "An observer that ends its own registration in a call is not cancelled, and not called again",
         arguments: removals)
-    func removedInside(_ form: AwaitingForm, _ removal: Removal) async {
+    func removedInside(_ form: AwaitingForm, _ removal: WayOfRemoving) async {
         for _ in 0..<many(400) {
             let set = ObserverSet<Int>()
             let isCancelled = Log<Bool>()

@@ -84,8 +84,8 @@ struct Promise01NoLockCheckUnderTheLockTests {
     /// Source: realm-swift#7902 (a priority inversion). No user code runs under the lock, so none can make another thread wait for it.
     @Test(
         "A capture may use the set in its `deinit` when its observer is removed, in any way",
-        arguments: Removal.ofEach(ObserverKind.held))
-    func captureAtRemoval(_ kind: ObserverKind, _ removal: Removal) {
+        arguments: WayOfRemoving.ofEach(ObserverKind.held))
+    func captureAtRemoval(_ kind: ObserverKind, _ removal: WayOfRemoving) {
         let registration = addMeddler(kind)
 
         #expect(removal.perform(on: set, registration))

@@ -288,8 +288,8 @@ struct Promise04RemovedIsRemovedTests {
 
     @Test(
         "A main actor's observer removed on the main actor, in any way, is not called with values already enqueued",
-        arguments: Removal.ofEach(ObserverKind.ofTheMainActor))
-    @MainActor func onTheMainActor(_ kind: ObserverKind, _ removal: Removal) async {
+        arguments: WayOfRemoving.ofEach(ObserverKind.ofTheMainActor))
+    @MainActor func onTheMainActor(_ kind: ObserverKind, _ removal: WayOfRemoving) async {
         let calls = Counter()
         let registration = kind.add(to: set) { _ in calls.increment() }
         // This test occupies the main actor, so all values have to wait.
@@ -351,8 +351,8 @@ struct Promise04RemovedIsRemovedTests {
     /// Source: RxSwift#38 (the guarantee), #1778 and #2268 (where it was broken), RxBinding#37.
     @Test(
         "An observer removed on its serial queue, in any way, is not called with values already enqueued",
-        arguments: Removal.allCases)
-    func onItsQueue(_ removal: Removal) async {
+        arguments: WayOfRemoving.allCases)
+    func onItsQueue(_ removal: WayOfRemoving) async {
         let calls = Counter()
         let allEnqueued = Signal()
         let owner = Tracked()
@@ -377,8 +377,8 @@ struct Promise04RemovedIsRemovedTests {
     /// Source: as before.
     @Test(
         "An observer that removes itself, in any way, is not called with values already enqueued",
-        arguments: Removal.ofEach(ObserverKind.lasting))
-    func byItself(_ kind: ObserverKind, _ removal: Removal) async {
+        arguments: WayOfRemoving.ofEach(ObserverKind.lasting))
+    func byItself(_ kind: ObserverKind, _ removal: WayOfRemoving) async {
         let log = Log<Int>()
         let allEnqueued = Signal()
         let registration = Shared<KeptRegistration?>(nil)
@@ -401,8 +401,8 @@ struct Promise04RemovedIsRemovedTests {
     /// Source: as before.
     @Test(
         "An observer removed on another thread during its call, in any way, is not called again",
-        arguments: Removal.ofEach(ObserverKind.lastingHopping))
-    func duringItsCall(_ kind: ObserverKind, _ removal: Removal) async {
+        arguments: WayOfRemoving.ofEach(ObserverKind.lastingHopping))
+    func duringItsCall(_ kind: ObserverKind, _ removal: WayOfRemoving) async {
         let log = Log<Int>()
         let isInside = Signal()
         let mayLeave = Signal()

@@ -8,8 +8,8 @@ struct Promise09IdempotentRemovalTests {
 
     @Test(
         "The first removal, in any way, returns true, every later one false, and no other observer is affected",
-        arguments: Removal.ofEach(ObserverKind.allCases))
-    func repeated(_ kind: ObserverKind, _ removal: Removal) {
+        arguments: WayOfRemoving.ofEach(ObserverKind.allCases))
+    func repeated(_ kind: ObserverKind, _ removal: WayOfRemoving) {
         let calls = Counter()
         let registration = kind.add(to: set) { _ in }
         let token = registration.token

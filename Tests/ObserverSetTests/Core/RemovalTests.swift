@@ -353,8 +353,8 @@ struct RemovalTests {
 
     @Test(
         "So it does if the observer awaits, however it had been removed, and for other removed observers' calls, too",
-        arguments: Removal.allCases)
-    func removedBeforeAwaited(_ removal: Removal) async {
+        arguments: WayOfRemoving.allCases)
+    func removedBeforeAwaited(_ removal: WayOfRemoving) async {
         let call: @Sendable (Int) async -> Void = { [log, door] _ in
             await door.pass()
             log.append("called")

@@ -494,7 +494,7 @@ private final class WatchedIssuer: TokenIssuer, @unchecked Sendable {
         if ended.withLock({ !$0.contains(id) }) { body(nil, (true, Site())) }
     }
 
-    override func remove(_ id: UInt64, _ removal: ObserverSet::Removal?) -> Bool {
+    override func remove(_ id: UInt64, _ removal: Removal?) -> Bool {
         removals.increment()
         return ended.withLock { $0.insert(id).inserted }
     }
