@@ -61,21 +61,30 @@ package struct Lock<State: ~Copyable & Sendable>: ~Copyable, Sendable {
     /// The mutex is the first thing in the memory, and the state follows.
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
 
-    private static var stateOffset: Int {
-        let alignment = MemoryLayout<State>.alignment
-        return (MemoryLayout<pthread_mutex_t>.size + alignment - 1) / alignment * alignment
-    }
+    #if canImport(Glibc)
+    // The compiler counts Glibc's type among the unsafe ones, and those of the others not.
+    private static var mutexSize: Int { unsafe MemoryLayout<pthread_mutex_t>.size }
+    #else
+    private static var mutexSize: Int { MemoryLayout<pthread_mutex_t>.size }
+    #endif
+
+    /// At least 16, which is enough for the mutex.
+    private static var alignment: Int { max(16, MemoryLayout<State>.alignment) }
 
     private var state: UnsafeMutablePointer<State> {
         @inline(__always) get {
-            unsafe (UnsafeMutableRawPointer(mutex) + Self.stateOffset).assumingMemoryBound(to: State.self)
+            unsafe UnsafeMutableRawPointer(mutex).advanced(by: Self.stateOffset).assumingMemoryBound(to: State.self)
         }
+    }
+
+    private static var stateOffset: Int {
+        let alignment = MemoryLayout<State>.alignment
+        return (mutexSize + alignment - 1) / alignment * alignment
     }
 
     init(_ state: consuming sending State) {
         let memory = UnsafeMutableRawPointer.allocate(
-            byteCount: Self.stateOffset + MemoryLayout<State>.size,
-            alignment: max(MemoryLayout<pthread_mutex_t>.alignment, MemoryLayout<State>.alignment))
+            byteCount: Self.stateOffset + MemoryLayout<State>.size, alignment: Self.alignment)
         unsafe mutex = memory.initializeMemory(as: pthread_mutex_t.self, to: pthread_mutex_t())
         unsafe (memory + Self.stateOffset).bindMemory(to: State.self, capacity: 1).initialize(to: state)
         var attributes = pthread_mutexattr_t()

@@ -35,8 +35,11 @@ func isOnMainThread() -> Bool { pthread_main_np() != 0 }
 /// bits, in which it says what kind of clock it is. The C libraries of Linux keep the id beside the handle, so this needs no
 /// system call, either.
 func isOnMainThread() -> Bool {
-    // A number in Glibc, a pointer in Musl.
-    let thread = unsafe unsafeBitCast(pthread_self(), to: UInt.self)
+    #if canImport(Glibc)
+    let thread = pthread_self()
+    #else
+    let thread = unsafe UInt(bitPattern: pthread_self())
+    #endif
     // Relaxed: this is a number, and nothing else is read because of it.
     let known = mainThread.load(ordering: .relaxed)
     if known != 0 { return thread == known }
