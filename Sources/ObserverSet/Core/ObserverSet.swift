@@ -153,15 +153,15 @@ extension ObserverSet {
     private func notify(
         _ parameters: Parameters, _ registry: Unmanaged<Registry>, upTo limit: UInt64, from actor: UInt
     ) {
-        var context = NotifyContext(claiming: actor)
+        var notifier = Notifier(claiming: actor)
         var traversal = unsafe Traversal(registry, upTo: limit)
         var isPlain = false
         while let slot = unsafe traversal.next(&isPlain) {
             LockCheck.assertNoLockIsHeld()
             if _fastPath(isPlain) {
                 unsafe BorrowedFunction.at(slot).pointee(parameters)
-            } else if unsafe !slot.pointee.callClosure(parameters, by: &context),
-                unsafe !slot.pointee.deliver(parameters, by: &context)
+            } else if unsafe !slot.pointee.callClosure(parameters, by: &notifier),
+                unsafe slot.pointee.send(parameters, by: &notifier) == .foundDead
             {
                 traversal.metDead = true
             }

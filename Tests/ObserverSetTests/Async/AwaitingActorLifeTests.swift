@@ -64,7 +64,7 @@ struct AwaitingActorLifeTests {
         await set.settled()
 
         #expect(!isCalled.isSet)
-        #expect(token.value?.waitingCount == 0 && token.value?.droppedCount == 0)
+        #expect(token.value?.pendingCount == 0 && token.value?.droppedCount == 0)
         mayEnd.set()
     }
 

@@ -139,15 +139,15 @@ struct AwaitingEndTests {
         arguments: [.unbounded, .newest(1), .oldest(1)] as [Buffering])
     func postedLate(_ buffering: Buffering) async {
         let lifetimes = Lifetimes.current
-        let entry = AwaitingEntry<Tracked>(owner: nil, nil, in: AwaitingMailbox(on: nil, buffering)) { [door] _, _ in
+        let entry = AwaitingTarget<Tracked>(owner: nil, nil, in: AwaitingMailbox(on: nil, buffering)) { [door] _, _ in
             await door.pass()
         }
         #expect(entry.claim())
         let mailbox = AwaitingMailbox(on: nil, buffering)
         mailbox.post(Tracked(), to: entry, .current)
         await eventually { door.waiting == 1 }
-        entry.end()
-        mailbox.end(entry)
+        entry.markRemoved()
+        mailbox.dropAll(for: entry)
 
         // As by a notification that reached the entry before its removal.
         mailbox.post(Tracked(), to: entry, .current)
@@ -166,7 +166,7 @@ struct AwaitingEndTests {
         mailbox.post(2, to: observer, .current)
 
         // As between the removal and what follows it after unlocking.
-        observer.isRemoved.set()
+        observer.markRemoved()
         door.open()
         await mailbox.settled()
 
@@ -398,24 +398,19 @@ func addInBoth<Parameters>(
 }
 
 /// Counts its calls, each of which waits at a door.
-private final class WatchedObserver: AwaitedObserver {
-    let isCalledOnce = false
+private final class WatchedObserver: StatefulTarget<Int>, @unchecked Sendable {
     let calls = Counter()
-    let isRemoved = Signal()
     private let door: Door
 
     init(_ door: Door) {
         self.door = door
+        super.init()
+        _ = claim()
     }
 
-    var isActive: Bool { !isRemoved.isSet }
-
-    func call(_ value: any Sendable, on actor: isolated (any Actor)?) async {
+    override func receive(_ value: any Sendable, for registration: Registration, on actor: isolated (any Actor)?) async
+    {
         calls.increment()
         await door.pass()
     }
-
-    func noteDropped() {}
-    func notePosted() {}
-    func noteTakenOut() {}
 }

@@ -368,7 +368,7 @@ struct AwaitingTests {
         await eventually { door.waiting == 1 }
         for value in 1...3 { set.notify(value) }
 
-        let place = "on no actor, awaited, in a call, 1 waiting, 2 dropped, registered"
+        let place = "on no actor, awaited, in a call, 1 pending, 2 dropped, registered"
         #expect(closure.description.contains("closure, \(place)"))
         #expect(set.debugDescription.contains(place))
         #expect(!main.description.contains("dropped"))

@@ -379,7 +379,7 @@ struct MergeTests {
     }
 
     @Test("Each registration of merged sources has its own count, and their token the sum")
-    func waitingCount() async {
+    func pendingCount() async {
         let queue = DispatchQueue(label: "queue")
         queue.suspend()
         let tokens = Log<ObserverToken>()
@@ -388,12 +388,12 @@ struct MergeTests {
         left.notify(1)
         for value in 0..<3 { right.notify(value) }
 
-        expect(tokens.entries.map(\.waitingCount), equals: [1, 3])
-        expect(token.waitingCount, equals: 4)
+        expect(tokens.entries.map(\.pendingCount), equals: [1, 3])
+        expect(token.pendingCount, equals: 4)
         queue.resume()
         await left.settled()
         await right.settled()
-        expect(token.waitingCount, equals: 0)
+        expect(token.pendingCount, equals: 0)
     }
 }
 

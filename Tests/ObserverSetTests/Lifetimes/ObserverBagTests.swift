@@ -489,7 +489,7 @@ private final class WatchedIssuer: TokenIssuer, @unchecked Sendable {
 
     func end(_ index: Int) { _ = ended.withLock { $0.insert(UInt64(index)) } }
 
-    override func visit(_ id: UInt64, _ body: (AnyEntry?, Place?) -> Void) {
+    override func visit(_ id: UInt64, _ body: (Registration?, Place?) -> Void) {
         looks.increment()
         if ended.withLock({ !$0.contains(id) }) { body(nil, (true, Site())) }
     }

@@ -16,7 +16,7 @@ final class Removal {
     /// What is retired behind each observer.
     ///
     /// Nothing else holds it when all registrations have been removed.
-    private(set) var marker: AnyEntry?
+    private(set) var marker: AnyTarget?
     /// The mailboxes of the observers.
     var mailboxes: [Mailbox] = []
     /// Where a registration had ended before; they know the mailboxes once no traversal is left.
@@ -35,7 +35,7 @@ final class Removal {
 }
 
 /// Lets the caller go on when nothing holds it any longer.
-private final class EndOfTraversals: AnyEntry, @unchecked Sendable {
+private final class EndOfTraversals: AnyTarget, @unchecked Sendable {
     private let settledWait: SettledWait
 
     init(_ settledWait: SettledWait) {

@@ -1,7 +1,9 @@
 import Synchronization
 
-/// The observer of a stream: its sources hold it, and the last one that releases it finishes the stream.
-private final class StreamEntry<Parameters: Sendable>: Entry<Parameters>, @unchecked Sendable {
+/// The target that hands values to a stream.
+///
+/// Its sources hold it, and the last one that releases it finishes the stream.
+private final class StreamTarget<Parameters: Sendable>: Target<Parameters>, @unchecked Sendable {
     private let continuation: AsyncStream<Parameters>.Continuation
     private let dropped = Atomic<Int>(0)
 
@@ -14,12 +16,13 @@ private final class StreamEntry<Parameters: Sendable>: Entry<Parameters>, @unche
         continuation.finish()
     }
 
-    override func deliver(_ parameters: Parameters, by context: inout NotifyContext) -> Bool {
-        if case .dropped = continuation.yield(parameters) { dropped.wrappingAdd(1, ordering: .relaxed) }
-        return true
+    override func send(_ value: Parameters, for registration: Registration, by notifier: inout Notifier) -> OwnerCheck {
+        guard mayCall(for: registration) else { return .passed }
+        if case .dropped = continuation.yield(value) { dropped.wrappingAdd(1, ordering: .relaxed) }
+        return .passed
     }
 
-    override var placeDescription: String {
+    override func placeDescription(of registration: Registration) -> String {
         "nonisolated" + Mailbox.describe(dropped: dropped.load(ordering: .relaxed))
     }
 }
@@ -27,6 +30,6 @@ private final class StreamEntry<Parameters: Sendable>: Entry<Parameters>, @unche
 extension Observer where Parameters: Sendable {
     /// An observer that hands each value to a stream, and finishes it when the last of its registrations ends.
     package init(_ continuation: AsyncStream<Parameters>.Continuation, fileID: StaticString, line: UInt) {
-        self.init(entry: StreamEntry(continuation), site: Site(fileID: fileID, line: line))
+        self.init(StreamTarget(continuation), site: Site(fileID: fileID, line: line))
     }
 }

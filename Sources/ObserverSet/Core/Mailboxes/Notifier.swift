@@ -1,7 +1,7 @@
 /// The caller of a notification, about whom entries and mailboxes ask once for all observers.
 ///
 /// Small: each nested notification has one on its stack.
-struct NotifyContext {
+struct Notifier {
     /// The mailbox of the actor that the caller is known to be on; never loaded, only compared.
     ///
     /// No other mailbox has its address meanwhile: the traversal keeps the entry, which holds the mailbox.

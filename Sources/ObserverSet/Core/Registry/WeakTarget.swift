@@ -1,11 +1,11 @@
 import Synchronization
 
-/// An entry without a function: an object, held weakly, and memory that a layer keeps with it.
+/// A target without a function: an object, held weakly, and memory that a layer keeps with it.
 ///
 /// It has no owner. A token would load an owner on any thread, and could drop the last reference to an object that
 /// belongs to one isolation domain. Only code that runs where the objects may be used learns that one is dead: a
 /// traversal, and adding another object.
-@safe final class WeakEntry: AnyEntry, @unchecked Sendable {
+@safe final class WeakTarget: AnyTarget, @unchecked Sendable {
     fileprivate weak let object: AnyObject?
     private let key: ObjectIdentifier
     /// Never changed, and freed with the entry.
@@ -22,7 +22,7 @@ import Synchronization
     }
 
     override var address: ObjectIdentifier? { key }
-    override var mayDie: Bool { true }
+    override var traits: UInt { Self.mayDie | Self.isWeak }
     /// Without its class: a token may be described where the object must not be loaded.
     override var ownerDescription: String? { "delegate" }
 
@@ -53,7 +53,7 @@ extension Registry {
             _ = remove(known.id, nil)
         }
         // From here on any entry at this address is this object's: no other object has it now.
-        let entry = unsafe WeakEntry(object, memory())
+        let entry = unsafe WeakTarget(object, memory())
         let (id, shouldSweep) = write { contents, cleanup in
             if let id = contents.rare?.idsByAddress[ObjectIdentifier(object)] { return (id, false) }
             let added = insert(Callee(retaining: entry), site: site, &contents, &cleanup)
@@ -81,11 +81,11 @@ extension Registry {
     }
 
     /// The entry of the object, or of a dead one that had its address.
-    private func entry(at object: AnyObject) -> (id: UInt64, entry: WeakEntry)? {
+    private func entry(at object: AnyObject) -> (id: UInt64, entry: WeakTarget)? {
         write { contents, _ in
             guard let id = contents.rare?.idsByAddress[ObjectIdentifier(object)] else { return nil }
-            return unsafe slots.living(id)?.pointee.callee.entry.map { entry in
-                unsafe (id, unsafeDowncast(entry, to: WeakEntry.self))
+            return unsafe slots.living(id)?.pointee.callee.registration.map { entry in
+                unsafe (id, unsafeDowncast(entry, to: WeakTarget.self))
             }
         }
     }
@@ -119,7 +119,7 @@ extension Traversal {
     private static func object(in slot: UnsafeMutablePointer<Slot>) -> Object? {
         LockCheck.assertNoLockIsHeld()
         // Sound, since a registry of weakly held objects has no other entries.
-        return unsafe slot.pointee.entry(as: WeakEntry.self)._withUnsafeGuaranteedRef { entry in
+        return unsafe slot.pointee.registration(as: WeakTarget.self)._withUnsafeGuaranteedRef { entry in
             unsafe entry.object.map { unsafe ($0, entry.memory) }
         }
     }
