@@ -538,69 +538,6 @@ struct NotificationCenterTests {
         expect(log.entries, equals: ["last", "heard", "removed", "inside", "heard"])
     }
 
-    @Test("A center that dies releases its observers, and its sources add none afterwards")
-    func centerDeath() {
-        weak var weakCenter: NotificationCenter?
-        let token: ObserverToken
-        let source: any NotificationSource<ThemeChanged>
-        do {
-            let center = NotificationCenter()
-            weakCenter = center
-            let capture = Tracked()
-            source = center.observers(of: ThemeChanged.self)
-            token = source.add { _ in _ = capture.value }
-            #expect(token.isActive)
-        }
-
-        #expect(weakCenter == nil)
-        expect(Lifetimes.current.count, equals: 0)
-        #expect(!token.isActive)
-        #expect(!token.remove())
-        let late = source.add(logged("late"))
-        #expect(!late.isActive)
-        #expect(!late.remove())
-    }
-
-    @Test("What a center has posted when it dies is delivered all the same, on actors and to observers that await")
-    func centerDeathWithWaitingValues() async {
-        let actor = Held()
-        let door = Door()
-        weak var weakCenter: NotificationCenter?
-        do {
-            let center = NotificationCenter()
-            weakCenter = center
-            let source = center.observers(of: ThemeChanged.self)
-            source.add(actor) { [log] (_: isolated Held, event) in log.append("actor \(event.isDark)") }
-            _ = source.addAsync { [log] event in
-                await door.pass()
-                log.append("awaiting \(event.isDark), cancelled \(Task.isCancelled)")
-            }
-            for isDark in [true, false] { center.post(ThemeChanged(isDark: isDark)) }
-            await eventually { door.waiting == 1 }
-        }
-
-        #expect(weakCenter == nil)
-        door.open()
-        actor.letGo()
-        await eventually { log.count == 4 }
-
-        expect(log.entries.filter { $0.hasPrefix("actor") }, equals: ["actor true", "actor false"])
-        let awaited = ["awaiting true, cancelled false", "awaiting false, cancelled false"]
-        expect(log.entries.filter { $0.hasPrefix("awaiting") }, equals: awaited)
-    }
-
-    @Test("Centers that come and go at one address have nothing to do with each other")
-    func centersAtOneAddress() {
-        for number in 0..<500 {
-            let center = NotificationCenter()
-            _ = center.observers(of: ThemeChanged.self).add { [log] _ in log.append("\(number)") }
-            center.post(ThemeChanged(isDark: true))
-        }
-
-        let expected = (0..<500).map { "\($0)" }
-        expect(log.entries, equals: expected)
-    }
-
     // MARK: Delivery
 
     @Test("On the main actor, an observer of the main actor is called before the post returns")
