@@ -199,8 +199,13 @@ extension ObserverSet {
     /// If an observer awaits (``NotificationSource/addAsync(buffering:_:isolation:fileID:line:)``), this method waits
     /// until the observer's calls have returned, even if the observer has been removed in the meantime.
     ///
-    /// If the task that waits is cancelled, this method returns at once. If an observer notifies another set, wait for
-    /// that set, too.
+    /// If the task that waits is cancelled, this method returns at once. If a teardown must wait even then, wait in a
+    /// task of its own, because that one isn't cancelled: `await Task { await set.settled() }.value`. If an observer
+    /// notifies another set, wait for that set, too.
+    ///
+    /// This method doesn't wait for a call in place on another thread, and the library can't interrupt such a call
+    /// before a scope is left. In code that can suspend, ``ObserverToken/removeAndWait()`` waits until the call has
+    /// returned.
     ///
     /// An observer that awaits may call this method, and so may a `Task { }` that the observer starts. The method then
     /// doesn't wait for the observer's current call, nor for the values that are pending behind it, because the call

@@ -56,7 +56,7 @@ struct EventLifetimeTests {
         publisher.publish(Ended())
         publisher.publish(Closed())
 
-        expect(log.entries, equals: ["1", "all 1", "1", "all 1"])
+        expect(log.entries, equals: ["all 1", "1", "all 1", "1"])
     }
 
     /// Promise 8.
@@ -111,7 +111,7 @@ struct EventLifetimeTests {
         publisher.publish(Ended())
         publisher.publish(Closed())
 
-        expect(log.entries, equals: ["ended", "all", "closed", "all"])
+        expect(log.entries, equals: ["all", "ended", "all", "closed"])
     }
 
     @Test("Events are released when they have been delivered")
@@ -205,16 +205,17 @@ struct EventLifetimeTests {
     func diesDuringItsEvent() {
         let publisher = Shared<EventPublisher?>(EventPublisher())
         weak let weakPublisher = publisher.value
-        _ = publisher.value?.observers(of: Closed.self).add { [log] _ in
-            publisher.value = nil
-            log.append("1")
-        }
+        _ = publisher.value?.observers(of: Closed.self).add { [log] _ in log.append("1 \(weakPublisher != nil)") }
         _ = publisher.value?.observers(of: Closed.self).add { [log] _ in log.append("2") }
-        _ = publisher.value?.allEvents.add { [log] _ in log.append("all \(weakPublisher != nil)") }
+        _ = publisher.value?.allEvents.add { [log] _ in
+            publisher.value = nil
+            log.append("all 1")
+        }
+        _ = publisher.value?.allEvents.add { [log] _ in log.append("all 2") }
 
         publisher.value?.publish(Closed())
 
-        expect(log.entries, equals: ["1", "2", "all true"])
+        expect(log.entries, equals: ["all 1", "all 2", "1 true", "2"])
         #expect(weakPublisher == nil)
     }
 
@@ -225,18 +226,18 @@ struct EventLifetimeTests {
         queue.suspend()
         do {
             let publisher = EventPublisher()
-            _ = publisher.observers(of: Ended.self).addNonisolated(on: queue) { [log] _ in log.append("ended") }
-            _ = publisher.allEvents.addNonisolated(on: queue) { [log] _ in
-                log.append("all")
+            _ = publisher.observers(of: Ended.self).addNonisolated(on: queue) { [log] _ in
+                log.append("ended")
                 isDelivered.set()
             }
+            _ = publisher.allEvents.addNonisolated(on: queue) { [log] _ in log.append("all") }
             publisher.publish(Ended())
         }
 
         queue.resume()
         await eventually { isDelivered.isSet }
 
-        expect(log.entries, equals: ["ended", "all"])
+        expect(log.entries, equals: ["all", "ended"])
     }
 
     @Test("A capture may use the publisher's sources in its `deinit` when the publisher dies")

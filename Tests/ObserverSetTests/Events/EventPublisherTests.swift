@@ -119,7 +119,7 @@ struct EventPublisherTests {
         expect(log.entries, equals: ["opened a", "Closed", "Wrapper<Closed>"])
     }
 
-    @Test("An event is delivered first to the observers of its type, and then to the observers of all events")
+    @Test("An event is delivered first to the observers of all events, and then to the observers of its type")
     func orderOfSteps() {
         _ = publisher.allEvents.add { [log] _ in log.append("all 1") }
         _ = publisher.observers(of: Closed.self).add { [log] _ in log.append("type 1") }
@@ -128,7 +128,7 @@ struct EventPublisherTests {
 
         publisher.publish(Closed())
 
-        expect(log.entries, equals: ["type 1", "type 2", "all 1", "all 2"])
+        expect(log.entries, equals: ["all 1", "all 2", "type 1", "type 2"])
     }
 
     @Test("An event too large for an existential's inline storage arrives whole")
@@ -177,11 +177,10 @@ struct EventPublisherTests {
         expect(
             log.entries,
             equals: [
-                "1 opened a",
-                "closed",
-                "1 opened b", "2 opened b", "all Opened",
-                "all Closed",
-                "2 opened a", "all Opened",
+                "all Opened", "1 opened a",
+                "all Closed", "closed",
+                "all Opened", "1 opened b", "2 opened b",
+                "2 opened a",
             ])
     }
 
@@ -198,10 +197,10 @@ struct EventPublisherTests {
         }
 
         publisher.publish(Closed())
-        expect(log.entries, equals: ["type", "all"])
+        expect(log.entries, equals: ["all", "type"])
         publisher.publish(Closed())
 
-        expect(log.entries, equals: ["type", "all", "type", "added to the type", "all", "added to all"])
+        expect(log.entries, equals: ["all", "type", "all", "added to all", "type", "added to the type"])
     }
 
     @Test(
@@ -242,10 +241,10 @@ struct EventPublisherTests {
     }
 
     /// Promise 4.
-    @Test("An observer of all events that an observer of the type removes does not receive the event")
+    @Test("An observer of the type that an observer of all events removes does not receive the event")
     func removedByAnEarlierStep() {
-        let token = publisher.allEvents.add { [log] _ in log.append("all") }
-        _ = publisher.observers(of: Closed.self).add { _ in token.remove() }
+        let token = publisher.observers(of: Closed.self).add { [log] _ in log.append("type") }
+        _ = publisher.allEvents.add { _ in token.remove() }
 
         publisher.publish(Closed())
 
@@ -348,20 +347,6 @@ struct EventPublisherTests {
         expect(log.entries, equals: ["a", "closed"])
     }
 
-    @Test("One token ends the registrations in several sources")
-    func combinedToken() {
-        let token = ObserverToken([
-            publisher.observers(of: Opened.self).add { [log] _ in log.append("opened") },
-            publisher.allEvents.add { [log] _ in log.append("all") },
-        ])
-        publisher.publish(Opened(name: "a"))
-
-        #expect(token.remove())
-        publisher.publish(Opened(name: "b"))
-
-        expect(log.entries, equals: ["opened", "all"])
-    }
-
     // MARK: Isolation
 
     @Test("On the main actor, its observers are called in place")
@@ -377,7 +362,7 @@ struct EventPublisherTests {
 
         publisher.publish(Opened(name: "a"))
 
-        expect(log.entries, equals: ["a", "all"])
+        expect(log.entries, equals: ["all", "a"])
     }
 
     @Test("On an actor, its observers are called in place: the caller's isolation is passed on")
@@ -393,7 +378,7 @@ struct EventPublisherTests {
             }
         }
 
-        expect(await Index().run(publisher), equals: ["a", "all"])
+        expect(await Index().run(publisher), equals: ["all", "a"])
     }
 
     @Test("Observers on the main actor, actors and queues receive another thread's events in order")

@@ -171,10 +171,10 @@ struct EventTypeTests {
         _ = publisher.allEvents.add { [log] event in log.append("all \(type(of: event))") }
         let asEvent: any Event = Leaf()
 
-        expect(heard(Leaf()), equals: ["leaf", "all Leaf"])
-        expect(heard(Leaf() as Base), equals: ["base", "all Leaf"])
+        expect(heard(Leaf()), equals: ["all Leaf", "leaf"])
+        expect(heard(Leaf() as Base), equals: ["all Leaf", "base"])
         expect(heard(Leaf() as Middle), equals: ["all Leaf"])
-        expect(heard(asEvent), equals: ["leaf", "all Leaf"])
+        expect(heard(asEvent), equals: ["all Leaf", "leaf"])
     }
 
     /// A value of `Base.Type` may denote a subclass, and `type(of:)` returns such values.
@@ -209,7 +209,7 @@ struct EventTypeTests {
         _ = publisher.observers(of: Note.self).add { [log] note in log.append("\(note.life.value)") }
         _ = publisher.allEvents.add { [log] note in log.append("all \((note as? Note)?.life.value ?? 0)") }
 
-        expect(heard(Note()), equals: ["7", "all 7"])
+        expect(heard(Note()), equals: ["all 7", "7"])
         expect(Lifetimes.current.count, equals: 0)
     }
 }

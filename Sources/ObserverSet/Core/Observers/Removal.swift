@@ -83,6 +83,16 @@ extension ObserverToken {
     /// themselves, or if they await this in tasks of their own. If a call never ends, a task that is not cancelled waits for
     /// ever.
     ///
+    /// If a teardown must wait even in a cancelled task, wait in a task of its own, because that one isn't cancelled:
+    ///
+    /// ```swift
+    /// await Task { await token.removeAndWait() }.value
+    /// ```
+    ///
+    /// Only code that can suspend is able to wait in this way. The library can't interrupt a synchronous call on another
+    /// thread, nor can it block a scope that can't suspend, such as a `deinit`, until the call has returned. If the call must
+    /// not use something after such a scope has been left, guard that with a lock of your own.
+    ///
     /// May be called on any thread.
     ///
     /// - Returns: What ``remove()`` would return: true for exactly one caller.
