@@ -112,7 +112,7 @@ struct SequenceEndTests {
                 for value in 1...3 { set.notify(Tracked(value, in: lifetimes)) }
                 cancelThisTask()
                 for await _ in sequence {}
-                #expect(set.isEmpty)
+                expect(set.count, equals: 0)
                 set.notify(Tracked(4, in: lifetimes))
                 withExtendedLifetime(sequence) {}
             }
@@ -140,7 +140,7 @@ struct SequenceEndTests {
             withExtendedLifetime(sequence) {}
         }
 
-        #expect(set.isEmpty)
+        expect(set.count, equals: 0)
         expect(Lifetimes.current.count, equals: 0)
     }
 
