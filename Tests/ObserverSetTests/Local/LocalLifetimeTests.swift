@@ -7,24 +7,6 @@ struct LocalLifetimeTests {
     private let set = LocalObserverSet<Int>()
     private let notes = Notes<Int>()
 
-    @Test("Adding and removing an owner beside many closures rarely causes a sweep for dead owners")
-    func ownerBesideClosures() {
-        let captures = Lifetimes()
-        let set = LocalObserverSet<Int>()
-        for _ in 0..<10_000 { _ = set.add { _ in } }
-        set.add(Tracked()) { [capture = Tracked(in: captures)] _, _ in _ = capture }
-        let owner = Tracked()
-
-        for _ in 0..<1_000 { set.add(owner) { _, _ in }.remove() }
-        expect(captures.count, equals: 1, "there has been no sweep for dead owners")
-        for _ in 0..<10_000 { set.add(owner) { _, _ in }.remove() }
-        expect(captures.count, equals: 0, "after as many additions as there are observers, there has been a sweep")
-
-        set.removeAll()
-        for _ in 0..<1_000 { set.add(Tracked()) { [capture = Tracked(in: captures)] _, _ in _ = capture } }
-        #expect(captures.count <= 64, "a set that was large sweeps as often as a small one again")
-    }
-
     /// Scenarios 15, 16 and 25: the owner dies before it is ever notified, or between notifications; the dead are counted.
     ///
     /// Source: boost dead_slot_test.cpp, track_test.cpp; jonasman/MulticastDelegate#21.
@@ -281,57 +263,6 @@ struct LocalLifetimeTests {
         set.add(method: Plain.hear, of: owner)
         expect(set.removeAll(ownedBy: owner), equals: 2)
         expect(set.removeAll(ownedBy: owner), equals: 0)
-    }
-
-    @Test(
-        "Observers that come and go leave no memory behind, and what is no longer needed is freed at once",
-        .measuringMemory)
-    func memory() async {
-        await #expect(processExitsWith: .success) {
-            let removed = LocalObserverSet<Int>()
-            let owned = LocalObserverSet<Int>()
-            func churn(_ count: Int) {
-                for _ in 0..<count {
-                    removed.add { _ in }.remove()
-                    owned.add(Plain()) { _, _ in }
-                }
-            }
-            let growth = await AllocatedMemory.growth {
-                churn(20_000)
-            } _: {
-                churn(100_000)
-            }
-            #expect(growth < 512 << 10 && removed.isEmpty && owned.isEmpty)
-
-            func add(_ set: LocalObserverSet<Int>) {
-                for _ in 0..<100 { _ = set.add { _ in } }
-            }
-            /// How many bytes five hundred sets allocate during a call of `body` for each.
-            func bytes(_ body: (LocalObserverSet<Int>) -> Void) async -> Int {
-                let sets = (0..<500).map { _ in LocalObserverSet<Int>() }
-                let growth = await AllocatedMemory.growth {
-                } _: {
-                    sets.forEach(body)
-                }
-                return withExtendedLifetime(sets) { growth }
-            }
-            let grown = await bytes(add)
-            let grownInside = await bytes { set in
-                _ = set.add { [unowned set] _ in add(set) }
-                set.notify(1)
-            }
-            let emptied = await bytes { set in
-                add(set)
-                set.removeAll()
-            }
-            let oneByOne = await bytes { set in
-                for token in (0..<100).map({ _ in set.add { _ in } }) { token.remove() }
-            }
-            // Slots of forty bytes for a hundred observers, and at most as many again.
-            #expect(grown <= 500 * (2 * 100 * 40 + 1_024))
-            #expect(grownInside <= grown * 5 / 4)
-            #expect(max(emptied, oneByOne) <= grown / 4)
-        }
     }
 }
 

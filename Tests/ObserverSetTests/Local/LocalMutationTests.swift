@@ -61,22 +61,6 @@ struct LocalMutationTests {
         expect([during, row.notify()], equals: [[0, 1], []])
     }
 
-    @Test("When most observers have been removed, the others are called in order, and their tokens are still valid")
-    func compaction() {
-        let set = LocalObserverSet<Int>()
-        var heard: [Int] = []
-        let tokens = (0..<1_000).map { index in set.add { _ in heard.append(index) } }
-
-        for index in 0..<1_000 where index % 10 != 3 { #expect(tokens[index].remove()) }
-        set.notify(0)
-
-        let left = Array(stride(from: 3, to: 1_000, by: 10))
-        expect(heard, equals: left)
-        expect(tokens.indices.filter { tokens[$0].isActive }, equals: left)
-        expect(tokens.indices.filter { tokens[$0].remove() }, equals: left)
-        expect(set.count, equals: 0)
-    }
-
     /// Scenario 5: observers are added during a notification, also so many that the block of slots is replaced
     /// meanwhile.
     ///
