@@ -165,15 +165,14 @@ struct AwaitingSettledTests {
             mayGoOn.wait()
         }
         await eventually { isBlocked.isSet }
-        let tokens = [
-            set.addAsync { @Elsewhere [log] _ in log.append("elsewhere") },
-            // It needs the main actor, which this test occupies.
-            set.addAsync { @MainActor [log] _ in log.append("main") },
-        ]
+        let onMain = set.addAsync { @MainActor [log] _ in log.append("main") }
+        let elsewhere = set.addAsync { @Elsewhere [log] _ in log.append("elsewhere") }
         set.notify(1)
+        // Its call needs the main actor, which this test has occupied since the notification.
+        onMain.remove()
         let task = await waiting(for: set)
 
-        tokens.forEach { $0.remove() }
+        elsewhere.remove()
         await task.value
         await set.settled()
         mayGoOn.set()
