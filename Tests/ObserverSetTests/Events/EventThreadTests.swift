@@ -164,7 +164,7 @@ struct EventThreadTests {
         await onThreads(6) { thread in
             var generator = SeededGenerator(seed: UInt64(thread))
             var tokens: [ObserverToken] = []
-            for number in 0..<3_000 {
+            for number in 0..<many(20_000) {
                 let publisher = current.value
                 switch Int.random(in: 0..<12, using: &generator) {
                 case 0, 1, 2: publisher.publish(Numbered(thread: thread, number: number))

@@ -134,7 +134,7 @@ struct ObserverBagTests {
         expect(counts, equals: [4, 3, 2, 1, 0])
     }
 
-    @Test("Living registrations are kept, however many", arguments: [1, 15, 16, 17, 1_000, 10_000])
+    @Test("Living registrations are kept, however many", arguments: [1, 15, 16, 17, 2_000])
     func livingRegistrationsAreKept(_ count: Int) {
         let bag = ObserverBag()
         for number in 0..<count {
@@ -279,7 +279,7 @@ struct ObserverBagTests {
     func insertAgainstRemoveAll() async {
         let bag = ObserverBag()
 
-        await race(times: 2_000) { [set] _ in
+        await race(times: many(10_000)) { [set] _ in
             for _ in 0..<20 { set.add { _ in }.store(in: bag) }
         } _: { _ in
             bag.removeAll()
