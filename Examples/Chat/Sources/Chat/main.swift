@@ -1,0 +1,66 @@
+// The chat server of the page "On the server", as a program that you can talk to.
+//
+//     swift run --package-path Examples/Chat Chat [PORT [PATIENCE [DEADLINE]]]
+//
+// PATIENCE and DEADLINE are seconds: see `Hub`. Ctrl-C ends the program.
+
+import Dispatch
+import ObserverSet
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
+
+func log(_ line: String) {
+    print(line)
+    fflush(nil)  // otherwise a file or a pipe would show it late
+}
+
+let given = CommandLine.arguments.dropFirst().map { UInt16($0) ?? 0 }
+let numbers = given + [0, 10, 3].dropFirst(given.count)
+guard let (listener, port) = Socket.listening(at: numbers[0]) else {
+    log("port \(numbers[0]) is taken")
+    exit(1)
+}
+let hub = Hub(patience: .seconds(Int(numbers[1])), deadline: .seconds(Int(numbers[2])))
+
+// Ctrl-C is an event. The stream exists before anybody can press the keys, so it can't miss them.
+let interrupted = ObserverSet<Void>()
+let interruptions = interrupted.values()
+signal(SIGINT, SIG_IGN)
+// On the main queue, because these closures belong to the main actor, as all code of this file does.
+let interruptSource = DispatchSource.makeSignalSource(signal: SIGINT, queue: .main)
+interruptSource.setEventHandler { interrupted.notify() }
+interruptSource.resume()
+
+// The log is written on the main actor, so the chat goes on even if the terminal doesn't.
+let arrivals = hub.events.observers(of: Arrived.self).map { event in "\(event.name) arrived" }
+let departures = hub.events.observers(of: Departed.self).map { event in
+    "\(event.name) departed" + (event.lostLines > 0 ? " without its last \(event.lostLines) lines" : "")
+}
+_ = arrivals.merge(with: departures).add { line in log(line) }
+
+// All clients are child tasks of this one. If it is cancelled, so are they, and it ends when the last of them has ended.
+let server = Task {
+    await withDiscardingTaskGroup { group in
+        group.addTask {
+            while (try? await Task.sleep(for: .seconds(1))) != nil { hub.ticked.notify() }
+        }
+        for number in 1... {
+            guard let socket = await listener.connection() else { break }
+            group.addTask { await Client(socket, in: hub).run(as: "guest\(number)") }
+        }
+    }
+}
+log("listening on 127.0.0.1:\(port)")
+
+for await _ in interruptions { break }
+log("shutting down")
+server.cancel()
+await server.value
+await hub.events.settled()  // so that the log is complete
+log("goodbye")
