@@ -67,16 +67,16 @@ actor Client {
     private func finish(isShutdown: Bool) async {
         let name = await hub.leave(self, quietly: isShutdown)
         outgoing.notify(isShutdown ? "* the server shuts down, goodbye" : "* goodbye")
-        let deadline = Task {
+        let timeout = Task {
             try await Task.sleep(for: hub.deadline)
             let lost = backlog.pending
             sending?.remove()  // drops what is pending and cancels the call in progress, so `settled()` returns
             return lost
         }
         await outgoing.settled()
-        deadline.cancel()
+        timeout.cancel()
         await sending?.removeAndWait()  // no call uses the socket from here on
         socket.disconnect()
-        hub.events.publish(Departed(name: name, lostLines: (try? await deadline.value) ?? 0))
+        hub.events.publish(Departed(name: name, lostLines: (try? await timeout.value) ?? 0))
     }
 }

@@ -11,7 +11,9 @@ actor Hub {
     nonisolated let events = EventPublisher()
     /// One clock for all clients, which ticks every second.
     nonisolated let ticked = ObserverSet<Void>()
-    /// For how long a connection may take nothing before it counts as dead.
+    /// For how long a connection may take next to nothing before it counts as dead.
+    ///
+    /// Not nothing at all, because the system reports room only when it has sent a good part of its buffer.
     nonisolated let patience: Duration
     /// For how long a client that leaves may take to receive what is pending.
     nonisolated let deadline: Duration
@@ -32,6 +34,21 @@ actor Hub {
         self.patience = patience
         self.deadline = deadline
         counter = Counter(events)
+    }
+
+    /// Serves the connections until the task is cancelled, and then until each client has ended.
+    ///
+    /// Each client has a child task, which is cancelled with this one.
+    func serve(_ listener: Socket) async {
+        await withDiscardingTaskGroup { group in
+            group.addTask { [ticked] in
+                while (try? await Task.sleep(for: .seconds(1))) != nil { ticked.notify() }
+            }
+            for number in 1... {
+                guard let socket = await listener.connection() else { break }
+                group.addTask { await Client(socket, in: self).run(as: "guest\(number)") }
+            }
+        }
     }
 
     func enter(_ client: Client, as name: String) {

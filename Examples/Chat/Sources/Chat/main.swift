@@ -31,11 +31,14 @@ let hub = Hub(patience: .seconds(Int(numbers[1])), deadline: .seconds(Int(number
 // Ctrl-C is an event. The stream exists before anybody can press the keys, so it can't miss them.
 let interrupted = ObserverSet<Void>()
 let interruptions = interrupted.values()
-signal(SIGINT, SIG_IGN)
-// On the main queue, because these closures belong to the main actor, as all code of this file does.
-let interruptSource = DispatchSource.makeSignalSource(signal: SIGINT, queue: .main)
-interruptSource.setEventHandler { interrupted.notify() }
-interruptSource.resume()
+let signalSources = [SIGINT, SIGTERM].map { number in
+    signal(number, SIG_IGN)
+    // On the main queue, because the closure belongs to the main actor, as all code of this file does.
+    let source = DispatchSource.makeSignalSource(signal: number, queue: .main)
+    source.setEventHandler { interrupted.notify() }
+    source.resume()
+    return source
+}
 
 // The log is written on the main actor, so the chat goes on even if the terminal doesn't.
 let arrivals = hub.events.observers(of: Arrived.self).map { event in "\(event.name) arrived" }
@@ -44,18 +47,7 @@ let departures = hub.events.observers(of: Departed.self).map { event in
 }
 _ = arrivals.merge(with: departures).add { line in log(line) }
 
-// All clients are child tasks of this one. If it is cancelled, so are they, and it ends when the last of them has ended.
-let server = Task {
-    await withDiscardingTaskGroup { group in
-        group.addTask {
-            while (try? await Task.sleep(for: .seconds(1))) != nil { hub.ticked.notify() }
-        }
-        for number in 1... {
-            guard let socket = await listener.connection() else { break }
-            group.addTask { await Client(socket, in: hub).run(as: "guest\(number)") }
-        }
-    }
-}
+let server = Task { await hub.serve(listener) }
 log("listening on 127.0.0.1:\(port)")
 
 for await _ in interruptions { break }
