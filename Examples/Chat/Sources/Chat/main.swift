@@ -20,6 +20,20 @@ func log(_ line: String) {
     fflush(nil)  // otherwise a file or a pipe would show it late
 }
 
+/// Lets a signal notify a set instead of ending the program.
+///
+/// Returns when this is so: a signal that arrives before that is lost.
+func forward(_ number: Int32, to event: ObserverSet<Void>) async -> any DispatchSourceSignal {
+    signal(number, SIG_IGN)
+    let source = DispatchSource.makeSignalSource(signal: number)
+    source.setEventHandler { event.notify() }
+    await withCheckedContinuation { continuation in
+        source.setRegistrationHandler { continuation.resume() }
+        source.resume()
+    }
+    return source
+}
+
 let given = CommandLine.arguments.dropFirst().map { UInt16($0) ?? 0 }
 let numbers = given + [0, 10, 3].dropFirst(given.count)
 guard let (listener, port) = Socket.listening(at: numbers[0]) else {
@@ -28,17 +42,10 @@ guard let (listener, port) = Socket.listening(at: numbers[0]) else {
 }
 let hub = Hub(patience: .seconds(Int(numbers[1])), deadline: .seconds(Int(numbers[2])))
 
-// Ctrl-C is an event. The stream exists before anybody can press the keys, so it can't miss them.
+// Ctrl-C is an event, and so is the signal with which a system ends a service.
 let interrupted = ObserverSet<Void>()
 let interruptions = interrupted.values()
-let signalSources = [SIGINT, SIGTERM].map { number in
-    signal(number, SIG_IGN)
-    // On the main queue, because the closure belongs to the main actor, as all code of this file does.
-    let source = DispatchSource.makeSignalSource(signal: number, queue: .main)
-    source.setEventHandler { interrupted.notify() }
-    source.resume()
-    return source
-}
+let signalSources = [await forward(SIGINT, to: interrupted), await forward(SIGTERM, to: interrupted)]
 
 // The log is written on the main actor, so the chat goes on even if the terminal doesn't.
 let arrivals = hub.events.observers(of: Arrived.self).map { event in "\(event.name) arrived" }
