@@ -6,7 +6,8 @@ let package = Package(
     name: "Chat",
     platforms: [.macOS(.v15)],
     dependencies: [
-        // Without the default trait, the library and so the server don't link Foundation.
+        // SwiftPM identifies a local package by its folder, so the checkout may have any name but that of this folder.
+        // Without the default trait, neither the library nor the server links Foundation.
         .package(name: "ObserverSet", path: "../..", traits: [])
     ],
     targets: [
