@@ -2,7 +2,7 @@ import ObserverSet
 
 /// The set for one isolation domain, on one thread.
 enum LocalRows {
-    static var all: [Row] { notify + [change] + memory }
+    static var all: [Row] { notify + [change, once] + memory }
 
     // MARK: Notifying
 
@@ -95,6 +95,36 @@ enum LocalRows {
     private static func change(_ set: ObserverSet<Int>, _ counter: Counter, _ repetitions: Int) {
         for _ in 0..<repetitions {
             let token = set.addNonisolated { counter.value = $0 }
+            token.remove()
+        }
+    }
+
+    private static var once: Row {
+        .comparing(
+            "LocalObserverSet, add through once, notify", to: "plain add, notify, remove", reach: .told(unit: "ns")
+        ) { plan in
+            let (once, plain) = (Unchecked(LocalObserverSet<Int>()), Unchecked(LocalObserverSet<Int>()))
+            let counter = Counter()
+            return (
+                loop(plan) { repetitions in callOnce(once.value, counter, repetitions) },
+                loop(plan) { repetitions in call(plain.value, counter, repetitions) }
+            )
+        }
+    }
+
+    @inline(never)
+    private static func callOnce(_ set: LocalObserverSet<Int>, _ counter: Counter, _ repetitions: Int) {
+        for value in 0..<repetitions {
+            _ = set.once.add { counter.value |= $0 }
+            set.notify(value)
+        }
+    }
+
+    @inline(never)
+    private static func call(_ set: LocalObserverSet<Int>, _ counter: Counter, _ repetitions: Int) {
+        for value in 0..<repetitions {
+            let token = set.add { counter.value &= $0 }
+            set.notify(value)
             token.remove()
         }
     }

@@ -5,7 +5,11 @@ import Foundation
 exit(run(CommandLine.arguments.dropFirst()))
 
 /// Runs the program, and returns its exit status.
-nonisolated func run(_ arguments: some Sequence<String>) -> Int32 {
+nonisolated func run(_ arguments: ArraySlice<String>) -> Int32 {
+    if arguments.first == MainThreadRows.argument {
+        MainThreadRows.printSamples(arguments.dropFirst())
+        return 0
+    }
     guard let options = Options(arguments) else {
         complain(Options.usage)
         return 2
@@ -76,7 +80,8 @@ nonisolated func report(_ options: Options) -> Int32 {
 nonisolated var allRows: [Row] {
     EverydayRows.all + NotifyRows.all + OwnerRows.all + ChangeRows.all + ThreadRows.all + ContentionRows.all
         + HopRows.all
-        + MemoryRows.all + EventRows.all + DelegateRows.all + SequenceRows.all + LocalRows.all + PeerRows.all
+        + MemoryRows.all + EventRows.all + DelegateRows.all + SequenceRows.all + LocalRows.all + SourceRows.all
+        + MainThreadRows.all + PeerRows.all
 }
 
 /// Writes to the standard output at once, so that a long run can be watched.

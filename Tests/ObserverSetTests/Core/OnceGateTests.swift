@@ -24,7 +24,7 @@ struct OnceGateTests {
 
         #expect(token.remove() != second.value)
 
-        #expect(calls.value == 0)
+        expect(calls.value, equals: 0)
         #expect(set.isEmpty)
     }
 
