@@ -70,7 +70,8 @@ struct Chart {
     // MARK: Sizes, as bars
 
     private enum Everyday {
-        static let (top, left, right, height) = (36.0, 350.0, 820.0, 430.0)
+        // The longest name of a series ends left of the columns' names in every font of the style.
+        static let (top, left, right, height) = (36.0, 470.0, 880.0, 430.0)
         static let (bar, gap) = (17.0, 12.0)
         /// In the order of the series.
         static let styles = ["ours plain", "ours nonisolated", "ours plain", "ours local", "queue", "center"]

@@ -35,7 +35,7 @@ struct ViewChart {
             <rect class="ground" width="100%" height="100%" rx="8" fill="#ffffff"/>
             \(text(Self.left, 28, "One notification, one view observing", more: " font-weight=\"600\" font-size=\"17\""))
             \((grid(to: axis) + bars).joined(separator: "\n"))
-            \(text(Self.left, axis + 42, "times the loop written by hand; shorter is better"))
+            \(text(Self.left, axis + 42, "times the hand-written loop; shorter is better"))
             \(text(Self.left, axis + 66, "\(conditions.place), Swift \(conditions.swift), \(conditions.date)", faint: true))
             \(text(Self.left, axis + 84, "\(conditions.processor), \(conditions.cores) cores; on the main actor", faint: true))
             </svg>

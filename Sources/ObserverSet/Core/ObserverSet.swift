@@ -245,7 +245,7 @@ extension ObserverSet: NotificationSource {
     ///
     /// - Returns: `true` for exactly one caller. `false` if the token belongs to another set, or if the registration
     ///   has already ended.
-    /// - Complexity: Amortised O(1), plus at most O(log *n*) to find the entry.
+    /// - Complexity: Amortised O(1), plus at most O(log *n*) to find the registration.
     @discardableResult
     public func remove(_ token: ObserverToken) -> Bool { registry?.remove(token) ?? false }
 

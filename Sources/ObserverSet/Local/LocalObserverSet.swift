@@ -165,7 +165,7 @@ extension LocalObserverSet {
     /// Ends a registration, if it is one of this set's.
     ///
     /// - Returns: False for a token of another set, or of a registration that has ended.
-    /// - Complexity: Amortised O(1), plus O(log *n*) to find the entry.
+    /// - Complexity: Amortised O(1), plus O(log *n*) to find the registration.
     @discardableResult
     public func remove(_ token: Token) -> Bool { registry?.remove(token.token) ?? false }
 
@@ -221,7 +221,7 @@ extension LocalObserverSet {
         /// observer from now on.
         ///
         /// - Returns: False if the registration had ended before: removed, or its owner or its set gone.
-        /// - Complexity: Amortised O(1), plus O(log *n*) to find the entry.
+        /// - Complexity: Amortised O(1), plus O(log *n*) to find the registration.
         @discardableResult
         public func remove() -> Bool { token.remove() }
 

@@ -45,7 +45,7 @@ extension ObserverToken {
     ///
     /// - Returns: true for exactly one caller; false if the registration had ended before: removed, or its owner or its set
     ///   gone.
-    /// - Complexity: amortised O(1), plus at most O(log *n*) to find the entry; if the observer awaits, also O(*m*), where
+    /// - Complexity: amortised O(1), plus at most O(log *n*) to find the registration; if the observer awaits, also O(*m*), where
     ///   *m* is the number of values pending for it, for its other registrations, too.
     @discardableResult
     public func remove() -> Bool { issuer.remove(id, nil) }

@@ -38,7 +38,7 @@ extension Registry {
         }
     }
 
-    /// Removes the entries of dead owners, and of dead objects.
+    /// Removes the registrations of dead owners and dead objects.
     ///
     /// Called after a traversal that met one. It does nothing if another thread is changing the registry: notifying
     /// never waits for a change.
