@@ -36,6 +36,11 @@ extension ObserverToken {
         self.init(issuer: CombinedIssuer([token], unregistered: registration), id: 0)
     }
 
+    /// The token of a stream, whose buffer is counted in `dropped`.
+    init(_ token: ObserverToken, dropped: DropCount) {
+        self.init(issuer: CombinedIssuer([token], dropped: dropped), id: 0)
+    }
+
     /// Ends the registration.
     ///
     /// May be called on any thread, and from inside any observer, the token's own included. A notification in progress
@@ -55,18 +60,21 @@ extension ObserverToken {
     /// - Complexity: O(log *n*).
     public var isActive: Bool { issuer.isActive(id) }
 
-    /// How many values an observer that awaits has lost because its ``Buffering`` had no room for them.
+    /// How many values have been dropped because there was no room for them: by an observer that awaits, or by the buffer of
+    /// a stream that ``NotificationSource/makeStream(buffering:fileID:line:)`` has made.
     ///
     /// ```swift
     /// let token = document.wordAdded.addAsync(buffering: .newest(100)) { word in await history.append(word) }
     /// print("\(token.droppedCount) words were dropped")
     /// ```
     ///
-    /// It is 0 for all other observers, and when the registration has ended. For the token of several registrations it
-    /// is their sum. Values that a removal drops are not counted. The descriptions of the set show the count, too.
+    /// The number of a stream is that of its one buffer, also behind merged sources, and can still be read when the stream has
+    /// ended. That of an observer that awaits is 0 when its registration has ended, and stops at 4,294,967,295; for its
+    /// registrations with several sources it is the sum. For all other observers it is 0. Values that a removal drops are not
+    /// counted. The descriptions of the set show the number, too.
     ///
-    /// - Complexity: O(log *n*).
-    public var droppedCount: Int { counts.dropped }
+    /// - Complexity: O(1) for a stream; otherwise O(log *n*) for each registration.
+    public var droppedCount: Int { issuer.counts(id).dropped }
 
     /// How many values are pending for the observer, without the value of the call in progress.
     ///
@@ -82,16 +90,7 @@ extension ObserverToken {
     /// some.
     ///
     /// - Complexity: O(log *n*) to find the registration; for several, the sum of the parts'.
-    public var pendingCount: Int { counts.pending }
-
-    private var counts: (pending: Int, dropped: Int) {
-        var sum: (pending: Int, dropped: Int) = (0, 0)
-        issuer.visit(id) { registration, _ in
-            guard let counts = registration?.counts else { return }
-            sum = (sum.pending + counts.pending, sum.dropped + counts.dropped)
-        }
-        return sum
-    }
+    public var pendingCount: Int { issuer.counts(id).pending }
 }
 
 extension ObserverToken: Hashable {
@@ -137,8 +136,23 @@ package class TokenIssuer: @unchecked Sendable {
     /// place in a registry.
     ///
     /// It must not escape from `body`: after a removal that is waited for, nothing holds it.
-    func visit(_ id: UInt64, _ body: (Registration?, Place?) -> Void) {
+    final func visit(_ id: UInt64, _ body: (Registration?, Place?) -> Void) {
+        visitOwn(id, body)
         for token in parts { token.issuer.visit(token.id, body) }
+    }
+
+    /// The same for a registration that is not that of a part.
+    func visitOwn(_ id: UInt64, _ body: (Registration?, Place?) -> Void) {}
+
+    /// How many values are pending, and how many were dropped, for the registrations that a token names.
+    func counts(_ id: UInt64) -> (pending: Int, dropped: Int) {
+        var sum: (pending: Int, dropped: Int) = (0, 0)
+        func add(_ more: (pending: Int, dropped: Int)) {
+            sum = (sum.pending + more.pending, sum.dropped + more.dropped)
+        }
+        visitOwn(id) { registration, _ in if let registration { add(registration.counts) } }
+        for token in parts { add(token.issuer.counts(token.id)) }
+        return sum
     }
 
     /// Whether a registration is in a set of several isolation domains, and the line that made it.
@@ -183,10 +197,13 @@ private final class CombinedIssuer: TokenIssuer, @unchecked Sendable {
     private let tokens: [ObserverToken]
     /// A registration that is in no set; its mailbox holds it as long as its value waits.
     private weak let unregistered: Registration?
+    /// What the buffer of a stream has dropped, if the registrations are the stream's.
+    private let dropped: DropCount?
     private let hasBeenRemoved = Atomic<Bool>(false)
 
-    init(_ tokens: [ObserverToken], unregistered: Registration? = nil) {
+    init(_ tokens: [ObserverToken], unregistered: Registration? = nil, dropped: DropCount? = nil) {
         self.tokens = tokens
+        self.dropped = dropped
         self.unregistered = unregistered
     }
 
@@ -202,10 +219,13 @@ private final class CombinedIssuer: TokenIssuer, @unchecked Sendable {
 
     override var parts: [ObserverToken] { tokens }
 
-    override var combined: [ObserverToken]? { unregistered == nil ? tokens : nil }
+    override var combined: [ObserverToken]? { unregistered == nil && dropped == nil ? tokens : nil }
 
-    override func visit(_ id: UInt64, _ body: (Registration?, Place?) -> Void) {
+    override func visitOwn(_ id: UInt64, _ body: (Registration?, Place?) -> Void) {
         if let unregistered { body(unregistered, nil) }
-        super.visit(id, body)
+    }
+
+    override func counts(_ id: UInt64) -> (pending: Int, dropped: Int) {
+        dropped.map { (0, $0.value) } ?? super.counts(id)
     }
 }
