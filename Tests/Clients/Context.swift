@@ -1,4 +1,4 @@
-// The declarations that the closures that must compile use, and the mistakes.
+// What the closures that must compile use, which closures.awk writes, and the mistakes in Messages.
 
 import Foundation
 import ObserverSet

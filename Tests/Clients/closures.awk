@@ -1,6 +1,6 @@
 # Writes closures that must compile, as Swift files in the folder that the variable `out` names:
 #
-#     awk -v out=FOLDER -f Tests/Corpora/closures.awk
+#     awk -v out=FOLDER -f Tests/Clients/closures.awk
 #
 # Each form of `add` on each kind of source with each kind of parameters has each kind of body once with the closure's
 # parameters named, and often with `$0`; in turn on the main actor, on no actor and on an actor's instance. Every other
