@@ -1,4 +1,4 @@
-// swift-tools-version: 6.3
+// swift-tools-version: 6.2
 
 import PackageDescription
 
@@ -15,7 +15,8 @@ let settings: [SwiftSetting] = [
     // A member is visible only where its module is imported.
     // https://github.com/swiftlang/swift-evolution/blob/main/proposals/0444-member-import-visibility.md
     .enableUpcomingFeature("MemberImportVisibility"),
-    // `ActorExecutor.swift` declares a function of the runtime, whose names the compiler reserves otherwise.
+    // `ActorExecutor.swift` declares a function of the runtime. This only silences a warning that such names are reserved;
+    // a compiler that does not know the feature, or no longer knows it, ignores it.
     // https://github.com/swiftlang/swift/pull/80322
     .enableExperimentalFeature("AllowRuntimeSymbolDeclarations"),
 ]

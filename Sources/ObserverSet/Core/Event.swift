@@ -27,5 +27,10 @@ extension ObserverSet {
     /// The protocol `Event`, to be written with the module's name: `ObserverSet.Event`.
     ///
     /// The module and its main type share a name, so that Swift looks for `Event` in the type.
-    public typealias Event = ObserverSet::Event
+    public typealias Event = _Event
 }
+
+/// The protocol `Event`, where the name `Event` means the typealias above.
+///
+/// With Swift 6.3 that could be written `ObserverSet::Event`, in which `ObserverSet` is the module.
+public typealias _Event = Event

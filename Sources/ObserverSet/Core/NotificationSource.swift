@@ -46,5 +46,8 @@ extension ObserverSet {
     /// The type `Observer`, to be written with the module's name: `ObserverSet.Observer<String>`.
     ///
     /// The module and its main type share a name, so that Swift looks for `Observer` in the type.
-    public typealias Observer = ObserverSet::Observer
+    public typealias Observer = _Observer
 }
+
+/// The type `Observer`, where the name `Observer` means the typealias above; see `_Event`.
+public typealias _Observer = Observer

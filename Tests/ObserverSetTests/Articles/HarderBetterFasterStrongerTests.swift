@@ -47,14 +47,14 @@ struct HarderBetterFasterStrongerTests {
         center.post(Barista.started(coffee: "cortado"))
         center.post(Barista.finished(coffee: "cortado", seconds: 45))
 
-        #expect(log.entries == ["started cortado", "cortado after 45 s"])
+        expect(log.entries, equals: ["started cortado", "cortado after 45 s"])
     }
 
     @Test("The notification's name is the type's name with module and nesting, or the name that the type declares")
     func names() {
-        #expect(
-            Barista.notificationName.rawValue == "ObserverSetTests.HarderBetterFasterStrongerTests.Barista")
-        #expect(ShopOpened.notificationName.rawValue == "CoffeeShopDidOpen")
+        expect(
+            Barista.notificationName.rawValue, equals: "ObserverSetTests.HarderBetterFasterStrongerTests.Barista")
+        expect(ShopOpened.notificationName.rawValue, equals: "CoffeeShopDidOpen")
     }
 
     @Test("Observers added by name with a block receive typed posts")
@@ -65,7 +65,7 @@ struct HarderBetterFasterStrongerTests {
 
         center.post(ShopOpened(hour: 7))
 
-        #expect(log.entries == ["opened at 7"])
+        expect(log.entries, equals: ["opened at 7"])
         center.removeObserver(token)
     }
 
@@ -76,7 +76,7 @@ struct HarderBetterFasterStrongerTests {
         center.post(name: Notification.Name("CoffeeShopDidOpen"), object: nil, userInfo: ["hour": 8])
         center.post(name: Notification.Name("CoffeeShopDidOpen"), object: nil, userInfo: ["hour": "eight"])
 
-        #expect(log.entries == ["opened at 8"])
+        expect(log.entries, equals: ["opened at 8"])
     }
 
     @Test("An observer that asks for a sender receives only that sender's posts")
@@ -87,7 +87,7 @@ struct HarderBetterFasterStrongerTests {
         center.post(ShopOpened(hour: 7))
         center.post(ShopOpened(hour: 9), object: shop)
 
-        #expect(log.entries == ["ours at 9"])
+        expect(log.entries, equals: ["ours at 9"])
     }
 }
 #endif

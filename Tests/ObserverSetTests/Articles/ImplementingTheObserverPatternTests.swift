@@ -16,8 +16,8 @@ struct ImplementingTheObserverPatternTests {
 
         clock.run(minutes: 2)
 
-        #expect(display.shown == ["2 left", "1 left", "0 left"])
-        #expect(bell.rings == 1)
+        expect(display.shown, equals: ["2 left", "1 left", "0 left"])
+        expect(bell.rings, equals: 1)
     }
 
     @Test("The list of observers contains them as values of the observers' protocol, in order")
@@ -29,7 +29,7 @@ struct ImplementingTheObserverPatternTests {
 
         let observers: [any ClockObserver] = clock.observers.delegates
 
-        #expect(observers.count == 2)
+        expect(observers.count, equals: 2)
         #expect(observers[0] === display && observers[1] === bell)
     }
 
@@ -42,7 +42,7 @@ struct ImplementingTheObserverPatternTests {
         #expect(clock.observers.remove(display))
         clock.run(minutes: 1)
 
-        #expect(display.shown == [])
+        expect(display.shown, equals: [])
     }
 
     @Test("An observer is removed by its token, once")
@@ -55,17 +55,17 @@ struct ImplementingTheObserverPatternTests {
         #expect(!token.remove())
         clock.run(minutes: 0)
 
-        #expect(display.shown == ["0 left"])
+        expect(display.shown, equals: ["0 left"])
     }
 
     @Test("An observer that is added twice is called once")
     func addedTwice() {
         let bell = Bell()
 
-        #expect(clock.observers.add(bell) == clock.observers.add(bell))
+        expect(clock.observers.add(bell), equals: clock.observers.add(bell))
         clock.run(minutes: 0)
 
-        #expect(bell.rings == 1)
+        expect(bell.rings, equals: 1)
     }
 
     @Test("An observer is deallocated when its last owner releases it, and its entry is gone without a removal")
@@ -75,7 +75,7 @@ struct ImplementingTheObserverPatternTests {
             let display = Display()
             gone = display
             clock.observers.add(display)
-            #expect(clock.observers.count == 1)
+            expect(clock.observers.count, equals: 1)
         }
 
         #expect(gone == nil)
@@ -90,13 +90,13 @@ struct ImplementingTheObserverPatternTests {
             let tidy = TidyObserver(clock)
             clock.observers.add(bell)
             clock.run(minutes: 0)
-            #expect(tidy.minutes == [0])
+            expect(tidy.minutes, equals: [0])
         }
 
         clock.run(minutes: 0)
 
-        #expect(clock.observers.count == 1)
-        #expect(bell.rings == 2)
+        expect(clock.observers.count, equals: 1)
+        expect(bell.rings, equals: 2)
     }
 
     @Test("An observer may deregister while it is called, and the other observers are still called")
@@ -108,8 +108,8 @@ struct ImplementingTheObserverPatternTests {
 
         clock.run(minutes: 3)
 
-        #expect(once.minutes == [3])
-        #expect(bell.rings == 1)
+        expect(once.minutes, equals: [3])
+        expect(bell.rings, equals: 1)
     }
 
     @Test("An observer may be added to an object that is known only by a protocol")
@@ -119,7 +119,7 @@ struct ImplementingTheObserverPatternTests {
         let token = observable.observers.add(display)
 
         clock.run(minutes: 0)
-        #expect(display.shown == ["0 left"])
+        expect(display.shown, equals: ["0 left"])
         #expect(token.remove())
         #expect(observable.observers.isEmpty)
     }

@@ -47,19 +47,19 @@ struct LetsBuildSwiftNotificationsTests {
 
         mailbox.receive("hello")
 
-        #expect(clerk.notes == ["opened", "arrived: hello", "hello at 3", "hello in Inbox"])
+        expect(clerk.notes, equals: ["opened", "arrived: hello", "hello at 3", "hello in Inbox"])
     }
 
     @Test("Observers need no removal: an observer ends with its owner, and its entry disappears")
     func noRemoval() {
         let mailbox = Mailbox()
         var clerk: Clerk? = Clerk(mailbox)
-        #expect(mailbox.opened.count == 1)
+        expect(mailbox.opened.count, equals: 1)
         #expect(clerk != nil)
 
         clerk = nil
 
-        #expect(Lifetimes.current.count == 0)
+        expect(Lifetimes.current.count, equals: 0)
         #expect(mailbox.opened.isEmpty && mailbox.messageFiled.isEmpty)
         mailbox.receive("nobody listens")
     }
@@ -74,7 +74,7 @@ struct LetsBuildSwiftNotificationsTests {
         mailbox.messageArrived.remove(token)
         mailbox.receive("second")
 
-        #expect(heard == ["first"])
+        expect(heard, equals: ["first"])
     }
 
     @Test("Observers may add, remove and notify while they are called: no lock is held")
@@ -91,7 +91,7 @@ struct LetsBuildSwiftNotificationsTests {
 
         mailbox.receive("outer")
 
-        #expect(heard == ["outer", "later: nested"])
+        expect(heard, equals: ["outer", "later: nested"])
     }
 
     @Test("A set's debug description shows its observers and where they were added")
@@ -123,8 +123,8 @@ struct LetsBuildSwiftNotificationsTests {
         mailboxes[1].receive("for one")
         mailboxes[0].receive("for nought")
 
-        #expect(heard.map(\.index) == [1, 0])
-        #expect(heard.map(\.message) == ["for one", "for nought"])
+        expect(heard.map(\.index), equals: [1, 0])
+        expect(heard.map(\.message), equals: ["for one", "for nought"])
     }
 
     @Test("A class may keep `notify` to itself, and publish only the observable side of its set")
@@ -140,6 +140,6 @@ struct LetsBuildSwiftNotificationsTests {
 
         thermometer.celsius = 21.5
 
-        #expect(readings == [21.5])
+        expect(readings, equals: [21.5])
     }
 }

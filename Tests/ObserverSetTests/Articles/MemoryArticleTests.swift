@@ -114,8 +114,8 @@ struct MemoryArticleTests {
             #expect(isReleased)
         }
         document.titleChanged.notify("Kind of Blue")
-        #expect(calls.entries == [1, 2, 3])
-        #expect(document.titleChanged.count == 3)
+        expect(calls.entries, equals: [1, 2, 3])
+        expect(document.titleChanged.count, equals: 3)
     }
 
     @Test("An owner that the closure also captures is kept alive")
@@ -164,7 +164,7 @@ struct MemoryArticleTests {
         // send one.
         view = nil
         #expect(viewReference == nil)
-        #expect(token?.isActive == false)
+        expect(token?.isActive, equals: false)
         #expect(reference != nil)
         reference?.closed.notify()
         #expect(reference == nil)
@@ -187,7 +187,7 @@ struct MemoryArticleTests {
                 document.closed.notify()
                 shown = view.shown.entries
             })
-        #expect(shown == ["Kind of Blue"])
+        expect(shown, equals: ["Kind of Blue"])
     }
 
     @Test("What a dead owner's closure captures is released by the next notification")
@@ -269,7 +269,7 @@ struct MemoryArticleTests {
             })
         document.titleChanged.notify("two")
 
-        #expect(log.entries == ["token: one", "bag: one", "token: two"])
+        expect(log.entries, equals: ["token: one", "bag: one", "token: two"])
         document.titleChanged.removeAll()
     }
 
@@ -381,7 +381,7 @@ struct MemoryArticleTests {
         opened.notify()
         await eventually { wrongReference == nil }
         #expect(wrongReference == nil)
-        #expect(calls.entries == ["begins", "ends"])
+        expect(calls.entries, equals: ["begins", "ends"])
 
         calls.removeAll()
         var right: View? = View()
@@ -397,7 +397,7 @@ struct MemoryArticleTests {
         right = nil
         #expect(rightReference == nil)
         await eventually { calls.count == 2 }
-        #expect(calls.entries == ["begins", "is cancelled"])
+        expect(calls.entries, equals: ["begins", "is cancelled"])
         // A set that dies does not cancel its observers' calls.
         withExtendedLifetime(document) {}
     }
@@ -437,7 +437,7 @@ struct MemoryArticleTests {
         }
         document!.titleChanged.notify("Kind of Blue")
         await eventually { view?.shown.count == 1 }
-        #expect(view?.shown.entries == ["Kind of Blue"])
+        expect(view?.shown.entries, equals: ["Kind of Blue"])
 
         view = nil
         #expect(viewReference == nil)
@@ -488,8 +488,8 @@ struct MemoryArticleTests {
         for await value in values { received.append(value) }
         var calls = 0
         for await _ in changes { calls += 1 }
-        #expect(received == [1, 2])
-        #expect(calls == 2)
+        expect(received, equals: [1, 2])
+        expect(calls, equals: 2)
     }
 
     // MARK: Groups and publishers
@@ -506,9 +506,9 @@ struct MemoryArticleTests {
                 group?.add(view) { view in view.show("changed") }
             })
 
-        #expect(set?.count == 1)
+        expect(set?.count, equals: 1)
         set?.notify()
-        #expect(view.shown.count == 1)
+        expect(view.shown.count, equals: 1)
         group = nil
         #expect(set == nil)
     }
@@ -569,7 +569,7 @@ struct MemoryArticleTests {
 
         #expect(!isReleased { view in _ = set.add { title in view.show(title) } })
         #expect(!isReleased { view in _ = set.add { title in view.show(title) } })
-        #expect(set.count == 2)
+        expect(set.count, equals: 2)
         set.removeAll()
         #expect(isReleased { view in set.add(view) { view, title in view.show(title) } })
         #expect(set.isEmpty)

@@ -70,14 +70,14 @@ struct PainlessEventDeliveryTests {
         let desk = Desk(events: events)
 
         desk.lend("Emma", to: 1)
-        #expect(shelf.lent == ["Emma"], "in place: the desk is on the main actor too")
+        expect(shelf.lent, equals: ["Emma"], "in place: the desk is on the main actor too")
         await onThread {
             desk.lend("Persuasion", to: 2)
             desk.takeBack("Emma", after: 3)
         }
         await events.settled()
 
-        #expect(shelf.lent == ["Persuasion"])
+        expect(shelf.lent, equals: ["Persuasion"])
     }
 
     @Test("An observer may choose a queue")
@@ -89,7 +89,7 @@ struct PainlessEventDeliveryTests {
         for days in [10, 40, 50] { desk.takeBack("Emma", after: days) }
         await events.settled()
 
-        #expect(cashier.total == 15)
+        expect(cashier.total, equals: 15)
     }
 
     @Test("A subscription ends with the object that holds it, without an explicit removal")
@@ -99,10 +99,10 @@ struct PainlessEventDeliveryTests {
         do {
             let shelf = Shelf(events)
             weakShelf = shelf
-            #expect(events.description == "EventPublisher(2 observers of 2 types)")
+            expect(events.description, equals: "EventPublisher(2 observers of 2 types)")
         }
         #expect(weakShelf == nil)
-        #expect(events.description == "EventPublisher(0 observers)")
+        expect(events.description, equals: "EventPublisher(0 observers)")
 
         Desk(events: events).lend("Emma", to: 1)
     }
@@ -115,8 +115,8 @@ struct PainlessEventDeliveryTests {
         Desk(events: north).lend("Emma", to: 1)
         Desk(events: south).lend("Persuasion", to: 1)
 
-        #expect(northern.lent == ["Emma"])
-        #expect(southern.lent == ["Persuasion"])
+        expect(northern.lent, equals: ["Emma"])
+        expect(southern.lent, equals: ["Persuasion"])
     }
 
     @Test("Where nothing else is passed, the publisher is the default one")
@@ -125,7 +125,7 @@ struct PainlessEventDeliveryTests {
 
         Desk().lend("Emma", to: 1)
 
-        #expect(shelf.lent == ["Emma"])
+        expect(shelf.lent, equals: ["Emma"])
     }
 
     @Test("A test observes what the program publishes")
@@ -136,6 +136,6 @@ struct PainlessEventDeliveryTests {
 
         Desk(events: events).lend("Emma", to: 7)
 
-        #expect(lent.entries == [BookLent(title: "Emma", reader: 7)])
+        expect(lent.entries, equals: [BookLent(title: "Emma", reader: 7)])
     }
 }

@@ -27,8 +27,8 @@ struct RecipesArticleTests {
 
         volume.level = 11
 
-        #expect(received.entries == [10, 11])
-        #expect(read.entries == [10, 10])
+        expect(received.entries, equals: [10, 11])
+        expect(read.entries, equals: [10, 10])
     }
 
     @Test("A debounced observer that is removed, and so cancelled, does nothing more")
@@ -48,7 +48,7 @@ struct RecipesArticleTests {
         token.remove()
         await edited.settled()
 
-        #expect(searches.entries == [])
+        expect(searches.entries, equals: [])
     }
 
     private actor Counter {
@@ -84,7 +84,7 @@ struct RecipesArticleTests {
         set.addNonisolated(owner!) { _, _ in }
         owner = nil
         set.notify(1)
-        #expect(calls.entries == [true, false])
+        expect(calls.entries, equals: [true, false])
 
         calls.removeAll()
         var keeper: Keeper? = Keeper()
@@ -93,7 +93,7 @@ struct RecipesArticleTests {
         set.notify(2)
         await set.settled()
         set.notify(3)
-        #expect(calls.entries == [true, false])
+        expect(calls.entries, equals: [true, false])
     }
 
     @MainActor private final class TitleView {
@@ -126,8 +126,8 @@ struct RecipesArticleTests {
         view.show("again", second)
         second.notify(2)
 
-        #expect(log.entries == ["second 1", "again 2"])
-        #expect(second.count == 1)
+        expect(log.entries, equals: ["second 1", "again 2"])
+        expect(second.count, equals: 1)
     }
 
     @MainActor private final class Level {
@@ -187,8 +187,8 @@ struct RecipesArticleTests {
         }
         for round in 0..<rounds { topics["\(round)"].notify("hello") }
 
-        #expect(calls.value == 2 * rounds)
-        #expect(others.value == 0)
+        expect(calls.value, equals: 2 * rounds)
+        expect(others.value, equals: 0)
     }
 
     @Test("A call ends by itself or is cancelled at its limit; either way the next one begins after that")
@@ -223,7 +223,7 @@ struct RecipesArticleTests {
         limit.open()
         await source.settled()
 
-        #expect(log.entries == (1...rounds).flatMap { ["begin \($0)", "end \($0)"] })
+        expect(log.entries, equals: (1...rounds).flatMap { ["begin \($0)", "end \($0)"] })
     }
 
     @Test("A shutdown with a time limit ends although a client never answers, and its description says who is late")

@@ -82,7 +82,7 @@ struct AwaitingActorLifeTests {
         }
         await set.settled()
 
-        #expect(log.entries == Array(0..<100))
+        expect(log.entries, equals: Array(0..<100))
     }
 
     @Test("A caller of settled() raises the calls that it waits for to its own priority")
@@ -100,6 +100,6 @@ struct AwaitingActorLifeTests {
         door.open()
         await wait.wait()
 
-        #expect(priorities.entries.map { $0 >= .high } == [false, true, true])
+        expect(priorities.entries.map { $0 >= .high }, equals: [false, true, true])
     }
 }

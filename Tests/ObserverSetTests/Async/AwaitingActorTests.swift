@@ -59,7 +59,7 @@ struct AwaitingActorTests {
         work()
         await set.settled()
 
-        #expect(received == 20_000)
+        expect(received, equals: 20_000)
         #expect((20...2_000).contains(turns.count))
     }
 
@@ -87,7 +87,7 @@ struct AwaitingActorTests {
         await onThread { for number in 0..<100 { set.notify("\(number)") } }
         await set.settled()
 
-        #expect(await station.heard == (0..<100).map { "\($0)" })
+        expect(await station.heard, equals: (0..<100).map { "\($0)" })
         set.removeAll()
     }
 
@@ -104,7 +104,7 @@ struct AwaitingActorTests {
         }
         // The task that has called it may not have ended yet: until then it holds the actor that it runs on.
         await eventually { Lifetimes.current.count == 0 }
-        #expect(Lifetimes.current.count == 0)
+        expect(Lifetimes.current.count, equals: 0)
 
         set.notify("two")
         await set.settled()
@@ -132,7 +132,7 @@ struct AwaitingActorTests {
         haveBeenSent.set()
         await set.settled()
 
-        #expect(heard.entries == (buffering == .unbounded ? ["one", "two"] : ["one"]))
+        expect(heard.entries, equals: (buffering == .unbounded ? ["one", "two"] : ["one"]))
         #expect(owner.value == nil)
     }
 
@@ -181,7 +181,7 @@ struct AwaitingActorTests {
                 }
             }
 
-            #expect(heard.entries.count == 1_010)
+            expect(heard.entries.count, equals: 1_010)
         }
     }
 
@@ -197,7 +197,7 @@ struct AwaitingActorTests {
             await set.settled()
             for _ in 0..<20 { await Task.yield() }
 
-            #expect(await station.heard.count == count)
+            expect(await station.heard.count, equals: count)
         }
     }
 }

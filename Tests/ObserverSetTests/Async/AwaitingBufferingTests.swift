@@ -28,14 +28,14 @@ struct AwaitingBufferingTests {
         set.notify(0)
         await eventually { door.waiting == 1 }
         for value in 1...5 { set.notify(value) }
-        #expect(registration.token.droppedCount == 6 - outcome.called.count)
+        expect(registration.token.droppedCount, equals: 6 - outcome.called.count)
         door.open()
         await set.settled()
 
-        #expect(received.entries == outcome.called)
-        #expect(registration.token.droppedCount == 6 - outcome.called.count)
+        expect(received.entries, equals: outcome.called)
+        expect(registration.token.droppedCount, equals: 6 - outcome.called.count)
         registration.token.remove()
-        #expect(registration.token.droppedCount == 0, "a registration that has ended reports no dropped values")
+        expect(registration.token.droppedCount, equals: 0, "a registration that has ended reports no dropped values")
         registration.end()
     }
 
@@ -49,8 +49,8 @@ struct AwaitingBufferingTests {
         for value in 0..<5_000 { set.notify(value) }
         await set.settled()
 
-        #expect(received.entries == Array(0..<5_000))
-        #expect(token.droppedCount == 0)
+        expect(received.entries, equals: Array(0..<5_000))
+        expect(token.droppedCount, equals: 0)
     }
 
     @Test("Observers that do not await lose nothing")
@@ -59,7 +59,7 @@ struct AwaitingBufferingTests {
 
         set.notify(1)
 
-        #expect(token.droppedCount == 0)
+        expect(token.droppedCount, equals: 0)
     }
 
     @Test("Dropped values are released at once", arguments: [.newest(1), .oldest(1)] as [Buffering])
@@ -71,7 +71,7 @@ struct AwaitingBufferingTests {
 
         for _ in 0..<100 { set.notify(Tracked()) }
 
-        #expect(Lifetimes.current.count == 2)
+        expect(Lifetimes.current.count, equals: 2)
         door.open()
         await set.settled()
     }
@@ -84,11 +84,11 @@ struct AwaitingBufferingTests {
         for _ in 0..<3 { set.notify(Tracked()) }
         for left in [3, 2, 1] {
             await eventually { door.waiting == 1 && Lifetimes.current.count == left }
-            #expect(Lifetimes.current.count == left)
+            expect(Lifetimes.current.count, equals: left)
             door.letOnOne()
         }
         await eventually { Lifetimes.current.count == 0 }
-        #expect(Lifetimes.current.count == 0)
+        expect(Lifetimes.current.count, equals: 0)
     }
 
     @Test("Each observer has its own limit")
@@ -101,7 +101,7 @@ struct AwaitingBufferingTests {
 
         for value in 1...5 { set.notify(value) }
 
-        #expect(tokens.map(\.droppedCount) == [4, 2, 0])
+        expect(tokens.map(\.droppedCount), equals: [4, 2, 0])
         door.open()
         await set.settled()
     }
@@ -204,11 +204,11 @@ struct AwaitingBufferingTests {
         for value in 2...4 { set.notify(value) }
         await set.settled()
 
-        #expect(log.entries.prefix(2) == ["in 1", "out 1"])
-        #expect(log.entries.suffix(2) == ["in 4", "out 4"])
+        expect(log.entries.prefix(2), equals: ["in 1", "out 1"])
+        expect(log.entries.suffix(2), equals: ["in 4", "out 4"])
         // Two of them were replaced if all arrived while the first call was in progress.
         #expect((0...2).contains(token.droppedCount))
-        #expect(token.droppedCount == (8 - log.count) / 2)
+        expect(token.droppedCount, equals: (8 - log.count) / 2)
     }
 
     @Test(
@@ -227,11 +227,11 @@ struct AwaitingBufferingTests {
         set.notify(1)
         await eventually { door.waiting == 1 }
         set.notify(2)
-        #expect(log.entries == ["in 1"])
+        expect(log.entries, equals: ["in 1"])
         door.open()
         await set.settled()
 
-        #expect(log.entries == ["in 1", "out 1, cancelled", "in 2", "out 2"])
+        expect(log.entries, equals: ["in 1", "out 1, cancelled", "in 2", "out 2"])
     }
 
     @Test("With `.latest`, no value cancels the call of an observer that is called once")
@@ -248,7 +248,7 @@ struct AwaitingBufferingTests {
                 await Task.yield()
             }
             await token.removeAndWait()
-            #expect(cancelled.value == 0)
+            expect(cancelled.value, equals: 0)
         }
     }
 
@@ -265,6 +265,6 @@ struct AwaitingBufferingTests {
         set.notify(1)
         await eventually { log.count == 2 }
 
-        #expect(log.entries == ["1", "2"])
+        expect(log.entries, equals: ["1", "2"])
     }
 }

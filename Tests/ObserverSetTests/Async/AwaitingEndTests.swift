@@ -10,7 +10,7 @@ struct AwaitingEndTests {
     private let door = Door()
 
     private static let removals = AwaitingForm.allCases.flatMap { form in
-        Removal.allCases.filter { $0 != .byOwner || AwaitingForm.owned.contains(form) }.map { (form, $0) }
+        WayOfRemoving.allCases.filter { $0 != .byOwner || AwaitingForm.owned.contains(form) }.map { (form, $0) }
     }
 
     // MARK: Removed
@@ -18,7 +18,7 @@ struct AwaitingEndTests {
     @Test(
         "Removing an observer drops its waiting values and cancels its current call, without waiting for the call",
         arguments: removals)
-    func removed(_ form: AwaitingForm, _ removal: Removal) async {
+    func removed(_ form: AwaitingForm, _ removal: WayOfRemoving) async {
         let registration = form.add(to: set) { [log, door] value in
             log.append("in \(value)")
             await door.pass()
@@ -28,19 +28,19 @@ struct AwaitingEndTests {
         await eventually { door.waiting == 1 }
 
         #expect(removal.perform(on: set, registration))
-        #expect(log.entries == ["in 1"])
+        expect(log.entries, equals: ["in 1"])
         set.notify(4)
         door.open()
         await set.settled()
 
-        #expect(log.entries == ["in 1", "out 1, cancelled"])
+        expect(log.entries, equals: ["in 1", "out 1, cancelled"])
         registration.end()
     }
 
     @Test(
         "An observer that ends its own registration in a call is not cancelled, and not called again",
         arguments: removals)
-    func removedInside(_ form: AwaitingForm, _ removal: Removal) async {
+    func removedInside(_ form: AwaitingForm, _ removal: WayOfRemoving) async {
         for _ in 0..<many(400) {
             let set = ObserverSet<Int>()
             let isCancelled = Log<Bool>()
@@ -56,7 +56,7 @@ struct AwaitingEndTests {
             await onThread { for value in 1...3 { set.notify(value) } }
             await eventually { isCancelled.count == 2 }
 
-            #expect(isCancelled.entries == [false, false])
+            expect(isCancelled.entries, equals: [false, false])
             kept.value = nil
         }
     }
@@ -74,7 +74,7 @@ struct AwaitingEndTests {
         await set.settled()
         for _ in 0..<100 { await Task.yield() }
 
-        #expect(calls.value == 0)
+        expect(calls.value, equals: 0)
         registration.end()
     }
 
@@ -89,10 +89,10 @@ struct AwaitingEndTests {
 
         registration.token.remove()
 
-        #expect(lifetimes.count == before + 1, "only the value of the current call is left")
+        expect(lifetimes.count, equals: before + 1, "only the value of the current call is left")
         door.open()
         await eventually { lifetimes.count == before }
-        #expect(lifetimes.count == before)
+        expect(lifetimes.count, equals: before)
         registration.end()
     }
 
@@ -111,7 +111,7 @@ struct AwaitingEndTests {
 
         token.remove()
 
-        #expect(log.entries == ["cancelled"])
+        expect(log.entries, equals: ["cancelled"])
         door.open()
     }
 
@@ -130,7 +130,7 @@ struct AwaitingEndTests {
         token.remove()
         await eventually { log.count == 1 }
 
-        #expect(log.entries == ["over true"])
+        expect(log.entries, equals: ["over true"])
         #expect(set.isEmpty)
     }
 
@@ -152,7 +152,7 @@ struct AwaitingEndTests {
         // As by a notification that reached the entry before its removal.
         mailbox.post(Tracked(), to: entry, .current)
 
-        #expect(lifetimes.count == 1)
+        expect(lifetimes.count, equals: 1)
         door.open()
         await mailbox.settled()
     }
@@ -170,7 +170,7 @@ struct AwaitingEndTests {
         door.open()
         await mailbox.settled()
 
-        #expect(observer.calls.value == 1)
+        expect(observer.calls.value, equals: 1)
     }
 
     // MARK: Owners
@@ -189,9 +189,9 @@ struct AwaitingEndTests {
         #expect(reference == nil)
         #expect(!token.isActive)
         await set.settled()
-        #expect(listeners.entries == [])
+        expect(listeners.entries, equals: [])
         set.notify(4)
-        #expect(set.registry?.living == 0)
+        expect(set.registry?.living, equals: 0)
     }
 
     @Test(
@@ -214,12 +214,12 @@ struct AwaitingEndTests {
         door.open()
         await eventually { lifetimes.count == 0 }
 
-        #expect(lifetimes.count == 0)
-        #expect(log.entries == ["in 1", "out 1"])
+        expect(lifetimes.count, equals: 0)
+        expect(log.entries, equals: ["in 1", "out 1"])
         #expect(!token.isActive)
         set.notify(Tracked(4))
-        #expect(set.registry?.living == 0)
-        #expect(log.count == 2)
+        expect(set.registry?.living, equals: 0)
+        expect(log.count, equals: 2)
     }
 
     /// A store whose last reference goes right after a thousand rows were notified to it must write them all.
@@ -241,7 +241,7 @@ struct AwaitingEndTests {
             keeper = nil
             await set.settled()
 
-            #expect(log.entries == (0..<100).map { "\($0)" })
+            expect(log.entries, equals: (0..<100).map { "\($0)" })
             log.removeAll()
             await eventually { set.isEmpty }
         }
@@ -289,7 +289,7 @@ struct AwaitingEndTests {
         door.open()
         await eventually { log.count == 3 }
 
-        #expect(log.entries == ["1", "2", "3"])
+        expect(log.entries, equals: ["1", "2", "3"])
         registration.end()
         await eventually { lifetimes.count <= 2 }
     }
@@ -315,11 +315,11 @@ struct AwaitingEndTests {
         await eventually { door.waiting == 1 }
 
         token.remove()
-        #expect(dead.value == 4)
+        expect(dead.value, equals: 4)
         door.open()
         await eventually { dead.value == 5 }
 
-        #expect(dead.value == 5)
+        expect(dead.value, equals: 5)
     }
 
     @Test("A capture may use the set in its `deinit` when the observer's last call releases the closure")
@@ -363,7 +363,7 @@ struct AwaitingEndTests {
         door.open()
         await other.settled()
 
-        #expect(log.entries == ["1, cancelled", "2", "4"])
+        expect(log.entries, equals: ["1, cancelled", "2", "4"])
         #expect(second.isActive)
     }
 
@@ -380,7 +380,7 @@ struct AwaitingEndTests {
 
         first.remove()
         second.remove()
-        #expect(door.waiting == 1)
+        expect(door.waiting, equals: 1)
         door.open()
         await waiting.value
     }

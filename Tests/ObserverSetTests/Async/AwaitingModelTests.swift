@@ -38,7 +38,7 @@ struct AwaitingModelTests {
                     tested.tokens[source].remove()
                 }
                 await eventually { tested.outcome == model.outcome }
-                #expect(tested.outcome == model.outcome, "seed \(seed), \(buffering): \(operations)")
+                expect(tested.outcome, equals: model.outcome, "seed \(seed), \(buffering): \(operations)")
                 if tested.outcome != model.outcome { break }
             }
             await tested.end()
@@ -99,7 +99,7 @@ private final class Tested: Sendable {
         door.open()
         for task in waiting.entries { await task.value }
         await eventually { lifetimes.count == 0 }
-        #expect(lifetimes.count == 0)
+        expect(lifetimes.count, equals: 0)
     }
 }
 

@@ -18,9 +18,9 @@ struct AwaitingRaceTests {
         }
         await set.settled()
 
-        #expect(await teller.entries == 8 * perThread)
-        #expect(await teller.exits == 8 * perThread)
-        #expect(await teller.mistakes == 0)
+        expect(await teller.entries, equals: 8 * perThread)
+        expect(await teller.exits, equals: 8 * perThread)
+        expect(await teller.mistakes, equals: 0)
     }
 
     @Test(
@@ -72,9 +72,9 @@ struct AwaitingRaceTests {
             await set.settled()
 
             let values = received.entries
-            #expect(values.count + token.droppedCount == sent)
+            expect(values.count + token.droppedCount, equals: sent)
             #expect(zip(values, values.dropFirst()).allSatisfy(<))
-            if case .oldest = buffering { #expect(values.first == 1) } else { #expect(values.last == sent) }
+            if case .oldest = buffering { expect(values.first, equals: 1) } else { expect(values.last, equals: sent) }
             token.remove()
         }
     }

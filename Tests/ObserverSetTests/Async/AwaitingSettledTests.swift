@@ -32,7 +32,7 @@ struct AwaitingSettledTests {
         door.open()
         await task.value
 
-        #expect(log.entries == ["other", "own", "settled"])
+        expect(log.entries, equals: ["other", "own", "settled"])
         set.removeAll()
         other.removeAll()
     }
@@ -49,7 +49,7 @@ struct AwaitingSettledTests {
         first.append(jobs[2])
         second.append(jobs[3])
 
-        #expect(jobs.map(\.number) == [1, 1, 2, 2])
+        expect(jobs.map(\.number), equals: [1, 1, 2, 2])
     }
 
     @Test("`settled()` waits for the only call of an observer, which has ended its registration")
@@ -67,7 +67,7 @@ struct AwaitingSettledTests {
         door.open()
         await task.value
 
-        #expect(log.entries == ["1", "settled"])
+        expect(log.entries, equals: ["1", "settled"])
     }
 
     @Test("`remove()` does not cancel the only call of an observer")
@@ -86,7 +86,7 @@ struct AwaitingSettledTests {
         await set.settled()
 
         #expect(!isRemoved)
-        #expect(log.entries == ["false"])
+        expect(log.entries, equals: ["false"])
     }
 
     @Test("Callers whose tasks were cancelled do not pile up behind a call that never returns")
@@ -118,7 +118,7 @@ struct AwaitingSettledTests {
         door.open()
         await task.value
 
-        #expect(log.entries == ["1", "2", "settled"])
+        expect(log.entries, equals: ["1", "2", "settled"])
         registration.end()
     }
 
@@ -136,7 +136,7 @@ struct AwaitingSettledTests {
         door.letOnOne()
         await task.value
 
-        #expect(Set(log.entries) == ["1", "settled"])
+        expect(Set(log.entries), equals: ["1", "settled"])
         door.open()
         await set.settled()
     }
@@ -153,7 +153,7 @@ struct AwaitingSettledTests {
         door.letOnOne()
         await task.value
 
-        #expect(token.droppedCount == 1)
+        expect(token.droppedCount, equals: 1)
         door.open()
         await set.settled()
     }
@@ -179,12 +179,12 @@ struct AwaitingSettledTests {
         await eventually { door.waiting == 1 && start.waiting == 1 }
         start.open()
         for _ in 0..<100 { await Task.yield() }
-        #expect(log.entries == [])
+        expect(log.entries, equals: [])
 
         door.open()
         await eventually { log.count == 3 }
 
-        #expect(log.entries == ["other 1", "other 2", "settled"])
+        expect(log.entries, equals: ["other 1", "other 2", "settled"])
         own.end()
         other.end()
         // One of the observers has captured the set; this breaks the cycle.
@@ -216,7 +216,7 @@ struct AwaitingSettledTests {
         set.notify(1)
         await eventually { log.count == 3 }
 
-        #expect(log.entries == ["waits", "over", "settled"])
+        expect(log.entries, equals: ["waits", "over", "settled"])
         set.removeAll()
     }
 
@@ -235,7 +235,7 @@ struct AwaitingSettledTests {
         set.notify(2)
         await set.settled()
 
-        #expect(log.entries == ["settled", "settled"])
+        expect(log.entries, equals: ["settled", "settled"])
         registration.end()
         // The observer has captured the set; this breaks the cycle.
         set.removeAll()
@@ -257,7 +257,7 @@ struct AwaitingSettledTests {
         for value in 1...3 { set.notify(value) }
         await set.settled()
 
-        #expect(log.entries == (1...3).flatMap { ["other \($0)", "\($0)"] })
+        expect(log.entries, equals: (1...3).flatMap { ["other \($0)", "\($0)"] })
     }
 
     @Test(
@@ -276,12 +276,12 @@ struct AwaitingSettledTests {
         if all { set.removeAll() } else { registration.token.remove() }
         let after = await waiting(for: set)
         for _ in 0..<100 { await Task.yield() }
-        #expect(log.entries == [])
+        expect(log.entries, equals: [])
         door.open()
         await before.value
         await after.value
 
-        #expect(log.entries == ["1", "settled", "settled"])
+        expect(log.entries, equals: ["1", "settled", "settled"])
         registration.end()
     }
 
@@ -298,7 +298,7 @@ struct AwaitingSettledTests {
         task.cancel()
         await task.value
 
-        #expect(door.waiting == 1)
+        expect(door.waiting, equals: 1)
         door.open()
         for _ in 0..<2 { await set.settled() }
         registration.end()
@@ -334,7 +334,7 @@ struct AwaitingSettledTests {
 
         other.notify(2)
         await other.settled()
-        #expect(log.entries == ["2"])
+        expect(log.entries, equals: ["2"])
 
         token.remove()
         task.cancel()
@@ -356,11 +356,11 @@ struct AwaitingSettledTests {
 
         first.remove()
         for _ in 0..<100 { await Task.yield() }
-        #expect(log.entries == [])
+        expect(log.entries, equals: [])
         door.open()
         await task.value
 
-        #expect(log.entries == ["1", "2", "settled"])
+        expect(log.entries, equals: ["1", "2", "settled"])
         second.remove()
     }
 
@@ -389,12 +389,12 @@ struct AwaitingSettledTests {
         set.notify(1)
         await eventually { door.waiting == 1 && isReleased.isSet }
         for _ in 0..<100 { await Task.yield() }
-        #expect(log.entries == [])
+        expect(log.entries, equals: [])
 
         door.open()
         await eventually { log.count == 2 }
 
-        #expect(log.entries == ["over", "settled"])
+        expect(log.entries, equals: ["over", "settled"])
         set.removeAll()
     }
 
@@ -419,7 +419,7 @@ struct AwaitingSettledTests {
             }
         }
 
-        #expect(calls.value == 800)
+        expect(calls.value, equals: 800)
     }
 }
 

@@ -20,7 +20,7 @@ struct AwaitingTests {
         for value in 0..<300 { set.notify(value) }
         await set.settled()
 
-        #expect(received.entries == Array(0..<300))
+        expect(received.entries, equals: Array(0..<300))
         registration.end()
     }
 
@@ -38,12 +38,12 @@ struct AwaitingTests {
             await eventually { door.waiting == 1 }
             // If calls overlapped, others would very likely have begun by now.
             for _ in 0..<50 { await Task.yield() }
-            #expect(log.count == 2 * value - 1)
+            expect(log.count, equals: 2 * value - 1)
             door.letOnOne()
         }
         await set.settled()
 
-        #expect(log.entries == ["in 1", "out 1", "in 2", "out 2", "in 3", "out 3"])
+        expect(log.entries, equals: ["in 1", "out 1", "in 2", "out 2", "in 3", "out 3"])
         registration.end()
     }
 
@@ -63,7 +63,7 @@ struct AwaitingTests {
         door.letOnOne()
         await set.settled()
 
-        #expect(log.entries == ["begins 1", "visit", "ends 1", "begins 2", "visit", "ends 2"])
+        expect(log.entries, equals: ["begins 1", "visit", "ends 1", "begins 2", "visit", "ends 2"])
     }
 
     @Test(
@@ -82,9 +82,9 @@ struct AwaitingTests {
         await set.settled()
 
         for thread in 0..<4 {
-            #expect(received.entries.filter { $0 / 1_000 == thread } == (0..<200).map { 1_000 * thread + $0 })
+            expect(received.entries.filter { $0 / 1_000 == thread }, equals: (0..<200).map { 1_000 * thread + $0 })
         }
-        #expect(received.count == 800)
+        expect(received.count, equals: 800)
         registration.end()
     }
 
@@ -98,8 +98,8 @@ struct AwaitingTests {
         for value in 0..<100 { set.notify(value) }
         await eventually { received.count == 100 && door.waiting == 1 }
 
-        #expect(received.entries == Array(0..<100))
-        #expect(door.waiting == 1)
+        expect(received.entries, equals: Array(0..<100))
+        expect(door.waiting, equals: 1)
         slow.token.remove()
         door.open()
         slow.end()
@@ -112,10 +112,10 @@ struct AwaitingTests {
 
         set.notify(1)
         set.notify(2)
-        #expect(log.entries == [])
+        expect(log.entries, equals: [])
         await set.settled()
 
-        #expect(log.entries == ["1", "2"])
+        expect(log.entries, equals: ["1", "2"])
     }
 
     @Test(
@@ -136,7 +136,7 @@ struct AwaitingTests {
         door.open()
         await eventually { log.count == 8 }
 
-        #expect(log.entries == (1...4).flatMap { ["in \($0)", "out \($0)"] })
+        expect(log.entries, equals: (1...4).flatMap { ["in \($0)", "out \($0)"] })
         registration.end()
         // The observer has captured the set; this breaks the cycle.
         set.removeAll()
@@ -175,7 +175,7 @@ struct AwaitingTests {
         await onThread { [set] in set.notify(1) }
         await set.settled()
 
-        #expect(Set(log.entries) == ["main actor", "global actor", "actor", "owner", "desk"])
+        expect(Set(log.entries), equals: ["main actor", "global actor", "actor", "owner", "desk"])
         withExtendedLifetime((keeper, listener)) {}
     }
 
@@ -205,7 +205,7 @@ struct AwaitingTests {
         await onThread { [set] in set.notify(1) }
         await eventually { received.count == priorities.count + 1 }
 
-        #expect(received.entries == [.high, .high, .high, .high, .medium, .medium, .low, .background, .medium])
+        expect(received.entries, equals: [.high, .high, .high, .high, .medium, .medium, .low, .background, .medium])
     }
 
     @Test("Values that are notified with alternating priorities are delivered in order")
@@ -226,7 +226,7 @@ struct AwaitingTests {
         }
         await set.settled()
 
-        #expect(received.entries == Array(0..<200))
+        expect(received.entries, equals: Array(0..<200))
     }
 
     @Test("A call has no task-local values of a notifier, whoever started the delivery", arguments: [false, true])
@@ -245,7 +245,7 @@ struct AwaitingTests {
         }
         await set.settled()
 
-        #expect(log.entries == (0..<100).map { "\($0) none" })
+        expect(log.entries, equals: (0..<100).map { "\($0) none" })
     }
 
     // MARK: Parameters and closures
@@ -268,7 +268,7 @@ struct AwaitingTests {
         set.notify()
         await set.settled()
 
-        #expect(Set(log.entries) == ["closure", "owner 1", "actor"])
+        expect(Set(log.entries), equals: ["closure", "owner 1", "actor"])
     }
 
     @Test("A tuple is passed as a whole, with its labels, or in parts")
@@ -287,8 +287,8 @@ struct AwaitingTests {
         await items.settled()
         await pairs.settled()
 
-        #expect(
-            Set(log.entries) == ["So What at 0", "0: So What", "owner: So What", "1, 2", "1 + 2"])
+        expect(
+            Set(log.entries), equals: ["So What at 0", "0: So What", "owner: So What", "1, 2", "1 + 2"])
         withExtendedLifetime(listener) {}
     }
 
@@ -325,7 +325,7 @@ struct AwaitingTests {
         for value in 0...2 { set.notify(value) }
         await set.settled()
 
-        #expect(log.entries.sorted() == ["actor", "closure", "owner"])
+        expect(log.entries.sorted(), equals: ["actor", "closure", "owner"])
     }
 
     @Test(
@@ -340,11 +340,11 @@ struct AwaitingTests {
         for value in 1...6 { set.notify(value) }
         await set.settled()
 
-        #expect(log.entries == ["2", "4", "6"])
+        expect(log.entries, equals: ["2", "4", "6"])
         #expect(registration.token.remove())
         set.notify(8)
         await set.settled()
-        #expect(log.count == 3)
+        expect(log.count, equals: 3)
         registration.end()
     }
 

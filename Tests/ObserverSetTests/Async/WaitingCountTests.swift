@@ -16,12 +16,12 @@ struct WaitingCountTests {
         token.value = set.add(keeper) { (_: isolated Keeper, _) in seen.append(token.value?.waitingCount ?? -1) }
         await keeper.perform { [set] _ in
             join { [set] in for value in 0..<5 { set.notify(value) } }
-            #expect(token.value?.waitingCount == 5)
+            expect(token.value?.waitingCount, equals: 5)
         }
         await set.settled()
 
-        #expect(seen.entries == [4, 3, 2, 1, 0])
-        #expect(token.value?.waitingCount == 0)
+        expect(seen.entries, equals: [4, 3, 2, 1, 0])
+        expect(token.value?.waitingCount, equals: 0)
     }
 
     @Test("Values for a queue count until their calls begin")
@@ -30,11 +30,11 @@ struct WaitingCountTests {
         queue.suspend()
         let token = set.addNonisolated(on: queue) { _ in }
         for value in 0..<3 { set.notify(value) }
-        #expect(token.waitingCount == 3)
+        expect(token.waitingCount, equals: 3)
         queue.resume()
         await set.settled()
 
-        #expect(token.waitingCount == 0)
+        expect(token.waitingCount, equals: 0)
     }
 
     @Test("The value with which an observer that awaits is being called does not count")
@@ -46,10 +46,10 @@ struct WaitingCountTests {
         }
         for value in 0..<5 { set.notify(value) }
         await eventually { isCalled.isSet }
-        #expect(token.waitingCount == 4)
+        expect(token.waitingCount, equals: 4)
         token.remove()
 
-        #expect(token.waitingCount == 0)
+        expect(token.waitingCount, equals: 0)
     }
 
     @Test("A value that a bounded buffer drops does not count any more, and counts as dropped")
@@ -73,8 +73,8 @@ struct WaitingCountTests {
         set.notify(1)
         #expect(token.waitingCount == 0 && owned.waitingCount == 0)
         token.remove()
-        #expect(token.waitingCount == 0)
-        #expect(ObserverToken([]).waitingCount == 0)
+        expect(token.waitingCount, equals: 0)
+        expect(ObserverToken([]).waitingCount, equals: 0)
     }
 
     @Test("While values are posted and delivered it is never negative, and exact when nothing moves")
@@ -92,7 +92,7 @@ struct WaitingCountTests {
         isOver.set()
         await looking
 
-        #expect(least.value == 0)
-        #expect(token.waitingCount == 0)
+        expect(least.value, equals: 0)
+        expect(token.waitingCount, equals: 0)
     }
 }

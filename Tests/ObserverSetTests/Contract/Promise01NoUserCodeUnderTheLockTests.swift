@@ -32,9 +32,9 @@ struct Promise01NoLockCheckUnderTheLockTests {
         // For the values that the first call has notified.
         await set.settled()
 
-        #expect(ended.value == 1)
-        #expect(heardMeanwhile.value == (kind.isOnce ? 0 : 3))
-        #expect(set.count == (kind.isOnce ? 0 : 1))
+        expect(ended.value, equals: 1)
+        expect(heardMeanwhile.value, equals: (kind.isOnce ? 0 : 3))
+        expect(set.count, equals: (kind.isOnce ? 0 : 1))
         set.removeAll()
         registration.end()
     }
@@ -50,9 +50,9 @@ struct Promise01NoLockCheckUnderTheLockTests {
         let capture = Shared<Tracked?>(Tracked { isReleased.set() })
         let registration = kind.add(to: set) { [set, ended, capture = capture.exchange(nil)] _ in
             join {
-                if withAllOthers { set.removeAll() } else { #expect(token.value?.remove() == !kind.isOnce) }
+                if withAllOthers { set.removeAll() } else { expect(token.value?.remove(), equals: !kind.isOnce) }
             }
-            #expect(capture?.isIntact == true)
+            expect(capture?.isIntact, equals: true)
             ended.increment()
         }
         token.value = registration.token
@@ -61,11 +61,11 @@ struct Promise01NoLockCheckUnderTheLockTests {
         set.notify(1)
         await set.settled()
 
-        #expect(ended.value == 1)
+        expect(ended.value, equals: 1)
         // An observer that is called elsewhere may empty the set before the notification reaches the next observer, or
         // after that.
-        if kind.isInPlace { #expect(behind.value == (withAllOthers ? 0 : 1)) }
-        #expect(set.count == (withAllOthers ? 0 : 1))
+        if kind.isInPlace { expect(behind.value, equals: (withAllOthers ? 0 : 1)) }
+        expect(set.count, equals: (withAllOthers ? 0 : 1))
         if ObserverKind.held.contains(kind) {
             if !kind.isInPlace { await eventually { isReleased.isSet } }
             #expect(isReleased.isSet)
@@ -84,13 +84,13 @@ struct Promise01NoLockCheckUnderTheLockTests {
     /// Source: realm-swift#7902 (a priority inversion). No user code runs under the lock, so none can make another thread wait for it.
     @Test(
         "A capture may use the set in its `deinit` when its observer is removed, in any way",
-        arguments: Removal.ofEach(ObserverKind.held))
-    func captureAtRemoval(_ kind: ObserverKind, _ removal: Removal) {
+        arguments: WayOfRemoving.ofEach(ObserverKind.held))
+    func captureAtRemoval(_ kind: ObserverKind, _ removal: WayOfRemoving) {
         let registration = addMeddler(kind)
 
         #expect(removal.perform(on: set, registration))
 
-        #expect(ended.value == 1)
+        expect(ended.value, equals: 1)
         registration.end()
     }
 
@@ -100,7 +100,7 @@ struct Promise01NoLockCheckUnderTheLockTests {
 
         set.removeAll()
 
-        #expect(ended.value == 3)
+        expect(ended.value, equals: 3)
         registrations.forEach { $0.end() }
     }
 
@@ -112,9 +112,9 @@ struct Promise01NoLockCheckUnderTheLockTests {
             set.add(owner) { _, _ in _ = capture }
         }
 
-        #expect(set.removeAll(ownedBy: owner) == 3)
+        expect(set.removeAll(ownedBy: owner), equals: 3)
 
-        #expect(ended.value == 3)
+        expect(ended.value, equals: 3)
     }
 
     /// Scenario 28 for many captures at once: each `deinit` removes the next one.
@@ -127,12 +127,12 @@ struct Promise01NoLockCheckUnderTheLockTests {
             let link = Tracked { [next] in _ = next?.remove() }
             next = set.add { _ in _ = link }
         }
-        #expect(set.count == 1_000)
+        expect(set.count, equals: 1_000)
 
         next?.remove()
 
         #expect(set.isEmpty)
-        #expect(Lifetimes.current.count == 0)
+        expect(Lifetimes.current.count, equals: 0)
     }
 
     @Test(
@@ -153,7 +153,7 @@ struct Promise01NoLockCheckUnderTheLockTests {
 
         dying = nil
 
-        #expect(ended.value == 1)
+        expect(ended.value, equals: 1)
         registration.end()
     }
 
@@ -169,8 +169,8 @@ struct Promise01NoLockCheckUnderTheLockTests {
             let capture = Shared<Tracked?>(meddler())
             let registration = kind.add(to: set) { [ended, capture = capture.exchange(nil)] _ in
                 token.value?.remove()
-                #expect(capture?.isIntact == true)
-                #expect(ended.value == 0)
+                expect(capture?.isIntact, equals: true)
+                expect(ended.value, equals: 0)
             }
             token.value = registration.token
             set.notify(1)
@@ -180,7 +180,7 @@ struct Promise01NoLockCheckUnderTheLockTests {
         }
 
         await eventually { ended.value == 1 }
-        #expect(ended.value == 1)
+        expect(ended.value, equals: 1)
     }
 
     @Test("A capture of a one-time observer may use the set in its `deinit` when the observer has been called")
@@ -190,7 +190,7 @@ struct Promise01NoLockCheckUnderTheLockTests {
 
         set.notify(1)
 
-        #expect(ended.value == 1)
+        expect(ended.value, equals: 1)
     }
 
     @Test("A capture of an observer removed during a notification may use the set in its `deinit` at the end")
@@ -198,13 +198,13 @@ struct Promise01NoLockCheckUnderTheLockTests {
         let token = Shared<ObserverToken?>(nil)
         _ = set.add { [ended] _ in
             token.value?.remove()
-            #expect(ended.value == 0)
+            expect(ended.value, equals: 0)
         }
         token.value = addMeddler(.closure).token
 
         set.notify(1)
 
-        #expect(ended.value == 1)
+        expect(ended.value, equals: 1)
     }
 
     @Test("A capture may use the set in its `deinit` while removals compact the set")
@@ -213,7 +213,7 @@ struct Promise01NoLockCheckUnderTheLockTests {
 
         for (index, token) in tokens.enumerated() {
             #expect(token.remove())
-            #expect(ended.value == index + 1)
+            expect(ended.value, equals: index + 1)
         }
     }
 
@@ -228,7 +228,7 @@ struct Promise01NoLockCheckUnderTheLockTests {
             set.add(owner) { _, _ in }
         }
 
-        #expect(ended.value == 1)
+        expect(ended.value, equals: 1)
     }
 
     @Test("A dead owner's capture may use the set in its `deinit` when a notification removes the entry")
@@ -237,7 +237,7 @@ struct Promise01NoLockCheckUnderTheLockTests {
 
         set.notify(1)
 
-        #expect(ended.value == 1)
+        expect(ended.value, equals: 1)
     }
 
     @Test("An owner may use the set in its `deinit` when an observer releases the last reference")
@@ -246,12 +246,12 @@ struct Promise01NoLockCheckUnderTheLockTests {
         set.add(owner.value!) { [ended] _, _ in
             owner.value = nil
             // The owner is held for its own call.
-            #expect(ended.value == 0)
+            expect(ended.value, equals: 0)
         }
 
         set.notify(1)
 
-        #expect(ended.value == 1)
+        expect(ended.value, equals: 1)
     }
 
     @Test("An owner may use the set in its `deinit` while another thread counts, describes and notifies the set")
@@ -267,7 +267,7 @@ struct Promise01NoLockCheckUnderTheLockTests {
             }
         }
 
-        #expect(ended.value == 200)
+        expect(ended.value, equals: 200)
     }
 
     // MARK: Parameters
@@ -286,8 +286,8 @@ struct Promise01NoLockCheckUnderTheLockTests {
         await set.settled()
 
         await eventually { ended.value == 1 }
-        #expect(ended.value == 1)
-        #expect(calls.value == 1)
+        expect(ended.value, equals: 1)
+        expect(calls.value, equals: 1)
         registration.end()
     }
 
@@ -309,7 +309,7 @@ struct Promise01NoLockCheckUnderTheLockTests {
         isRemoved.set()
 
         await eventually { ended.value == 10 }
-        #expect(ended.value == 10)
+        expect(ended.value, equals: 10)
         #expect(calls.value <= 1)
         #expect(set.isEmpty)
         registration.end()
@@ -331,7 +331,7 @@ struct Promise01NoLockCheckUnderTheLockTests {
             }
         }
 
-        #expect(set.count == (kind.isOnce ? 0 : 1))
+        expect(set.count, equals: (kind.isOnce ? 0 : 1))
         registration.end()
     }
 

@@ -20,8 +20,9 @@ struct Promise02RegistrationOrderTests {
         set.notify(1)
         set.notify(2)
 
-        #expect(
-            log.entries == [
+        expect(
+            log.entries,
+            equals: [
                 "closure 1", "owner 1", "nonisolated 1", "once 1", "nonisolated owner 1",
                 "closure 2", "owner 2", "nonisolated 2", "nonisolated owner 2",
             ])
@@ -39,7 +40,7 @@ struct Promise02RegistrationOrderTests {
 
             set.notify(1)
 
-            #expect(log.entries == ["first", "second"], "\(first), \(second)")
+            expect(log.entries, equals: ["first", "second"], "\(first), \(second)")
             registrations.forEach { $0.end() }
         }
     }
@@ -55,7 +56,7 @@ struct Promise02RegistrationOrderTests {
 
         set.notify(1)
 
-        #expect(log.entries == ["nonisolated", "main", "main owner", "nonisolated owner", "main once"])
+        expect(log.entries, equals: ["nonisolated", "main", "main owner", "nonisolated owner", "main once"])
     }
 
     @Test("On an actor, its observers are called in order with those that belong to no actor")
@@ -68,7 +69,7 @@ struct Promise02RegistrationOrderTests {
 
         await keeper.perform { [set] _ in set.notify(1) }
 
-        #expect(log.entries == ["nonisolated", "first", "nonisolated again", "second"])
+        expect(log.entries, equals: ["nonisolated", "first", "nonisolated again", "second"])
     }
 
     @Test("Observers on one serial queue are called in the order in which they were added")
@@ -83,7 +84,7 @@ struct Promise02RegistrationOrderTests {
             // Waits for the end of the deliveries, too, so that none of them delivers the next round's value early.
             queue.sync {}
 
-            #expect(log.entries == Array(0..<20))
+            expect(log.entries, equals: Array(0..<20))
             log.removeAll()
         }
     }
@@ -98,7 +99,7 @@ struct Promise02RegistrationOrderTests {
             await set.settled()
             await MainActor.run {}
 
-            #expect(log.entries == Array(0..<20))
+            expect(log.entries, equals: Array(0..<20))
             log.removeAll()
         }
     }
@@ -115,7 +116,7 @@ struct Promise02RegistrationOrderTests {
 
         set.notify(1)
 
-        #expect(log.entries == ["before", "queue", "after"])
+        expect(log.entries, equals: ["before", "queue", "after"])
     }
 
     @Test("A value is enqueued for an observer on a queue after the previous observer was called")
@@ -130,7 +131,7 @@ struct Promise02RegistrationOrderTests {
         set.notify(1)
         await set.settled()
 
-        #expect(log.entries == ["before", "queue"])
+        expect(log.entries, equals: ["before", "queue"])
     }
 
     @Test("Removing, adding and compacting leave the others in order")
@@ -152,7 +153,7 @@ struct Promise02RegistrationOrderTests {
         }
         set.notify(1)
 
-        #expect(log.entries == expected)
+        expect(log.entries, equals: expected)
     }
 
     @Test("An observer that is removed and added again is called last")
@@ -164,7 +165,7 @@ struct Promise02RegistrationOrderTests {
         _ = set.add { [log] _ in log.append("first, again") }
         set.notify(1)
 
-        #expect(log.entries == ["second", "first, again"])
+        expect(log.entries, equals: ["second", "first, again"])
     }
 
     @Test("Observers added by several threads are called in the order in which each thread added them")
@@ -177,7 +178,7 @@ struct Promise02RegistrationOrderTests {
         set.notify(1)
 
         for thread in 0..<4 {
-            #expect(log.entries.filter { $0.thread == thread }.map(\.index) == Array(0..<500))
+            expect(log.entries.filter { $0.thread == thread }.map(\.index), equals: Array(0..<500))
         }
     }
 }

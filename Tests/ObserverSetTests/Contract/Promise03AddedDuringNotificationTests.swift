@@ -23,7 +23,7 @@ struct Promise03AddedDuringNotificationTests {
 
         set.notify(2)
         await set.settled()
-        #expect(log.entries == ["added 2"])
+        expect(log.entries, equals: ["added 2"])
     }
 
     /// Scenario 5: so many observers are added that the set must grow during the traversal.
@@ -36,11 +36,11 @@ struct Promise03AddedDuringNotificationTests {
         }
 
         set.notify(1)
-        #expect(log.entries == [-1])
-        #expect(set.count == 5_000)
+        expect(log.entries, equals: [-1])
+        expect(set.count, equals: 5_000)
 
         set.notify(2)
-        #expect(log.entries == [-1] + Array(0..<5_000))
+        expect(log.entries, equals: [-1] + Array(0..<5_000))
     }
 
     /// Scenario 5: each notification adds one observer.
@@ -60,8 +60,8 @@ struct Promise03AddedDuringNotificationTests {
         for round in 1...100 {
             let before = calls.value
             set.notify(round)
-            #expect(calls.value - before == round)
-            #expect(set.count == 1 + round)
+            expect(calls.value - before, equals: round)
+            expect(set.count, equals: 1 + round)
         }
         set.removeAll()
         registration.end()
@@ -80,8 +80,8 @@ struct Promise03AddedDuringNotificationTests {
 
         for value in 1...5 { set.notify(value) }
 
-        #expect(log.entries == ["1", "2", "3", "4", "5"])
-        #expect(set.count == 1)
+        expect(log.entries, equals: ["1", "2", "3", "4", "5"])
+        expect(set.count, equals: 1)
         adder.value = nil
     }
 
@@ -93,21 +93,21 @@ struct Promise03AddedDuringNotificationTests {
         let registration = Shared<KeptRegistration?>(nil)
         let first = kind.add(to: set) { [set, log] _ in
             log.append("first")
-            #expect(registration.value?.token.remove() == true)
+            expect(registration.value?.token.remove(), equals: true)
             registration.value = kind.add(to: set) { _ in log.append("again") }
         }
         registration.value = first
         let second = kind.add(to: set) { [log] _ in log.append("second") }
 
         set.notify(1)
-        #expect(log.entries == ["first", "second"])
+        expect(log.entries, equals: ["first", "second"])
         log.removeAll()
         set.notify(2)
 
-        #expect(log.entries == ["second", "again"])
+        expect(log.entries, equals: ["second", "again"])
         #expect(registration.value?.token != first.token)
         #expect(!first.token.remove())
-        #expect(set.count == 2)
+        expect(set.count, equals: 2)
         second.end()
         registration.value = nil
     }
@@ -123,7 +123,7 @@ struct Promise03AddedDuringNotificationTests {
 
         set.notify(1)
 
-        #expect(log.entries == ["added 2", "outer goes on"])
+        expect(log.entries, equals: ["added 2", "outer goes on"])
         set.removeAll()
     }
 
@@ -138,7 +138,7 @@ struct Promise03AddedDuringNotificationTests {
         #expect(log.entries.isEmpty)
 
         set.notify(3)
-        #expect(log.entries == ["added 3"])
+        expect(log.entries, equals: ["added 3"])
         set.removeAll()
     }
 
@@ -154,7 +154,7 @@ struct Promise03AddedDuringNotificationTests {
         #expect(log.entries.isEmpty)
 
         set.notify(2)
-        #expect(log.entries == ["added 2"])
+        expect(log.entries, equals: ["added 2"])
     }
 
     @Test("An observer that another thread adds during a notification is not called by that notification")
@@ -169,24 +169,24 @@ struct Promise03AddedDuringNotificationTests {
         #expect(log.entries.isEmpty)
 
         set.notify(2)
-        #expect(log.count == 100)
+        expect(log.count, equals: 100)
     }
 
     @Test("An observer added during a notification does not take the slot of one removed in the same notification")
     func placesAreNotUsedAgain() {
         let token = Shared<ObserverToken?>(nil)
         _ = set.once.add { [set, log] _ in
-            #expect(token.value?.remove() == true)
+            expect(token.value?.remove(), equals: true)
             _ = set.add { log.append("added \($0)") }
         }
         token.value = set.add { [log] _ in log.append("removed") }
         _ = set.add { [log] in log.append("last \($0)") }
 
         set.notify(1)
-        #expect(log.entries == ["last 1"])
+        expect(log.entries, equals: ["last 1"])
 
         set.notify(2)
-        #expect(log.entries == ["last 1", "last 2", "added 2"])
+        expect(log.entries, equals: ["last 1", "last 2", "added 2"])
     }
 
     @Test("A notification that begins after `add` has returned calls the observer, whatever other threads do")
@@ -241,6 +241,6 @@ struct Promise03AddedDuringNotificationTests {
             sets[round].notify(round)
         }
 
-        #expect(calls.value == rounds)
+        expect(calls.value, equals: rounds)
     }
 }

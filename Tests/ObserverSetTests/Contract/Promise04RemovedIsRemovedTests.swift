@@ -23,7 +23,7 @@ struct Promise04RemovedIsRemovedTests {
         set.notify(1)
         await set.settled()
 
-        #expect(calls.value == 0)
+        expect(calls.value, equals: 0)
         registration.end()
     }
 
@@ -31,14 +31,14 @@ struct Promise04RemovedIsRemovedTests {
     func byAnEarlierOne(_ kind: ObserverKind) async {
         let calls = Counter()
         let token = Shared<ObserverToken?>(nil)
-        _ = set.once.add { _ in #expect(token.value?.remove() == true) }
+        _ = set.once.add { _ in expect(token.value?.remove(), equals: true) }
         let registration = kind.add(to: set) { _ in calls.increment() }
         token.value = registration.token
 
         set.notify(1)
         await set.settled()
 
-        #expect(calls.value == 0)
+        expect(calls.value, equals: 0)
         registration.end()
     }
 
@@ -67,13 +67,13 @@ struct Promise04RemovedIsRemovedTests {
             let during = row.notify { row, index in
                 if index == remover { #expect(row.remove(removed)) }
             }
-            #expect(during == (0..<4).filter { $0 <= remover || $0 != removed })
-            #expect(row.notify() == left)
+            expect(during, equals: (0..<4).filter { $0 <= remover || $0 != removed })
+            expect(row.notify(), equals: left)
 
             let again = row.notify { row, index in
                 if index == left[0] { #expect(row.remove(left[2])) }
             }
-            #expect(again == Array(left.prefix(2)))
+            expect(again, equals: Array(left.prefix(2)))
         }
     }
 
@@ -89,9 +89,9 @@ struct Promise04RemovedIsRemovedTests {
         let during = row.notify { row, index in #expect(row.remove(index)) }
         let after = row.notify()
 
-        #expect(during == Array(0..<100))
-        #expect(after == [])
-        #expect(row.set.count == 0)
+        expect(during, equals: Array(0..<100))
+        expect(after, equals: [])
+        expect(row.set.count, equals: 0)
         #expect(row.set.isEmpty)
     }
 
@@ -105,13 +105,13 @@ struct Promise04RemovedIsRemovedTests {
         let during = row.notify { row, index in
             guard index == remover else { return }
             row.set.removeAll()
-            #expect(row.set.count == 0)
+            expect(row.set.count, equals: 0)
             #expect(row.set.isEmpty)
         }
         let after = row.notify()
 
-        #expect(during == Array(0...remover))
-        #expect(after == [])
+        expect(during, equals: Array(0...remover))
+        expect(after, equals: [])
     }
 
     @Test("When an observer removes all observers of an owner, those that come later are not called")
@@ -120,7 +120,7 @@ struct Promise04RemovedIsRemovedTests {
         let other = Tracked()
         let log = Log<String>()
         set.add(owner) { _, _ in log.append("before") }
-        _ = set.once.add { [set] _ in #expect(set.removeAll(ownedBy: owner) == 3) }
+        _ = set.once.add { [set] _ in expect(set.removeAll(ownedBy: owner), equals: 3) }
         set.add(owner) { _, _ in log.append("after") }
         set.add(other) { _, _ in log.append("other") }
         set.add(owner) { _, _ in log.append("last") }
@@ -128,7 +128,7 @@ struct Promise04RemovedIsRemovedTests {
         set.notify(1)
         set.notify(2)
 
-        #expect(log.entries == ["before", "other", "other"])
+        expect(log.entries, equals: ["before", "other", "other"])
     }
 
     @Test(
@@ -139,13 +139,13 @@ struct Promise04RemovedIsRemovedTests {
         let token = Shared<ObserverToken?>(nil)
         _ = set.once.add { [set] _ in
             for _ in 0..<added { _ = set.add { _ in } }
-            #expect(token.value?.remove() == true)
+            expect(token.value?.remove(), equals: true)
         }
         token.value = set.add { _ in calls.increment() }
 
         set.notify(1)
 
-        #expect(calls.value == 0)
+        expect(calls.value, equals: 0)
     }
 
     @Test("A removal reaches notifications that traverse a snapshot that has been compacted since")
@@ -161,7 +161,7 @@ struct Promise04RemovedIsRemovedTests {
 
         set.notify(1)
 
-        #expect(calls.value == 0)
+        expect(calls.value, equals: 0)
         #expect(set.isEmpty)
     }
 
@@ -176,7 +176,7 @@ struct Promise04RemovedIsRemovedTests {
 
         set.notify(1)
 
-        #expect(calls.value == 0)
+        expect(calls.value, equals: 0)
     }
 
     /// Scenario 7 for many observers, which remove and replace one another while they are being walked.
@@ -191,10 +191,10 @@ struct Promise04RemovedIsRemovedTests {
         for _ in 0..<200 { world.set.notify() }
 
         #expect(world.calls.value > 5_000)
-        #expect(world.brokenCalls.value == 0)
-        #expect(world.set.count == 100)
+        expect(world.brokenCalls.value, equals: 0)
+        expect(world.set.count, equals: 100)
         world.set.removeAll()
-        #expect(Lifetimes.current.count == 0)
+        expect(Lifetimes.current.count, equals: 0)
     }
 
     // MARK: On several threads
@@ -208,7 +208,7 @@ struct Promise04RemovedIsRemovedTests {
 
         set.notify(1)
 
-        #expect(calls.value == 0)
+        expect(calls.value, equals: 0)
     }
 
     /// Scenario 34: removal while another thread notifies.
@@ -249,7 +249,7 @@ struct Promise04RemovedIsRemovedTests {
         }
 
         // All threads have ended: nothing more can be called.
-        #expect(rounds.count == many(300))
+        expect(rounds.count, equals: many(300))
         #expect(rounds.entries.allSatisfy { $0.round.lateCalls <= notifiers })
         #expect(rounds.entries.allSatisfy { $0.round.lastPass <= $0.removedAt })
     }
@@ -281,15 +281,15 @@ struct Promise04RemovedIsRemovedTests {
             isDone.set()
         }
 
-        #expect(violations.value == 0)
+        expect(violations.value, equals: 0)
     }
 
     // MARK: In the observer's own isolation
 
     @Test(
         "A main actor's observer removed on the main actor, in any way, is not called with values already enqueued",
-        arguments: Removal.ofEach(ObserverKind.ofTheMainActor))
-    @MainActor func onTheMainActor(_ kind: ObserverKind, _ removal: Removal) async {
+        arguments: WayOfRemoving.ofEach(ObserverKind.ofTheMainActor))
+    @MainActor func onTheMainActor(_ kind: ObserverKind, _ removal: WayOfRemoving) async {
         let calls = Counter()
         let registration = kind.add(to: set) { _ in calls.increment() }
         // This test occupies the main actor, so all values have to wait.
@@ -298,7 +298,7 @@ struct Promise04RemovedIsRemovedTests {
         #expect(removal.perform(on: set, registration))
         await set.settled()
 
-        #expect(calls.value == 0)
+        expect(calls.value, equals: 0)
         registration.end()
     }
 
@@ -316,7 +316,7 @@ struct Promise04RemovedIsRemovedTests {
         await set.settled()
 
         #expect(before < 10_000)
-        #expect(calls.value == before)
+        expect(calls.value, equals: before)
     }
 
     @Test("An observer removed on the actor that owns it is not called with values already enqueued")
@@ -331,7 +331,7 @@ struct Promise04RemovedIsRemovedTests {
         }
         await set.settled()
 
-        #expect(calls.value == 0)
+        expect(calls.value, equals: 0)
     }
 
     @Test("An observer removed on its global actor is not called with values already enqueued")
@@ -343,7 +343,7 @@ struct Promise04RemovedIsRemovedTests {
         #expect(token.remove())
         await set.settled()
 
-        #expect(calls.value == 0)
+        expect(calls.value, equals: 0)
     }
 
     /// Scenario 37: an observer is removed on its queue.
@@ -351,8 +351,8 @@ struct Promise04RemovedIsRemovedTests {
     /// Source: RxSwift#38 (the guarantee), #1778 and #2268 (where it was broken), RxBinding#37.
     @Test(
         "An observer removed on its serial queue, in any way, is not called with values already enqueued",
-        arguments: Removal.allCases)
-    func onItsQueue(_ removal: Removal) async {
+        arguments: WayOfRemoving.allCases)
+    func onItsQueue(_ removal: WayOfRemoving) async {
         let calls = Counter()
         let allEnqueued = Signal()
         let owner = Tracked()
@@ -368,7 +368,7 @@ struct Promise04RemovedIsRemovedTests {
         await set.settled()
         queue.sync {}
 
-        #expect(calls.value == 0)
+        expect(calls.value, equals: 0)
         registration.end()
     }
 
@@ -377,22 +377,22 @@ struct Promise04RemovedIsRemovedTests {
     /// Source: as before.
     @Test(
         "An observer that removes itself, in any way, is not called with values already enqueued",
-        arguments: Removal.ofEach(ObserverKind.lasting))
-    func byItself(_ kind: ObserverKind, _ removal: Removal) async {
+        arguments: WayOfRemoving.ofEach(ObserverKind.lasting))
+    func byItself(_ kind: ObserverKind, _ removal: WayOfRemoving) async {
         let log = Log<Int>()
         let allEnqueued = Signal()
         let registration = Shared<KeptRegistration?>(nil)
         registration.value = kind.add(to: set) { [set] value in
             if !kind.isInPlace { allEnqueued.wait() }
             log.append(value)
-            if value == 2 { #expect(registration.value.map { removal.perform(on: set, $0) } == true) }
+            if value == 2 { expect(registration.value.map { removal.perform(on: set, $0) }, equals: true) }
         }
 
         for value in 0..<100 { set.notify(value) }
         allEnqueued.set()
         await set.settled()
 
-        #expect(log.entries == [0, 1, 2])
+        expect(log.entries, equals: [0, 1, 2])
         registration.value = nil
     }
 
@@ -401,8 +401,8 @@ struct Promise04RemovedIsRemovedTests {
     /// Source: as before.
     @Test(
         "An observer removed on another thread during its call, in any way, is not called again",
-        arguments: Removal.ofEach(ObserverKind.lastingHopping))
-    func duringItsCall(_ kind: ObserverKind, _ removal: Removal) async {
+        arguments: WayOfRemoving.ofEach(ObserverKind.lastingHopping))
+    func duringItsCall(_ kind: ObserverKind, _ removal: WayOfRemoving) async {
         let log = Log<Int>()
         let isInside = Signal()
         let mayLeave = Signal()
@@ -420,7 +420,7 @@ struct Promise04RemovedIsRemovedTests {
         }
         await set.settled()
 
-        #expect(log.entries == [0], "only the call under way was made, with none of the waiting values")
+        expect(log.entries, equals: [0], "only the call under way was made, with none of the waiting values")
         registration.end()
     }
 
@@ -471,7 +471,7 @@ struct Promise04RemovedIsRemovedTests {
         join { set.notify(4) }
         await set.settled()
 
-        #expect(log.entries == [4])
+        expect(log.entries, equals: [4])
     }
 }
 

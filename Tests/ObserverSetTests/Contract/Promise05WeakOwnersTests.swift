@@ -40,10 +40,10 @@ struct Promise05WeakOwnersTests {
         await eventually { owner == nil }
 
         #expect(owner == nil)
-        #expect(calls.value == (kind.isOnce ? 1 : 10))
+        expect(calls.value, equals: (kind.isOnce ? 1 : 10))
         set.notify(10)
         await set.settled()
-        #expect(calls.value == (kind.isOnce ? 1 : 10))
+        expect(calls.value, equals: (kind.isOnce ? 1 : 10))
     }
 
     @Test(
@@ -58,7 +58,7 @@ struct Promise05WeakOwnersTests {
             registration.end()
         }
 
-        #expect(set.count == 0)
+        expect(set.count, equals: 0)
         #expect(set.isEmpty)
         #expect(!token.isActive)
         set.notify(1)
@@ -66,7 +66,7 @@ struct Promise05WeakOwnersTests {
         set.notify(2)
         await set.settled()
 
-        #expect(calls.value == 0)
+        expect(calls.value, equals: 0)
         #expect(!token.remove())
     }
 
@@ -89,17 +89,17 @@ struct Promise05WeakOwnersTests {
         let log = Log<Int>()
         var owners = (0..<5).map { Tracked($0) }
         for owner in owners { set.add(owner) { owner, _ in log.append(owner.value) } }
-        #expect(set.count == 5)
+        expect(set.count, equals: 5)
 
         owners.remove(at: 3)
         owners.remove(at: 1)
-        #expect(set.count == 3)
+        expect(set.count, equals: 3)
         #expect(!set.isEmpty)
         set.notify(1)
-        #expect(log.entries == [0, 2, 4])
+        expect(log.entries, equals: [0, 2, 4])
 
         owners = []
-        #expect(set.count == 0)
+        expect(set.count, equals: 0)
         #expect(set.isEmpty)
     }
 
@@ -108,14 +108,14 @@ struct Promise05WeakOwnersTests {
         var owner: Tracked? = Tracked()
         for _ in 0..<1_000 { set.add(owner!) { [calls] _, _ in calls.increment() } }
         set.notify(1)
-        #expect(calls.value == 1_000)
-        #expect(set.count == 1_000)
+        expect(calls.value, equals: 1_000)
+        expect(set.count, equals: 1_000)
 
         owner = nil
 
-        #expect(set.count == 0)
+        expect(set.count, equals: 0)
         set.notify(2)
-        #expect(calls.value == 1_000)
+        expect(calls.value, equals: 1_000)
     }
 
     @Test("A set may own its own observers, and is still deallocated")
@@ -132,10 +132,10 @@ struct Promise05WeakOwnersTests {
             }
 
             set.notify(1)
-            #expect(set.count == 1)
+            expect(set.count, equals: 1)
         }
 
-        #expect(log.entries == [1, 2, 3])
+        expect(log.entries, equals: [1, 2, 3])
         #expect(weakSet == nil)
         #expect(!token.isActive)
     }
@@ -149,13 +149,13 @@ struct Promise05WeakOwnersTests {
             let model = Model()
             model.changed.add(model) { model, value in model.sum.value += value }
             model.changed.notify(1)
-            #expect(model.sum.value == 1)
+            expect(model.sum.value, equals: 1)
             (weakModel, weakSet) = (model, model.changed)
         }
 
         #expect(weakModel == nil)
         #expect(weakSet == nil)
-        #expect(Lifetimes.current.count == 0)
+        expect(Lifetimes.current.count, equals: 0)
     }
 
     /// Scenario 19: the cycle that the documentation warns of.
@@ -169,11 +169,11 @@ struct Promise05WeakOwnersTests {
         }
 
         #expect(weakModel != nil)
-        #expect(Lifetimes.current.count == 1, "the count of tracked objects shows the leak")
+        expect(Lifetimes.current.count, equals: 1, "the count of tracked objects shows the leak")
         weakModel?.changed.removeAll()
 
         #expect(weakModel == nil)
-        #expect(Lifetimes.current.count == 0)
+        expect(Lifetimes.current.count, equals: 0)
     }
 
     // MARK: During the call
@@ -190,9 +190,9 @@ struct Promise05WeakOwnersTests {
         _ = set.add { log.append("before \($0)") }
         owner.value = Tracked { [weak set] in
             guard let set else { return }
-            #expect(Thread.current.description == thread)
+            expect(Thread.current.description, equals: thread)
             log.append("deinit, \(set.count) others")
-            #expect(token.value.map { set.remove($0) } == false, "the registration has ended with its owner")
+            expect(token.value.map { set.remove($0) }, equals: false, "the registration has ended with its owner")
             _ = set.add { log.append("added \($0)") }
             set.notify(2)
         }
@@ -205,11 +205,12 @@ struct Promise05WeakOwnersTests {
 
         set.notify(1)
 
-        #expect(
-            log.entries == [
+        expect(
+            log.entries,
+            equals: [
                 "before 1", "call 1", "intact", "deinit, 2 others", "before 2", "behind 2", "added 2", "behind 1",
             ])
-        #expect(set.count == 3)
+        expect(set.count, equals: 3)
     }
 
     @Test("An owner that an earlier observer releases is not called")
@@ -220,7 +221,7 @@ struct Promise05WeakOwnersTests {
 
         set.notify(1)
 
-        #expect(calls.value == 0)
+        expect(calls.value, equals: 0)
     }
 
     // MARK: While it is being deallocated
@@ -236,9 +237,9 @@ struct Promise05WeakOwnersTests {
 
         set.notify(2)
 
-        #expect(calls.value == 0)
-        #expect(log.entries == [1, 2])
-        #expect(set.count == 1)
+        expect(calls.value, equals: 0)
+        expect(log.entries, equals: [1, 2])
+        expect(set.count, equals: 1)
     }
 
     @Test("An owner that is being deallocated is neither called nor counted, not even by another thread")
@@ -247,14 +248,14 @@ struct Promise05WeakOwnersTests {
             let owner = Tracked { [set] in
                 join {
                     set.notify(1)
-                    #expect(set.count == 0)
+                    expect(set.count, equals: 0)
                     #expect(set.isEmpty)
                 }
             }
             set.add(owner) { [calls] _, _ in calls.increment() }
         }
 
-        #expect(calls.value == 0)
+        expect(calls.value, equals: 0)
     }
 
     @Test("An owner that removes its observers in its `deinit` finds that their registrations have already ended")
@@ -278,8 +279,8 @@ struct Promise05WeakOwnersTests {
         }
         set.notify(2)
 
-        #expect(removed.entries == [0])
-        #expect(calls.value == 1)
+        expect(removed.entries, equals: [0])
+        expect(calls.value, equals: 1)
         #expect(set.isEmpty)
     }
 
@@ -290,8 +291,8 @@ struct Promise05WeakOwnersTests {
         do { _ = AddsItselfAtItsEnd(set: set, log: log) }
         set.notify(1)
 
-        #expect(log.entries == [-1, -10, 1, 10], "only the closures without an owner are called")
-        #expect(set.count == 2)
+        expect(log.entries, equals: [-1, -10, 1, 10], "only the closures without an owner are called")
+        expect(set.count, equals: 2)
     }
 
     // MARK: While values wait
@@ -310,7 +311,7 @@ struct Promise05WeakOwnersTests {
 
         #expect(owner == nil)
         await set.settled()
-        #expect(calls.value == 0)
+        expect(calls.value, equals: 0)
     }
 
     /// Scenario 38: the owner dies while a value waits.
@@ -330,16 +331,16 @@ struct Promise05WeakOwnersTests {
         for value in 0..<10 { set.notify(value) }
         owner = nil
         #expect(weakOwner == nil)
-        #expect(lifetimes.count == 1, "only the capture is still alive")
+        expect(lifetimes.count, equals: 1, "only the capture is still alive")
         queue.resume()
         await set.settled()
         set.notify(10)
         await set.settled()
 
         #expect(owner == nil)
-        #expect(log.entries == [])
+        expect(log.entries, equals: [])
         await eventually { lifetimes.count == 0 }
-        #expect(lifetimes.count == 0)
+        expect(lifetimes.count, equals: 0)
         #expect(set.isEmpty)
     }
 
@@ -352,7 +353,7 @@ struct Promise05WeakOwnersTests {
             set.add(keeper) { [calls] (_: isolated Keeper, _) in calls.increment() }
             for value in 0..<100 { set.notify(value) }
             await set.settled()
-            #expect(calls.value == 100)
+            expect(calls.value, equals: 100)
         }
 
         await eventually { weakKeeper == nil }
@@ -395,7 +396,7 @@ struct Promise05WeakOwnersTests {
             isDone.set()
         }
 
-        #expect(corpses.value == 0)
+        expect(corpses.value, equals: 0)
         #expect(calls.value >= 100)
         #expect(set.isEmpty)
     }
@@ -431,6 +432,6 @@ private final class AddsItselfAtItsEnd: Sendable {
         _ = set.add { [log] in log.append($0 * 10) }
         set.notify(-1)
         #expect(tokens.allSatisfy { !$0.isActive })
-        #expect(set.removeAll(ownedBy: self) == 0)
+        expect(set.removeAll(ownedBy: self), equals: 0)
     }
 }

@@ -19,7 +19,7 @@ struct Promise06NestedNotificationsTests {
         set.notify(1)
 
         let inner = kind.isOnce ? ["a2", "c2"] : ["a2", "b2", "c2"]
-        #expect(log.entries == ["a1", "b1"] + inner + ["c1"])
+        expect(log.entries, equals: ["a1", "b1"] + inner + ["c1"])
         registration.end()
         set.removeAll()
     }
@@ -42,7 +42,7 @@ struct Promise06NestedNotificationsTests {
 
         set.notify(0)
 
-        #expect(log.entries == ["a0", "a1", "a2", "a3", "b3", "b2", "b1", "b0"])
+        expect(log.entries, equals: ["a0", "a1", "a2", "a3", "b3", "b2", "b1", "b0"])
         set.removeAll()
         registrations.forEach { $0.end() }
     }
@@ -60,7 +60,7 @@ struct Promise06NestedNotificationsTests {
 
         set.notify("bad")
 
-        #expect(log.entries == ["earlier bad", "earlier good", "later good", "later bad"])
+        expect(log.entries, equals: ["earlier bad", "earlier good", "later good", "later bad"])
         set.removeAll()
     }
 
@@ -77,7 +77,7 @@ struct Promise06NestedNotificationsTests {
         await onThread { [set] in set.notify(1) }
         await set.settled()
 
-        #expect(received.entries == [2, 1])
+        expect(received.entries, equals: [2, 1])
         registration.end()
         set.removeAll()
     }
@@ -96,7 +96,7 @@ struct Promise06NestedNotificationsTests {
 
         set.notify(0)
 
-        #expect(log.entries == ["a0", "a1", "b1", "c1", "a2", "b2", "c2", "b0", "c0"])
+        expect(log.entries, equals: ["a0", "a1", "b1", "c1", "a2", "b2", "c2", "b0", "c0"])
         set.removeAll()
     }
 
@@ -118,7 +118,7 @@ struct Promise06NestedNotificationsTests {
         await onThread { set(50) }
         await changed.settled()
 
-        #expect(shown.entries == [42, 42])
+        expect(shown.entries, equals: [42, 42])
         registration.end()
         changed.removeAll()
     }
@@ -138,7 +138,7 @@ struct Promise06NestedNotificationsTests {
         func walk(_ depth: Int) -> [String] {
             (0..<3).flatMap { ["<\($0)"] + (depth < 3 ? walk(depth + 1) : []) + [">"] }
         }
-        #expect(log.entries == walk(0))
+        expect(log.entries, equals: walk(0))
         set.removeAll()
     }
 
@@ -160,8 +160,9 @@ struct Promise06NestedNotificationsTests {
 
         set.notify(0)
 
-        #expect(
-            log.entries == [
+        expect(
+            log.entries,
+            equals: [
                 "set 0", "other 1", "set 2", "other 3", "set again 2", "set again 0",
             ])
         set.removeAll()
@@ -177,7 +178,7 @@ struct Promise06NestedNotificationsTests {
 
         set.notify(1)
 
-        #expect(log.entries == ["a1", "a2", "b2", "b1"])
+        expect(log.entries, equals: ["a1", "a2", "b2", "b1"])
         set.removeAll()
     }
 
@@ -194,7 +195,7 @@ struct Promise06NestedNotificationsTests {
 
         parameters.notify(Tracked())
 
-        #expect(log.entries == ["a", "inner 2", "a ends", "b"])
+        expect(log.entries, equals: ["a", "inner 2", "a ends", "b"])
     }
 
     @Test("On the main actor, a nested notification reaches the actor's observers before the outer one continues")
@@ -207,7 +208,7 @@ struct Promise06NestedNotificationsTests {
 
         set.notify(0)
 
-        #expect(log.entries == ["a0", "a1", "a2", "a3", "b3", "b2", "b1", "b0"])
+        expect(log.entries, equals: ["a0", "a1", "a2", "a3", "b3", "b2", "b1", "b0"])
         set.removeAll()
     }
 
@@ -224,7 +225,7 @@ struct Promise06NestedNotificationsTests {
 
         set.notify(1)
 
-        #expect(log.entries.dropFirst(2) == ["a1", "a2", "b2", "b1"])
+        expect(log.entries.dropFirst(2), equals: ["a1", "a2", "b2", "b1"])
         set.removeAll()
     }
 
@@ -239,7 +240,7 @@ struct Promise06NestedNotificationsTests {
 
         await keeper.perform { [set] _ in set.notify(1) }
 
-        #expect(log.entries == ["a1", "a2", "b2", "b1"])
+        expect(log.entries, equals: ["a1", "a2", "b2", "b1"])
         set.removeAll()
     }
 
@@ -255,7 +256,7 @@ struct Promise06NestedNotificationsTests {
             return deepest.value
         }
 
-        #expect(deepest == 10_000)
+        expect(deepest, equals: 10_000)
         set.removeAll()
     }
 
@@ -265,13 +266,17 @@ struct Promise06NestedNotificationsTests {
     /// stack in a debug build. Runs in its own process, since a stack that is too small ends the process.
     @Test(
         "Notifications nest 10,000 levels deep on 8 MiB of stack (6,000 with owners), and 500 on 512 KiB (350)",
-        .disabled(if: AllocatedMemory.isSanitized, "A sanitizer enlarges frames"),
-        arguments: DeepForm.allCases, [8 << 20, 512 << 10])
-    func deepOnAStack(form: DeepForm, size: Int) async {
-        await #expect(processExitsWith: .success) { [form, size] in
-            let limit = size == 8 << 20 ? (form == .owner ? 6_000 : 10_000) : (form == .owner ? 350 : 500)
-            let reached = await form.depth(limit, stackSize: size)
-            #expect(reached == limit)
+        .disabled(if: AllocatedMemory.isSanitized, "A sanitizer enlarges frames"))
+    func deepOnAStack() async {
+        await #expect(processExitsWith: .success) {
+            for form in DeepForm.allCases {
+                for (size, limit) in [
+                    (8 << 20, form == .owner ? 6_000 : 10_000), (512 << 10, form == .owner ? 350 : 500),
+                ] {
+                    let reached = await form.depth(limit, stackSize: size)
+                    expect(reached, equals: limit, "\(form) on \(size) bytes")
+                }
+            }
         }
     }
 
@@ -283,7 +288,7 @@ struct Promise06NestedNotificationsTests {
         let capture = Shared<Tracked?>(Tracked { isReleased.set() })
         let token = Shared<ObserverToken?>(nil)
         _ = set.add { [set] value in
-            if value < 5 { set.notify(value + 1) } else { #expect(token.value?.remove() == true) }
+            if value < 5 { set.notify(value + 1) } else { expect(token.value?.remove(), equals: true) }
             #expect(!isReleased.isSet, "a notification may still be reading it")
         }
         token.value = set.add { [log, capture = capture.exchange(nil)] in log.append("removed \($0 + capture!.value)") }
@@ -291,7 +296,7 @@ struct Promise06NestedNotificationsTests {
 
         set.notify(1)
 
-        #expect(log.entries == ["kept 5", "kept 4", "kept 3", "kept 2", "kept 1"])
+        expect(log.entries, equals: ["kept 5", "kept 4", "kept 3", "kept 2", "kept 1"])
         #expect(isReleased.isSet)
         set.removeAll()
     }

@@ -20,7 +20,7 @@ struct Promise07OneOrderForEachActorTests {
             await player.playAndStop()
             await player.started.settled()
             #expect(await view.isPlaying)
-            #expect(await view.seen == [0, 1, 2, 3, 4])
+            expect(await view.seen, equals: [0, 1, 2, 3, 4])
         }
     }
 
@@ -37,7 +37,7 @@ struct Promise07OneOrderForEachActorTests {
             }
             await player.playAndStop()
             await player.started.settled()
-            #expect(await observer.seen == [0, 1, 2, 3, 4])
+            expect(await observer.seen, equals: [0, 1, 2, 3, 4])
         }
     }
 
@@ -57,7 +57,7 @@ struct Promise07OneOrderForEachActorTests {
         }
         startAndStop()
 
-        #expect(log.entries == [0, 0, 1])
+        expect(log.entries, equals: [0, 0, 1])
         await started.settled()
     }
 
@@ -80,7 +80,7 @@ struct Promise07OneOrderForEachActorTests {
         // Observers of one set receive each value in the order in which they were added.
         #expect(
             zip(all.entries, all.entries.dropFirst()).allSatisfy { $0.value < $1.value || $0.observer < $1.observer })
-        #expect(Set(all.entries.map(\.value)).count == 20_000)
+        expect(Set(all.entries.map(\.value)).count, equals: 20_000)
         withExtendedLifetime(views) {}
     }
 
@@ -103,7 +103,7 @@ struct Promise07OneOrderForEachActorTests {
         for set in sets { await set.settled() }
 
         for thread in 0..<4 {
-            #expect(all.entries.filter { $0.thread == thread }.map(\.index) == Array(0..<many(20_000)))
+            expect(all.entries.filter { $0.thread == thread }.map(\.index), equals: Array(0..<many(20_000)))
         }
         registrations.forEach { $0.end() }
     }
@@ -123,7 +123,7 @@ struct Promise07OneOrderForEachActorTests {
         }
         for set in sets { await set.settled() }
 
-        #expect(log.entries == Array(0..<many(20_000)))
+        expect(log.entries, equals: Array(0..<many(20_000)))
     }
 
     @Test("A set that dies meanwhile loses nothing, and nothing overtakes what it has notified")
@@ -141,7 +141,7 @@ struct Promise07OneOrderForEachActorTests {
         }
         await lasting.settled()
 
-        #expect(log.entries == Array(0..<200))
+        expect(log.entries, equals: Array(0..<200))
     }
 
     // MARK: In place
@@ -155,9 +155,9 @@ struct Promise07OneOrderForEachActorTests {
 
         set.notify(10)
 
-        #expect(log.entries == [10])
+        expect(log.entries, equals: [10])
         await other.settled()
-        #expect(log.entries == [10, -1, -2, -3])
+        expect(log.entries, equals: [10, -1, -2, -3])
     }
 
     @Test(
@@ -176,9 +176,9 @@ struct Promise07OneOrderForEachActorTests {
 
         set.notify(4)
 
-        #expect(log.entries == [1, 2, 3, 4])
+        expect(log.entries, equals: [1, 2, 3, 4])
         await other.settled()
-        #expect(log.entries == [1, 2, 3, 4, -1, -2, -3])
+        expect(log.entries, equals: [1, 2, 3, 4, -1, -2, -3])
     }
 
     /// A button's handler must not deliver a hundred thousand values first.
@@ -189,9 +189,9 @@ struct Promise07OneOrderForEachActorTests {
 
         set.notify(100_000)
 
-        #expect(log.count == 0)
+        expect(log.count, equals: 0)
         await set.settled()
-        #expect(log.entries == Array(0...100_000))
+        expect(log.entries, equals: Array(0...100_000))
     }
 
     @Test("No stack grows with what waits")
@@ -214,7 +214,7 @@ struct Promise07OneOrderForEachActorTests {
         end.set()
         for set in sets { await set.settled() }
 
-        #expect(depths.value.now == 0)
+        expect(depths.value.now, equals: 0)
         #expect((1...6).contains(depths.value.most))
         // The observers hold the sets.
         for set in sets { set.removeAll() }
@@ -234,7 +234,7 @@ struct Promise07OneOrderForEachActorTests {
             await onThread { for value in 0..<count { set.notify(value) } }
             await set.settled()
 
-            #expect(log.entries == Array(0..<count))
+            expect(log.entries, equals: Array(0..<count))
             log.removeAll()
             registration.end()
         }
@@ -250,7 +250,7 @@ struct Promise07OneOrderForEachActorTests {
         }
         await set.settled()
 
-        #expect(log.entries == Array(0..<1_000))
+        expect(log.entries, equals: Array(0..<1_000))
         registration.end()
     }
 
@@ -261,7 +261,7 @@ struct Promise07OneOrderForEachActorTests {
             for value in 0..<100 { set.notify(value) }
             await set.settled()
 
-            #expect(log.entries == [0])
+            expect(log.entries, equals: [0])
             log.removeAll()
             registration.end()
         }
@@ -277,7 +277,7 @@ struct Promise07OneOrderForEachActorTests {
             for value in 0..<3 { set.notify(value) }
             await set.settled()
 
-            #expect(log.entries == [0, 1, 2])
+            expect(log.entries, equals: [0, 1, 2])
             log.removeAll()
         }
         registration.end()
@@ -303,7 +303,7 @@ struct Promise07OneOrderForEachActorTests {
             for log in logs {
                 let entries = log.entries
                 for thread in 0..<4 {
-                    #expect(entries.filter { $0.thread == thread }.map(\.index) == Array(0..<count))
+                    expect(entries.filter { $0.thread == thread }.map(\.index), equals: Array(0..<count))
                 }
                 log.removeAll()
             }
@@ -323,7 +323,7 @@ struct Promise07OneOrderForEachActorTests {
         }
         await set.settled()
 
-        #expect(log.entries == Array(0..<2_000))
+        expect(log.entries, equals: Array(0..<2_000))
         registration.end()
     }
 
@@ -335,7 +335,7 @@ struct Promise07OneOrderForEachActorTests {
         await onThread { [set] in for value in 0..<1_000 { set.notify(value) } }
         await set.settled()
 
-        for log in logs { #expect(log.entries == Array(0..<1_000)) }
+        for log in logs { expect(log.entries, equals: Array(0..<1_000)) }
         registrations.forEach { $0.end() }
     }
 
@@ -349,10 +349,10 @@ struct Promise07OneOrderForEachActorTests {
         set.addNonisolated(on: DispatchQueue(label: "Q"), owner) { _, value in onQueue.append(value) }
 
         for value in 1...1_000 { set.notify(value) }
-        #expect(inPlace.entries == Array(1...1_000))
+        expect(inPlace.entries, equals: Array(1...1_000))
         await set.settled()
 
-        #expect(onQueue.entries == Array(1...1_000))
+        expect(onQueue.entries, equals: Array(1...1_000))
     }
 
     // MARK: From the observer's own actor and from elsewhere
@@ -371,16 +371,16 @@ struct Promise07OneOrderForEachActorTests {
 
         for _ in 0..<50 {
             set.notify(0)
-            #expect(log.entries == [0])
+            expect(log.entries, equals: [0])
             // The main actor is occupied, so these must wait …
             join { [set] in for value in 1..<100 { set.notify(value) } }
-            #expect(log.entries == [0])
+            expect(log.entries, equals: [0])
             // … and are delivered before this, in place.
             set.notify(100)
-            #expect(log.entries == Array(0...100))
+            expect(log.entries, equals: Array(0...100))
 
             await set.settled()
-            #expect(log.entries == Array(0...100))
+            expect(log.entries, equals: Array(0...100))
             log.removeAll()
         }
         registration.end()
@@ -394,12 +394,12 @@ struct Promise07OneOrderForEachActorTests {
 
         for _ in 0..<50 {
             notifyWithoutIsolation(0...0)
-            #expect(log.entries == [0])
+            expect(log.entries, equals: [0])
             join { [set] in for value in 1..<100 { set.notify(value) } }
             notifyWithoutIsolation(100...150)
             await set.settled()
 
-            #expect(log.entries == Array(0...150))
+            expect(log.entries, equals: Array(0...150))
             log.removeAll()
         }
         registration.end()
@@ -423,8 +423,8 @@ struct Promise07OneOrderForEachActorTests {
             await others
             await set.settled()
 
-            #expect(log.entries.filter(\.isMain).map(\.value) == Array(0..<50))
-            #expect(log.entries.filter { !$0.isMain }.map(\.value) == Array(0..<50))
+            expect(log.entries.filter(\.isMain).map(\.value), equals: Array(0..<50))
+            expect(log.entries.filter { !$0.isMain }.map(\.value), equals: Array(0..<50))
         }
     }
 
@@ -440,12 +440,12 @@ struct Promise07OneOrderForEachActorTests {
             await keeper.perform { [set, log] _ in
                 if first == 0 { set.notify(0) }
                 join { for value in 1..<100 { set.notify(value) } }
-                #expect(log.entries == Array(first..<1))
+                expect(log.entries, equals: Array(first..<1))
                 set.notify(100)
-                #expect(log.entries == Array(first...100))
+                expect(log.entries, equals: Array(first...100))
             }
             await set.settled()
-            #expect(log.entries == Array(first...100))
+            expect(log.entries, equals: Array(first...100))
             log.removeAll()
         }
     }
@@ -465,7 +465,7 @@ struct Promise07OneOrderForEachActorTests {
         }
         await set.settled()
 
-        #expect(log.entries == Array(0..<500))
+        expect(log.entries, equals: Array(0..<500))
         registration.end()
     }
 
@@ -486,7 +486,7 @@ struct Promise07OneOrderForEachActorTests {
         // For the values that were notified meanwhile.
         await set.settled()
 
-        #expect(log.entries == [1, -1, 2, -2, 3, -3, 101, -101, 102, -102, 103, -103])
+        expect(log.entries, equals: [1, -1, 2, -2, 3, -3, 101, -101, 102, -102, 103, -103])
         registration.end()
         set.removeAll()
     }
@@ -510,7 +510,7 @@ struct Promise07OneOrderForEachActorTests {
         await set.settled()
         await set.settled()
 
-        #expect(log.entries == [1, -1, 2, -2, 3, -3, 101, -101, 102, -102, 103, -103])
+        expect(log.entries, equals: [1, -1, 2, -2, 3, -3, 101, -101, 102, -102, 103, -103])
         set.removeAll()
     }
 
@@ -525,7 +525,7 @@ struct Promise07OneOrderForEachActorTests {
         await onThread { [set] in for value in 0..<10_000 { set.notify(value) } }
         await set.settled()
 
-        #expect(log.entries == Array(0..<10_000))
+        expect(log.entries, equals: Array(0..<10_000))
         registration.end()
     }
 
@@ -544,7 +544,7 @@ struct Promise07OneOrderForEachActorTests {
         await set.settled()
 
         #expect(before < 10_000)
-        #expect(log.entries == Array(0...10_000))
+        expect(log.entries, equals: Array(0...10_000))
     }
 
     /// Notifies from where the compiler sees no isolation.

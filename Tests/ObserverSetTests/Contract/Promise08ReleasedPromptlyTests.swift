@@ -61,7 +61,7 @@ struct Promise08ReleasedPromptlyTests {
 
         set.removeAll(ownedBy: owner)
 
-        #expect(Lifetimes.current.count == before)
+        expect(Lifetimes.current.count, equals: before)
     }
 
     /// Scenario 21: the token outlives the set, and keeps no closure alive.
@@ -108,7 +108,7 @@ struct Promise08ReleasedPromptlyTests {
 
         set.notify(1)
 
-        #expect(intact.value == 1)
+        expect(intact.value, equals: 1)
         #expect(isReleased.isSet)
         registration.end()
     }
@@ -128,8 +128,8 @@ struct Promise08ReleasedPromptlyTests {
             if registration.capture != nil { kept += 1 }
         }
 
-        #expect(kept == 0)
-        #expect(Lifetimes.current.count == before)
+        expect(kept, equals: 0)
+        expect(Lifetimes.current.count, equals: before)
         #expect(storedSlots <= 64)
     }
 
@@ -176,16 +176,16 @@ struct Promise08ReleasedPromptlyTests {
         await onThreads(2) { [set] thread in
             if thread == 0 {
                 set.notify(1)
-                #expect(lifetimes.count == 0)
+                expect(lifetimes.count, equals: 0)
             } else {
                 isInside.wait()
                 for token in tokens { token.remove() }
-                #expect(lifetimes.count == count)
+                expect(lifetimes.count, equals: count)
                 mayGoOn.set()
             }
         }
 
-        #expect(lifetimes.count == 0)
+        expect(lifetimes.count, equals: 0)
         #expect(set.isEmpty)
     }
 
@@ -222,7 +222,7 @@ struct Promise08ReleasedPromptlyTests {
             isDone.set()
         }
 
-        #expect(set.count == 1)
+        expect(set.count, equals: 1)
     }
 
     @Test("Observers removed while many threads notify are all released when those notifications have ended")
@@ -240,8 +240,8 @@ struct Promise08ReleasedPromptlyTests {
             }
         }
 
-        #expect(lifetimes.total == 4_000)
-        #expect(lifetimes.count == 0)
+        expect(lifetimes.total, equals: 4_000)
+        expect(lifetimes.count, equals: 0)
     }
 
     // MARK: Values in mailboxes
@@ -285,7 +285,7 @@ struct Promise08ReleasedPromptlyTests {
         allEnqueued.set()
         await set.settled()
 
-        #expect(alive.entries == Array((1...10).reversed()))
+        expect(alive.entries, equals: Array((1...10).reversed()))
     }
 
     // MARK: Dead owners
@@ -313,7 +313,7 @@ struct Promise08ReleasedPromptlyTests {
             most = max(most, captures.count)
         }
 
-        #expect(set.count == count)
+        expect(set.count, equals: count)
         #expect(storedObservers <= 2 * count + 64)
         #expect(most <= 2 * count + 64, "at most twice as many as the living ones, and a constant, were stored")
         withExtendedLifetime(living) {}
@@ -462,7 +462,7 @@ struct Promise08ReleasedPromptlyTests {
         let mailboxes = set.registry!.mailboxes()
         set.notify(1)
         for token in tokens { token.remove() }
-        #expect(set.registry!.mailboxes().count == observers, "mailboxes are kept until they are empty")
+        expect(set.registry!.mailboxes().count, equals: observers, "mailboxes are kept until they are empty")
         queue.resume()
         for mailbox in mailboxes { await mailbox.settled() }
         await eventually { set.registry!.mailboxes().isEmpty }
@@ -472,7 +472,7 @@ struct Promise08ReleasedPromptlyTests {
     @Test("A notification that meets a dead owner removes its entry", arguments: ObserverKind.owned)
     func deadOwnerMetByNotify(_ kind: ObserverKind) async {
         for _ in 0..<10 { _ = kind.add(to: set) { _ in } }
-        #expect(storedObservers == 10)
+        expect(storedObservers, equals: 10)
 
         // Observers that run elsewhere notice the death only there, and report it to the next notification.
         for value in 0..<2 {
@@ -480,7 +480,7 @@ struct Promise08ReleasedPromptlyTests {
             await set.settled()
         }
 
-        #expect(storedObservers == 0)
+        expect(storedObservers, equals: 0)
     }
 
     @Test(
@@ -493,11 +493,11 @@ struct Promise08ReleasedPromptlyTests {
             set.notify(1)
             await set.settled()
         }
-        #expect(storedObservers == 10)
+        expect(storedObservers, equals: 10)
 
         set.notify(0)
 
-        #expect(storedObservers == 0)
+        expect(storedObservers, equals: 0)
     }
 
     @Test("On its own actor, a dead owner behind a filter is noticed even by a notification that the filter skips")
@@ -508,7 +508,7 @@ struct Promise08ReleasedPromptlyTests {
 
         set.notify(0)
 
-        #expect(storedObservers == 1)
+        expect(storedObservers, equals: 1)
         withExtendedLifetime(living) {}
     }
 
@@ -532,12 +532,12 @@ struct Promise08ReleasedPromptlyTests {
             registration.end()
         }
         #expect(weakCapture != nil)
-        #expect(Lifetimes.current.count == 1, "the owner is gone; the capture is still in the set")
+        expect(Lifetimes.current.count, equals: 1, "the owner is gone; the capture is still in the set")
 
         set.notify(2)
 
         #expect(weakCapture == nil)
-        #expect(calls.value == (kind.isOnce ? 0 : 1))
+        expect(calls.value, equals: (kind.isOnce ? 0 : 1))
     }
 
     @Test("Sweeps for dead owners do not remove entries without owners")
@@ -545,7 +545,7 @@ struct Promise08ReleasedPromptlyTests {
         for _ in 0..<1_000 { _ = set.add { _ in } }
         for _ in 0..<1_000 { set.add(Tracked()) { _, _ in } }
 
-        #expect(set.count == 1_000)
+        expect(set.count, equals: 1_000)
         #expect(storedObservers <= 1_000 + 64)
     }
 
@@ -553,15 +553,15 @@ struct Promise08ReleasedPromptlyTests {
     func placesAtTheEnd() {
         _ = set.add { _ in }
         for _ in 0..<1_000 { set.add { _ in }.remove() }
-        #expect(storedSlots == 1)
-        #expect(room == 3)
+        expect(storedSlots, equals: 1)
+        expect(room, equals: 3)
 
         _ = set.once.add { [set] _ in
             let token = set.add { _ in }
             token.remove()
         }
         set.notify(1)
-        #expect(storedSlots == 1, "the notification that kept them has ended")
+        expect(storedSlots, equals: 1, "the notification that kept them has ended")
     }
 
     @Test("A set that was once large keeps no room for removed observers", arguments: [false, true], [0, 1, 20])
@@ -570,7 +570,7 @@ struct Promise08ReleasedPromptlyTests {
 
         for token in lastFirst ? tokens.dropFirst(rest).reversed() : Array(tokens.dropLast(rest)) { token.remove() }
 
-        #expect(set.count == rest)
+        expect(set.count, equals: rest)
         #expect(room < 100)
     }
 
@@ -586,7 +586,7 @@ struct Promise08ReleasedPromptlyTests {
 
         set.notify(1)
 
-        #expect(set.count == 1)
+        expect(set.count, equals: 1)
         #expect(room <= 7)
     }
 

@@ -8,8 +8,8 @@ struct Promise09IdempotentRemovalTests {
 
     @Test(
         "The first removal, in any way, returns true, every later one false, and no other observer is affected",
-        arguments: Removal.ofEach(ObserverKind.allCases))
-    func repeated(_ kind: ObserverKind, _ removal: Removal) {
+        arguments: WayOfRemoving.ofEach(ObserverKind.allCases))
+    func repeated(_ kind: ObserverKind, _ removal: WayOfRemoving) {
         let calls = Counter()
         let registration = kind.add(to: set) { _ in }
         let token = registration.token
@@ -25,8 +25,8 @@ struct Promise09IdempotentRemovalTests {
             #expect(!set.remove(token))
         }
         set.notify(1)
-        #expect(calls.value == 1)
-        #expect(set.count == 1)
+        expect(calls.value, equals: 1)
+        expect(set.count, equals: 1)
         registration.end()
     }
 
@@ -36,15 +36,15 @@ struct Promise09IdempotentRemovalTests {
         let copy = token
         let hash = token.hashValue
 
-        #expect(copy == token)
-        #expect(copy.hashValue == hash)
+        expect(copy, equals: token)
+        expect(copy.hashValue, equals: hash)
         #expect(set.add { _ in } != token)
         #expect(ObserverSet<Int>().add { _ in } != token)
         #expect(copy.remove())
         #expect(!token.remove())
         #expect(!token.isActive)
-        #expect(copy == token)
-        #expect(token.hashValue == hash)
+        expect(copy, equals: token)
+        expect(token.hashValue, equals: hash)
     }
 
     /// Scenario 22: many threads remove the same observer.
@@ -87,7 +87,7 @@ struct Promise09IdempotentRemovalTests {
             tokens[$0].remove()
         }
 
-        #expect(released.value == 500)
+        expect(released.value, equals: 500)
         #expect(rounds.allSatisfy { $0.isEmpty })
         #expect(tokens.allSatisfy { !$0.remove() })
     }
@@ -109,7 +109,7 @@ struct Promise09IdempotentRemovalTests {
         #expect(set.count == 1 && other.count == 1)
         set.notify(1)
         other.notify(1)
-        #expect(log.entries == ["set", "other"])
+        expect(log.entries, equals: ["set", "other"])
         #expect(other.remove(foreign))
     }
 
@@ -129,8 +129,8 @@ struct Promise09IdempotentRemovalTests {
 
         #expect(!set.remove(token))
         #expect(!set.remove(token))
-        #expect(set.removeAll(ownedBy: Tracked()) == 0)
-        #expect(set.removeAll(ownedBy: set) == 0)
+        expect(set.removeAll(ownedBy: Tracked()), equals: 0)
+        expect(set.removeAll(ownedBy: set), equals: 0)
         set.removeAll()
         #expect(set.isEmpty)
     }
@@ -161,7 +161,7 @@ struct Promise09IdempotentRemovalTests {
             registration.end()
         }
 
-        #expect(log.entries == Array(0..<100))
+        expect(log.entries, equals: Array(0..<100))
     }
 
     @Test("Stale tokens stay stale through growth, compaction and emptying")
@@ -180,10 +180,10 @@ struct Promise09IdempotentRemovalTests {
         for token in stale { #expect(!token.isActive && !token.remove()) }
         set.notify(1)
 
-        #expect(calls.value == 100)
-        #expect(set.count == 100)
+        expect(calls.value, equals: 100)
+        expect(set.count, equals: 100)
         #expect(living.allSatisfy { $0.isActive })
-        #expect(Set(stale + living).count == stale.count + living.count)
+        expect(Set(stale + living).count, equals: stale.count + living.count)
     }
 
     /// Scenario 40: one owner is registered twice.
@@ -195,20 +195,20 @@ struct Promise09IdempotentRemovalTests {
         let owner = PlainListener<Int> { log.append("method \($0)") }
         let closures = ["first", "second"].map { name in set.add(owner) { _, value in log.append("\(name) \(value)") } }
         let methods = (0..<2).map { _ in set.add(method: PlainListener.hear, of: owner) }
-        #expect(Set(closures + methods).count == 4)
-        #expect(set.count == 4)
+        expect(Set(closures + methods).count, equals: 4)
+        expect(set.count, equals: 4)
 
         set.notify(1)
         #expect(closures[0].remove())
         #expect(methods[0].remove())
         set.notify(2)
-        #expect(log.entries == ["first 1", "second 1", "method 1", "method 1", "second 2", "method 2"])
-        #expect((closures + methods).map(\.isActive) == [false, true, false, true])
+        expect(log.entries, equals: ["first 1", "second 1", "method 1", "method 1", "second 2", "method 2"])
+        expect((closures + methods).map(\.isActive), equals: [false, true, false, true])
 
         #expect(closures[1].remove())
         #expect(methods[1].remove())
         set.notify(3)
-        #expect(log.count == 6)
+        expect(log.count, equals: 6)
         #expect(set.isEmpty)
     }
 
@@ -224,7 +224,7 @@ struct Promise09IdempotentRemovalTests {
 
         set.notify(1)
 
-        #expect(results.entries == [false, false, true])
+        expect(results.entries, equals: [false, false, true])
         token.value = nil
     }
 
@@ -236,15 +236,15 @@ struct Promise09IdempotentRemovalTests {
         let other = set.add { log.append($0) }
 
         set.notify(-1)
-        #expect(log.entries == Array(0..<1_000) + [-1])
-        #expect(set.removeAll(ownedBy: Tracked()) == 0)
-        #expect(set.removeAll(ownedBy: set) == 0)
-        #expect(set.removeAll(ownedBy: owner) == 1_000)
-        #expect(set.removeAll(ownedBy: owner) == 0)
+        expect(log.entries, equals: Array(0..<1_000) + [-1])
+        expect(set.removeAll(ownedBy: Tracked()), equals: 0)
+        expect(set.removeAll(ownedBy: set), equals: 0)
+        expect(set.removeAll(ownedBy: owner), equals: 1_000)
+        expect(set.removeAll(ownedBy: owner), equals: 0)
 
         #expect(tokens.allSatisfy { !$0.remove() })
         #expect(other.isActive)
-        #expect(set.count == 1)
+        expect(set.count, equals: 1)
     }
 
     @Test("A combined token removes all of its remaining registrations, once", arguments: [false, true])

@@ -27,9 +27,9 @@ struct Promise10SetDeathTests {
 
         set.value?.notify(1)
 
-        #expect(log.entries == ["first", "last reference", "after"])
+        expect(log.entries, equals: ["first", "last reference", "after"])
         #expect(set.value == nil)
-        #expect(registration?.token.isActive == false)
+        expect(registration?.token.isActive, equals: false)
         registration?.end()
     }
 
@@ -46,7 +46,7 @@ struct Promise10SetDeathTests {
 
         model.value?.changed.notify(1)
 
-        #expect(log.entries == ["after"])
+        expect(log.entries, equals: ["after"])
         #expect(model.value == nil)
     }
 
@@ -61,7 +61,7 @@ struct Promise10SetDeathTests {
 
         set.value?.notify(1)
 
-        #expect(log.entries == ["3", "2", "1"])
+        expect(log.entries, equals: ["3", "2", "1"])
     }
 
     @Test("A set that another thread releases during a notification finishes that notification")
@@ -73,7 +73,7 @@ struct Promise10SetDeathTests {
         set.value?.notify(1)
 
         #expect(set.value == nil)
-        #expect(calls.value == 1)
+        expect(calls.value, equals: 1)
     }
 
     @Test("A set may be emptied, and die, in the same call")
@@ -87,7 +87,7 @@ struct Promise10SetDeathTests {
 
         set.value?.notify(1)
 
-        #expect(calls.value == 0)
+        expect(calls.value, equals: 0)
     }
 
     @Test("A set may die in the `deinit` of its observer's capture")
@@ -97,10 +97,10 @@ struct Promise10SetDeathTests {
         let token = set.value?.add { [capture = capture.exchange(nil)] _ in _ = capture }
         let other = set.value?.add { _ in }
 
-        #expect(token?.remove() == true)
+        expect(token?.remove(), equals: true)
 
         #expect(set.value == nil)
-        #expect(other?.isActive == false)
+        expect(other?.isActive, equals: false)
     }
 
     @Test("A set may die in the call of another set's observer")
@@ -113,8 +113,8 @@ struct Promise10SetDeathTests {
 
         other.notify(1)
 
-        #expect(calls.value == 1)
-        #expect(token?.isActive == false)
+        expect(calls.value, equals: 1)
+        expect(token?.isActive, equals: false)
     }
 
     // MARK: Values in mailboxes
@@ -136,7 +136,7 @@ struct Promise10SetDeathTests {
         isDead.set()
 
         await eventually { log.count == 100 }
-        #expect(log.entries == Array(0..<100))
+        expect(log.entries, equals: Array(0..<100))
         #expect(!registration.token.isActive)
         #expect(!registration.token.remove())
         registration.end()
@@ -154,7 +154,7 @@ struct Promise10SetDeathTests {
         #expect(!token.isActive)
 
         await eventually { log.count == 1 }
-        #expect(log.entries == [0])
+        expect(log.entries, equals: [0])
         #expect(!token.remove())
     }
 
@@ -173,7 +173,7 @@ struct Promise10SetDeathTests {
         areDead.set()
         queue.sync {}
         queue.sync {}
-        #expect(calls.value == 0)
+        expect(calls.value, equals: 0)
     }
 
     @Test("A set may die while its observer is being called elsewhere", arguments: ObserverKind.hopping)
@@ -197,7 +197,7 @@ struct Promise10SetDeathTests {
         }
 
         await eventually { calls.value == 1 }
-        #expect(calls.value == 1)
+        expect(calls.value, equals: 1)
         registration?.end()
     }
 
@@ -229,10 +229,10 @@ struct Promise10SetDeathTests {
             answers.append(other.remove(token))
         }
 
-        #expect(answers.entries == Array(repeating: false, count: 12))
+        expect(answers.entries, equals: Array(repeating: false, count: 12))
         #expect(token.description.contains("inactive"))
-        #expect(token == token)
-        #expect(calls.value == 0)
+        expect(token, equals: token)
+        expect(calls.value, equals: 0)
         registration.end()
     }
 
@@ -272,7 +272,7 @@ struct Promise10SetDeathTests {
             #expect(tokens.allSatisfy { !$0.isActive && !$0.remove() })
         }
 
-        #expect(released.value == 2_400)
+        expect(released.value, equals: 2_400)
     }
 
     @Test("A set may be released by any of the threads that notify it")

@@ -21,7 +21,7 @@ struct Promise11NotifyingWaitsForNobodyTests {
         }
         await set.settled()
 
-        #expect(calls.value == 100)
+        expect(calls.value, equals: 100)
         registration.end()
     }
 
@@ -36,7 +36,7 @@ struct Promise11NotifyingWaitsForNobodyTests {
             for value in 0..<100 { set.notify(value) }
         }
 
-        #expect(calls.value == 200 * registrations.count)
+        expect(calls.value, equals: 200 * registrations.count)
         registrations.forEach { $0.end() }
     }
 
@@ -48,12 +48,12 @@ struct Promise11NotifyingWaitsForNobodyTests {
             // Here the compiler sees no isolation. The second notification, below, is isolated to the main actor.
             set.notify(1)
         }
-        #expect(calls.value == 4)
+        expect(calls.value, equals: 4)
         let held = hold()
         set.notify(2)
         held.release()
 
-        #expect(calls.value == 8)
+        expect(calls.value, equals: 8)
         registrations.forEach { $0.end() }
     }
 
@@ -65,7 +65,7 @@ struct Promise11NotifyingWaitsForNobodyTests {
         await keeper.perform { _ in
             let held = hold()
             set.notify(1)
-            #expect(calls.value == 1)
+            expect(calls.value, equals: 1)
             held.release()
         }
     }
@@ -79,7 +79,7 @@ struct Promise11NotifyingWaitsForNobodyTests {
 
         await whileLocked { [set] in set.notify(1) }
 
-        #expect(calls.value == 10)
+        expect(calls.value, equals: 10)
         set.removeAll()
     }
 
@@ -89,12 +89,12 @@ struct Promise11NotifyingWaitsForNobodyTests {
         _ = set.add { [calls] _ in calls.increment() }
 
         await whileLocked { [set] in set.notify(1) }
-        #expect(calls.value == 1)
-        #expect(set.registry?.living == 2)
+        expect(calls.value, equals: 1)
+        expect(set.registry?.living, equals: 2)
 
         set.notify(2)
-        #expect(calls.value == 2)
-        #expect(set.registry?.living == 1)
+        expect(calls.value, equals: 2)
+        expect(set.registry?.living, equals: 1)
     }
 
     @Test("With a producer, a notification that meets a dead owner does not wait; a later one stops the producer")
@@ -106,10 +106,10 @@ struct Promise11NotifyingWaitsForNobodyTests {
         let held = HeldLock(set.registry!)
         await onThread { set.notify(1) }
         held.release()
-        #expect(reports.entries == [true])
+        expect(reports.entries, equals: [true])
 
         set.notify(2)
-        #expect(reports.entries == [true, false])
+        expect(reports.entries, equals: [true, false])
     }
 
     @Test("A notification that leaves something to release does not wait for the lock; a later one releases it")
@@ -152,7 +152,7 @@ struct Promise11NotifyingWaitsForNobodyTests {
 
         await whileLocked { [set] in set.notify(1) }
 
-        #expect(calls.value == 0)
+        expect(calls.value, equals: 0)
     }
 
     @Test("Counting and describing the observers and checking a token do not wait for the lock")
@@ -160,7 +160,7 @@ struct Promise11NotifyingWaitsForNobodyTests {
         let registration = add(.owner)
 
         await whileLocked { [set] in
-            #expect(set.count == 1)
+            expect(set.count, equals: 1)
             #expect(!set.isEmpty)
             #expect(registration.token.isActive)
             #expect(set.debugDescription.contains("PlainListener"))
@@ -187,9 +187,9 @@ struct Promise11NotifyingWaitsForNobodyTests {
             } else {
                 isEnding.wait()
                 for value in 0..<100 { set.notify(value) }
-                #expect(calls.value == 100)
+                expect(calls.value, equals: 100)
                 _ = set.add { _ in }
-                #expect(set.count == 2)
+                expect(set.count, equals: 2)
                 mayEnd.set()
             }
         }
@@ -220,7 +220,7 @@ struct Promise11NotifyingWaitsForNobodyTests {
                 for _ in 0..<100 { useInEveryWay(set) }
                 let tokens = (0..<1_000).map { _ in set.add { _ in } }
                 for token in tokens { #expect(token.remove()) }
-                #expect(set.count == (kind.isOnce ? 0 : 1))
+                expect(set.count, equals: (kind.isOnce ? 0 : 1))
                 set.removeAll()
                 #expect(!hasLeft.isSet)
                 mayGoOn.set()

@@ -24,7 +24,7 @@ struct Promise12BlockTests {
             if made.slots > 8 * (count + 1) || made.blocks > 3 * logarithm(count + 1) { dear += 1 }
         }
 
-        #expect(dear == 0, "\(made.blocks) blocks, \(made.slots) slots")
+        expect(dear, equals: 0, "\(made.blocks) blocks, \(made.slots) slots")
         #expect(registry.room <= 50_000 * 5 / 4)
     }
 
@@ -58,10 +58,10 @@ struct Promise12BlockTests {
             if !isFrugal { wasteful += 1 }
         }
 
-        #expect(wasteful == 0)
+        expect(wasteful, equals: 0)
         #expect(made.blocks <= 2 * logarithm(count))
         #expect(made.slots <= 2 * count)
-        #expect(registry.taken == 0)
+        expect(registry.taken, equals: 0)
     }
 
     @Test(
@@ -73,7 +73,7 @@ struct Promise12BlockTests {
 
         _ = registry.remove(ids.dropLast(3))
 
-        #expect(registry.living == 3)
+        expect(registry.living, equals: 3)
         #expect(registry.taken < 32)
         #expect(registry.room < 32)
     }
@@ -125,7 +125,7 @@ struct Promise12BlockTests {
                 made.look()
             }
             #expect(made.slots <= 20 * 8 * (size - 1), "\(size)")
-            #expect(registry.room == 0)
+            expect(registry.room, equals: 0)
         }
     }
 
@@ -152,7 +152,7 @@ struct Promise12BlockTests {
                 if !isFrugal || made.slots > 12 * changes { dear += 1 }
             }
         }
-        #expect(dear == 0, "seed \(seed)")
+        expect(dear, equals: 0, "seed \(seed)")
     }
 
     @Test("Removing observers creates no backlog if no traversal is in progress")
@@ -178,7 +178,7 @@ struct Promise12BlockTests {
             let made = churn(registry, size: 0, changes: 400, turn)
 
             let waiting = registry.waiting
-            #expect(waiting.observers == 200, "\(size)")
+            expect(waiting.observers, equals: 200, "\(size)")
             #expect(waiting.slots <= 16 * 400 + 2 * size, "\(size)")
             #expect(made.slots <= 16 * 400 + 2 * size, "\(size)")
             #expect(registry.taken <= max(32, 2 * size + 2), "\(size): a nested notification walks no more")
@@ -225,12 +225,12 @@ struct Promise12BlockTests {
         #expect(registry.living <= 64)
         #expect(registry.taken <= 128)
         let waiting = registry.waiting
-        #expect(waiting.observers == count - registry.living)
+        expect(waiting.observers, equals: count - registry.living)
         #expect(waiting.slots <= 8 * count)
         _ = consume traversal
         registry.removeDead()
         #expect(registry.waiting == (0, 0))
-        #expect(registry.living == 0)
+        expect(registry.living, equals: 0)
     }
 
     // MARK: Counts of traversals
@@ -317,7 +317,7 @@ struct Promise12BlockTests {
             if last > max(64, 8 * registry.living + 8) { wasteful += 1 }
         }
 
-        #expect(wasteful == 0)
+        expect(wasteful, equals: 0)
         #expect(made <= logarithm(count))
     }
 
@@ -345,8 +345,8 @@ struct Promise12BlockTests {
         let living = (0..<1_000).map { Tracked($0) }
         for object in living { add(object) }
         for _ in 0..<20 { for object in living.prefix(100) { add(object) } }
-        #expect(registry.living == 1_000)
-        #expect(registry.taken == 1_000)
+        expect(registry.living, equals: 1_000)
+        expect(registry.taken, equals: 1_000)
 
         var (sweeps, last) = (0, 1_000)
         var blockers: [Tracked] = []

@@ -13,15 +13,15 @@ struct Promise12ComplexityTests {
     @Test("A million observers are added, notified, and then removed with one call")
     func million() {
         for _ in 0..<many(1_000_000) { _ = set.addNonisolated { [calls] _ in calls.increment() } }
-        #expect(set.count == many(1_000_000))
+        expect(set.count, equals: many(1_000_000))
 
         set.notify(1)
-        #expect(calls.value == many(1_000_000))
+        expect(calls.value, equals: many(1_000_000))
 
         set.removeAll()
         #expect(set.isEmpty)
         set.notify(2)
-        #expect(calls.value == many(1_000_000))
+        expect(calls.value, equals: many(1_000_000))
     }
 
     @Test("A set with a million observers dies without exhausting the stack")
@@ -33,7 +33,7 @@ struct Promise12ComplexityTests {
             for _ in 0..<many(1_000_000) { _ = set.add { _ in _ = capture } }
         }
 
-        #expect(Lifetimes.current.count == before)
+        expect(Lifetimes.current.count, equals: before)
     }
 
     enum Order: CaseIterable, Sendable { case firstIn, lastIn, random }
@@ -52,9 +52,9 @@ struct Promise12ComplexityTests {
 
         for index in indices.prefix(many(100_000)) { #expect(tokens[index].remove()) }
 
-        #expect(set.count == many(50_000))
+        expect(set.count, equals: many(50_000))
         set.notify(1)
-        #expect(log.entries == indices.dropFirst(many(100_000)).sorted())
+        expect(log.entries, equals: indices.dropFirst(many(100_000)).sorted())
         for index in indices.prefix(many(100_000)) { #expect(!tokens[index].remove()) }
     }
 
@@ -68,7 +68,7 @@ struct Promise12ComplexityTests {
 
         set.notify(1)
 
-        #expect(calls.value == 0)
+        expect(calls.value, equals: 0)
         #expect(set.isEmpty)
     }
 
@@ -94,7 +94,7 @@ struct Promise12ComplexityTests {
         // million steps.
         for value in 0..<many(100_000) { set.notify(value) }
 
-        #expect(calls.value == many(100_000))
+        expect(calls.value, equals: many(100_000))
     }
 
     @Test("Adding and removing an owner beside many closures rarely causes a sweep for dead owners")
@@ -105,10 +105,10 @@ struct Promise12ComplexityTests {
         let owner = Tracked()
 
         for _ in 0..<1_000 { #expect(set.add(owner) { _, _ in }.remove()) }
-        #expect(captures.count == 1, "there has been no sweep for dead owners")
+        expect(captures.count, equals: 1, "there has been no sweep for dead owners")
 
         for _ in 0..<10_000 { set.add(owner) { _, _ in }.remove() }
-        #expect(captures.count == 0, "after as many additions as there are observers, there has been a sweep")
+        expect(captures.count, equals: 0, "after as many additions as there are observers, there has been a sweep")
     }
 
     @Test("Many threads that add owners at once sweep for dead owners as rarely as a single thread")
@@ -119,7 +119,7 @@ struct Promise12ComplexityTests {
             for _ in 0..<many(100_000) / 16 { set.add(owner) { _, _ in } }
         }
 
-        #expect(set.count == many(100_000) / 16 * 16)
+        expect(set.count, equals: many(100_000) / 16 * 16)
     }
 
     @Test("Adding many owners causes few enough sweeps for dead ones")
@@ -129,8 +129,8 @@ struct Promise12ComplexityTests {
 
         set.notify(1)
 
-        #expect(calls.value == many(100_000))
-        #expect(set.count == many(100_000))
+        expect(calls.value, equals: many(100_000))
+        expect(set.count, equals: many(100_000))
         withExtendedLifetime(owners) {}
     }
 
@@ -141,7 +141,7 @@ struct Promise12ComplexityTests {
         for value in 0..<many(100_000) { set.notify(value) }
         await set.settled()
 
-        #expect(calls.value == many(100_000))
+        expect(calls.value, equals: many(100_000))
         registration.end()
     }
 
@@ -159,7 +159,7 @@ struct Promise12ComplexityTests {
                     unsafe (0..<block.capacity).count { unsafe block.slots[$0].isLiving }
                 }
             }
-            #expect(living == [0, 0, 0])
+            expect(living, equals: [0, 0, 0])
         }
 
         set.notify(1)

@@ -46,12 +46,12 @@ struct Promise12SweepTests {
         owner.die()
 
         for _ in 1..<count - 1 { registry.append(owner) }
-        #expect(looks.value == 0)
-        #expect(registry.living == 2 * count - 2)
+        expect(looks.value, equals: 0)
+        expect(registry.living, equals: 2 * count - 2)
         registry.append(owner)
 
-        #expect(looks.value == 2 * count - 1)
-        #expect(registry.living == count)
+        expect(looks.value, equals: 2 * count - 1)
+        expect(registry.living, equals: count)
     }
 
     @Test(
@@ -64,7 +64,7 @@ struct Promise12SweepTests {
 
         for _ in 0..<5_000 where registry.remove(registry.append(owner)) { removed += 1 }
 
-        #expect(removed == 5_000)
+        expect(removed, equals: 5_000)
         #expect(looks.value <= 3 * removed)
     }
 
@@ -113,7 +113,7 @@ struct Promise12SweepTests {
         let together = await sweeps(threads: threads, owners: owners)
 
         // Which additions sweep depends only on the numbers of observers.
-        #expect(together == alone)
+        expect(together, equals: alone)
         #expect(alone < 20, "\(alone) sweeps: between two of them, the number of owners grows by half")
     }
 
@@ -157,13 +157,13 @@ struct Promise12SweepTests {
         let owners = (0..<20).map { _ in WatchedEntry(looks) }
         for owner in owners { set.register(Observer(entry: owner, site: Site())) }
         for value in 0..<10 { set.notify(value) }
-        #expect(looks.value == 0)
+        expect(looks.value, equals: 0)
 
         for owner in owners.prefix(10) { owner.die() }
         for value in 0..<10 { set.notify(value) }
 
-        #expect(looks.value == owners.count)
-        #expect(set.registry?.living == 10)
+        expect(looks.value, equals: owners.count)
+        expect(set.registry?.living, equals: 10)
     }
 
     @Test(
@@ -182,8 +182,8 @@ struct Promise12SweepTests {
             await set.settled()
         }
 
-        #expect(calls.value == (kind.isOnce ? 1 : 10))
-        #expect(looks.value == 0)
+        expect(calls.value, equals: (kind.isOnce ? 1 : 10))
+        expect(looks.value, equals: 0)
         kept.end()
     }
 
@@ -201,8 +201,8 @@ struct Promise12SweepTests {
         set.notify(1)
 
         // The innermost notification has removed the entries before the others check them.
-        #expect(looks.value == owners.count)
-        #expect(set.registry?.living == 1)
+        expect(looks.value, equals: owners.count)
+        expect(set.registry?.living, equals: 1)
     }
 
     @Test("Notifications that meet dead owners during another thread's change check each entry once, and remove none")
@@ -223,14 +223,14 @@ struct Promise12SweepTests {
             } else {
                 isHeld.wait()
                 for value in 0..<5 { set.notify(value) }
-                #expect(looks.value == 5 * 10)
+                expect(looks.value, equals: 5 * 10)
                 mayGoOn.set()
             }
         }
         set.notify(5)
 
-        #expect(looks.value == 6 * 10)
-        #expect(set.registry?.living == 0)
+        expect(looks.value, equals: 6 * 10)
+        expect(set.registry?.living, equals: 0)
     }
 
     @Test("Removing what has already been removed checks no entries, however often it is done")
@@ -246,7 +246,7 @@ struct Promise12SweepTests {
             for token in tokens { #expect(!token.remove() && !token.isActive) }
         }
 
-        #expect(looks.value == before)
+        expect(looks.value, equals: before)
     }
 
     // MARK: -

@@ -45,8 +45,8 @@ struct ActorMailboxTests {
         let ofSet = Set(try #require(set.registry).mailboxes().map(ObjectIdentifier.init))
         let ofOther = Set(try #require(other.registry).mailboxes().map(ObjectIdentifier.init))
 
-        #expect(ofSet.count == 2)
-        #expect(ofSet == ofOther)
+        expect(ofSet.count, equals: 2)
+        expect(ofSet, equals: ofOther)
     }
 
     @Test("An actor's mailbox is released with its last observer")
@@ -77,7 +77,7 @@ struct ActorMailboxTests {
         await eventually { !log.entries.isEmpty }
         set.notify(Turn.limit + 1)
 
-        #expect(log.entries == Array(0...Turn.limit + 1))
+        expect(log.entries, equals: Array(0...Turn.limit + 1))
     }
 
     // (The address sanitizer uses no address again.)
@@ -105,7 +105,7 @@ struct ActorMailboxTests {
         }
 
         await eventually { NumberedActor.living.value == 0 }
-        #expect(NumberedActor.mistakes.value == 0)
+        expect(NumberedActor.mistakes.value, equals: 0)
     }
 
     // MARK: Deliveries on their way
@@ -123,7 +123,7 @@ struct ActorMailboxTests {
         }
         await set.settled()
 
-        #expect(calls.value == 400)
+        expect(calls.value, equals: 400)
         // One for the delivery of each priority, one for the call above.
         #expect(actor.jobs.count < 10)
     }
@@ -139,7 +139,7 @@ struct ActorMailboxTests {
         end.set()
         await set.settled()
 
-        #expect(calls.value == 1_000)
+        expect(calls.value, equals: 1_000)
         // One that keeps it busy, one for the delivery, others if that takes several turns on a slow machine.
         #expect(actor.jobs.count < 100)
     }
@@ -166,8 +166,8 @@ struct ActorMailboxTests {
         end.set()
         await eventually { log.count == 4 }
 
-        #expect(priorities.sorted(by: { $0.rawValue < $1.rawValue }) == [.background, .high])
-        #expect(log.entries == [1, 2, 3, 4])
+        expect(priorities.sorted(by: { $0.rawValue < $1.rawValue }), equals: [.background, .high])
+        expect(log.entries, equals: [1, 2, 3, 4])
     }
 
     @Test("Who waits with `settled()` is not held back by a delivery of lower priority that has not begun")
@@ -185,8 +185,8 @@ struct ActorMailboxTests {
         end.set()
         await waiting.value
 
-        #expect(last == .high)
-        #expect(calls.value == 1)
+        expect(last, equals: .high)
+        expect(calls.value, equals: 1)
     }
 
     @Test("When an urgent value has been delivered, a later flood of background values is not delivered as urgently")
@@ -263,7 +263,7 @@ struct ActorMailboxTests {
         // Not `settled()`: it would raise the priority of a task that it waits for.
         await eventually { priorities.count == 4 }
 
-        #expect(priorities.entries == [.medium, .high, .high, .background])
+        expect(priorities.entries, equals: [.medium, .high, .high, .background])
     }
 
     /// Of two tasks that are on their way, the urgent one comes first, and is in a call when the other comes.
@@ -289,7 +289,7 @@ struct ActorMailboxTests {
             executor.runLast()
             await Task.yield()
         }
-        #expect(log.entries == [1])
+        expect(log.entries, equals: [1])
         door.open()
         let isSettled = Signal()
         let waiting = await taskThatWaits(for: set) { isSettled.set() }
@@ -299,7 +299,7 @@ struct ActorMailboxTests {
         }
         await waiting.value
 
-        #expect(log.entries == [1, 2])
+        expect(log.entries, equals: [1, 2])
     }
 
     /// Notifies in a task of that priority, which is not awaited: that would raise its priority.
@@ -348,7 +348,7 @@ struct ActorMailboxTests {
 
         actor.executor.runLast()
 
-        #expect(log.entries == [1])
+        expect(log.entries, equals: [1])
     }
 
     @Test("A thousand values end a turn, however quick they are", arguments: [false, true])
@@ -366,7 +366,7 @@ struct ActorMailboxTests {
         end.set()
         await set.settled()
 
-        #expect(calls.value == 10_000)
+        expect(calls.value, equals: 10_000)
         #expect(actor.jobs.count >= 10)
     }
 }

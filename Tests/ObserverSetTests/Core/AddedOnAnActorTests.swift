@@ -101,11 +101,11 @@ struct AddedOnAnActorTests {
         let hearer = Hearer(calls)
         await hearer.observe(set, form, owner: owner)
 
-        #expect(await hearer.notify(set, 1) == [1])
+        expect(await hearer.notify(set, 1), equals: [1])
 
-        #expect(await hearer.letNotify(set, 2) == [1], "value 2 waits, since the actor is busy")
+        expect(await hearer.letNotify(set, 2), equals: [1], "value 2 waits, since the actor is busy")
         await set.settled()
-        #expect(calls.entries == [1, 2])
+        expect(calls.entries, equals: [1, 2])
         set.removeAll()
     }
 
@@ -121,8 +121,8 @@ struct AddedOnAnActorTests {
         }
         await set.settled()
 
-        #expect(calls.count == 4 * many(5_000))
-        if form.capturesTheActor { #expect(await hearer.heard == calls.entries) }
+        expect(calls.count, equals: 4 * many(5_000))
+        if form.capturesTheActor { expect(await hearer.heard, equals: calls.entries) }
         for thread in 0..<4 {
             let ofOne = calls.entries.filter { $0 / many(5_000) == thread }
             #expect(zip(ofOne, ofOne.dropFirst()).allSatisfy(<))
@@ -141,7 +141,7 @@ struct AddedOnAnActorTests {
         }
         await set.settled()
 
-        #expect(calls.entries == [1])
+        expect(calls.entries, equals: [1])
         #expect(set.isEmpty)
     }
 
@@ -159,7 +159,7 @@ struct AddedOnAnActorTests {
         #expect(set.debugDescription.contains("on an actor that is gone"))
         await onThread { [set] in set.notify(1) }
 
-        #expect(calls.entries == (form == .weak ? [] : [1]))
+        expect(calls.entries, equals: (form == .weak ? [] : [1]))
     }
 
     @Test(
@@ -179,8 +179,8 @@ struct AddedOnAnActorTests {
         }
         await eventually { threads.count == total }
 
-        #expect(threads.entries.count { $0 == notifier } == 1_000)
-        #expect(calls.entries == Array(1...total))
+        expect(threads.entries.count { $0 == notifier }, equals: 1_000)
+        expect(calls.entries, equals: Array(1...total))
         set.removeAll()
     }
 
@@ -204,7 +204,7 @@ struct AddedOnAnActorTests {
             }
         }
 
-        #expect(counts == Array(1...20))
+        expect(counts, equals: Array(1...20))
         set.removeAll()
     }
 
@@ -232,11 +232,11 @@ struct AddedOnAnActorTests {
             _ = (slot.callee.entry as? Entry<Int>)?.deliver(3, by: &atItsAddress)
         }
 
-        #expect(calls.entries == [])
+        expect(calls.entries, equals: [])
         mayEnd.set()
         await delivery
         // The first value reaches the second observer last: the thread that notified it delivered the others meanwhile.
-        #expect(calls.entries == [2, 3, 1])
+        expect(calls.entries, equals: [2, 3, 1])
         set.removeAll()
     }
 
@@ -250,7 +250,7 @@ struct AddedOnAnActorTests {
         await onThread { [set] in set.notify(1) }
         await set.settled()
 
-        #expect(calls.entries == [])
+        expect(calls.entries, equals: [])
         #expect(set.isEmpty)
     }
 
@@ -266,7 +266,7 @@ struct AddedOnAnActorTests {
             }
             await set.settled()
 
-            #expect(await archive.takeCount() == (form == .once ? 1 : 2 * many(200)))
+            expect(await archive.takeCount(), equals: (form == .once ? 1 : 2 * many(200)))
             set.removeAll()
         }
     }
@@ -285,7 +285,7 @@ struct AddedOnAnActorTests {
         await onThread { [set] in set.notify(1) }
         await set.settled()
 
-        #expect(calls.entries == [1, 1])
+        expect(calls.entries, equals: [1, 1])
     }
 
     @Test("An explicitly nonisolated observer that the main actor adds runs on the notifying thread")
@@ -298,7 +298,7 @@ struct AddedOnAnActorTests {
             return calls.entries
         }
 
-        #expect(heard == [1])
+        expect(heard, equals: [1])
     }
 
     @Test("An actor that owns a one-time observer receives one value, on the actor")
@@ -323,7 +323,7 @@ struct AddedOnAnActorTests {
         await set.settled()
         await cleared.settled()
 
-        #expect(await hearer.heard.sorted() == [1, 7, 8])
+        expect(await hearer.heard.sorted(), equals: [1, 7, 8])
         #expect(set.isEmpty && cleared.isEmpty)
     }
 }

@@ -25,8 +25,8 @@ struct BadInputTests {
             left.notify(1)
         }
 
-        #expect(log.entries == ["left 1", "right 1", "left 0", "right 0"])
-        #expect(Lifetimes.current.count == 0)
+        expect(log.entries, equals: ["left 1", "right 1", "left 0", "right 0"])
+        expect(Lifetimes.current.count, equals: 0)
     }
 
     @Test("A token that an owner keeps may be removed in the owner's `deinit`")
@@ -42,7 +42,7 @@ struct BadInputTests {
 
         set.notify(2)
 
-        #expect(log.entries == [1])
+        expect(log.entries, equals: [1])
         #expect(set.isEmpty)
     }
 
@@ -62,9 +62,9 @@ struct BadInputTests {
 
         set.notify(7)
 
-        #expect(set.count == count)
-        #expect(set.isEmpty == (count == 0))
-        #expect(last.entries == (count == 0 ? [] : [7]))
+        expect(set.count, equals: count)
+        expect(set.isEmpty, equals: (count == 0))
+        expect(last.entries, equals: (count == 0 ? [] : [7]))
         set.removeAll()
         #expect(set.isEmpty)
     }
@@ -77,9 +77,9 @@ struct BadInputTests {
         set.removeAll()
         await set.settled()
 
-        #expect(set.count == 0)
+        expect(set.count, equals: 0)
         #expect(set.isEmpty)
-        #expect(set.debugDescription == set.description)
+        expect(set.debugDescription, equals: set.description)
     }
 
     // MARK: Places to notify from
@@ -101,7 +101,7 @@ struct BadInputTests {
         }
         await set.settled()
 
-        #expect(log.entries == [1])
-        #expect(set.count == 1)
+        expect(log.entries, equals: [1])
+        expect(set.count, equals: 1)
     }
 }

@@ -23,7 +23,7 @@ struct CatchUpTests {
 
         await catchUpWithFirst { [log] in log.append("notified") }
 
-        #expect(log.entries == ["A1", "B1", "loop ended", "A2", "notified"])
+        expect(log.entries, equals: ["A1", "B1", "loop ended", "A2", "notified"])
     }
 
     @Test("What waits for an observer that is called once is delivered meanwhile, too")
@@ -35,7 +35,7 @@ struct CatchUpTests {
 
         await catchUpWithFirst()
 
-        #expect(log.entries == ["A1", "B1", "A2"])
+        expect(log.entries, equals: ["A1", "B1", "A2"])
     }
 
     @Test("A value for the observer that is in the call is not delivered inside it, and comes behind those before it")
@@ -50,7 +50,7 @@ struct CatchUpTests {
         await catchUpWithFirst()
         await first.settled()
 
-        #expect(log.entries == ["A1", "B1", "A2", "A3"])
+        expect(log.entries, equals: ["A1", "B1", "A2", "A3"])
     }
 
     @Test("What the deinit of a value notifies comes behind the values that wait") @MainActor
@@ -65,7 +65,7 @@ struct CatchUpTests {
         set.notify(NotifyingValue(3) {})
         await set.settled()
 
-        #expect(log.entries == [1, 2, 3, 4])
+        expect(log.entries, equals: [1, 2, 3, 4])
     }
 
     @Test("A caller of settled() goes on when the call has ended")
@@ -83,8 +83,8 @@ struct CatchUpTests {
         await catchUpWithFirst()
         await wait.value?.wait()
 
-        #expect(isOver.value == false)
-        #expect(log.entries == ["A1", "B1", "A2"])
+        expect(isOver.value, equals: false)
+        expect(log.entries, equals: ["A1", "B1", "A2"])
     }
 
     @Test("What a drain inside a nested catch-up has passed over comes before what is notified next")
@@ -103,7 +103,7 @@ struct CatchUpTests {
         await catchUpWithFirst()
         await second.settled()
 
-        #expect(log.entries == ["A1", "B1", "B2", "B10", "B3", "A2"])
+        expect(log.entries, equals: ["A1", "B1", "B2", "B10", "B3", "A2"])
     }
 
     @Test("An observer that is removed while what waits for it is delivered is not called again")
@@ -119,7 +119,7 @@ struct CatchUpTests {
         }
         await first.settled()
 
-        #expect(log.entries == ["A1", "A2"])
+        expect(log.entries, equals: ["A1", "A2"])
     }
 
     @Test("An observer whose owner dies while what waits for it is delivered is removed at the end of the notification")
@@ -135,10 +135,10 @@ struct CatchUpTests {
 
             first.notify(3)
 
-            #expect(first.registry!.living == 0)
+            expect(first.registry!.living, equals: 0)
         }
 
-        #expect(log.entries == ["A1"])
+        expect(log.entries, equals: ["A1"])
     }
 
     @Test("Values that other threads post while an observer is caught up with keep the order of their threads")
@@ -156,7 +156,7 @@ struct CatchUpTests {
         await set.settled()
 
         for thread in 0...3 {
-            #expect(calls.entries.filter { $0[0] == thread }.map { $0[1] } == Array(0..<rounds))
+            expect(calls.entries.filter { $0[0] == thread }.map { $0[1] }, equals: Array(0..<rounds))
         }
     }
 

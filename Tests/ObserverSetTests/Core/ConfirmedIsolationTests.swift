@@ -21,14 +21,14 @@ struct ConfirmedIsolationTests {
         for amount in 0..<100 { await ledger.take { set.notify(amount) } }
         await set.settled()
 
-        #expect(await ledger.entries == Array(0..<100))
+        expect(await ledger.entries, equals: Array(0..<100))
     }
 
     @Test("The same closure is called in place where it does run on the actor")
     func takenOnTheActor() async {
         let ledger = Ledger(set)
 
-        #expect(await ledger.takeOnItself(set) == [1, 2])
+        expect(await ledger.takeOnItself(set), equals: [1, 2])
     }
 
     @Test("A false claim delivers nothing of what waits for the observer, and its value comes after that")
@@ -51,7 +51,7 @@ struct ConfirmedIsolationTests {
         await work
         await set.settled()
 
-        #expect(await ledger.entries == [1, 2, 3])
+        expect(await ledger.entries, equals: [1, 2, 3])
     }
 
     @Test("A true claim catches up with what waits, in place")
@@ -64,7 +64,7 @@ struct ConfirmedIsolationTests {
             return ledger.entries
         }
 
-        #expect(entries == [1, 2])
+        expect(entries, equals: [1, 2])
     }
 
     // MARK: Callbacks of older interfaces
@@ -82,7 +82,7 @@ struct ConfirmedIsolationTests {
 
         await MainActor.run {
             callback.call(1)
-            #expect(log.entries == [1])
+            expect(log.entries, equals: [1])
         }
         await onThread {
             callback.call(2)
@@ -90,7 +90,7 @@ struct ConfirmedIsolationTests {
         }
         await set.settled()
 
-        #expect(log.entries == [1, 2, 3])
+        expect(log.entries, equals: [1, 2, 3])
         registration.remove()
     }
 
@@ -109,7 +109,7 @@ struct ConfirmedIsolationTests {
             return ledger.entries
         }
 
-        #expect(entries == [1, 2, 3, 4, 5])
+        expect(entries, equals: [1, 2, 3, 4, 5])
     }
 
     @Test("A block on the main queue, outside tasks, calls the main actor's observers in place")
@@ -125,7 +125,7 @@ struct ConfirmedIsolationTests {
             }
         }
 
-        #expect(heard == [1, 2])
+        expect(heard, equals: [1, 2])
         registration.remove()
     }
 
@@ -137,11 +137,11 @@ struct ConfirmedIsolationTests {
     func customExecutor(_ proof: EventLoop.Proof) async {
         let station = Station(EventLoop(proof), set)
 
-        #expect(await station.notify(set, 1) == [1])
+        expect(await station.notify(set, 1), equals: [1])
         await station.take { set.notify(2) }
         await set.settled()
 
-        #expect(await station.entries == [1, 2])
+        expect(await station.entries, equals: [1, 2])
     }
 
     @Test(
@@ -158,7 +158,7 @@ struct ConfirmedIsolationTests {
         }
         await set.settled()
 
-        #expect(await station.entries == [1, 2])
+        expect(await station.entries, equals: [1, 2])
     }
 
     @Test("Of two actors on one executor, the notifier's own observer is called in place, the other's later")
@@ -166,32 +166,32 @@ struct ConfirmedIsolationTests {
         let loop = EventLoop(.neither)
         let (first, second) = (Station(loop, set), Station(loop, set))
 
-        #expect(await first.notify(set, 1) == [1])
-        #expect(await second.notify(set, 2) == [1, 2])
+        expect(await first.notify(set, 1), equals: [1])
+        expect(await second.notify(set, 2), equals: [1, 2])
         // A closure of one that the other calls runs on the executor of both.
         let callback = await first.callback(set)
         await second.perform { callback.call(3) }
         await set.settled()
 
-        #expect(await first.entries == [1, 2, 3])
-        #expect(await second.entries == [1, 2, 3])
+        expect(await first.entries, equals: [1, 2, 3])
+        expect(await second.entries, equals: [1, 2, 3])
     }
 
     @Test("An actor on the main executor is confirmed as the main actor is, in tasks and outside")
     func actorOnTheMainExecutor() async {
         let clerk = Clerk(set)
 
-        #expect(await clerk.notify(set, 1) == [1])
+        expect(await clerk.notify(set, 1), equals: [1])
         let heard = await withCheckedContinuation { [set] continuation in
             DispatchQueue.main.async {
                 continuation.resume(returning: clerk.assumeIsolated { $0.notify(set, 2) })
             }
         }
-        #expect(heard == [1, 2])
+        expect(heard, equals: [1, 2])
         await clerk.take { set.notify(3) }
         await set.settled()
 
-        #expect(await clerk.entries == [1, 2, 3])
+        expect(await clerk.entries, equals: [1, 2, 3])
     }
 
     @Test("A preference for a task executor changes nothing")
@@ -199,12 +199,12 @@ struct ConfirmedIsolationTests {
         let ledger = Ledger(set)
 
         await withTaskExecutorPreference(Pool()) {
-            #expect(await ledger.notify(set, 1) == [1])
+            expect(await ledger.notify(set, 1), equals: [1])
             await ledger.take { set.notify(2) }
             await set.settled()
         }
 
-        #expect(await ledger.entries == [1, 2])
+        expect(await ledger.entries, equals: [1, 2])
     }
 
     // MARK: Tasks
@@ -213,7 +213,7 @@ struct ConfirmedIsolationTests {
     func tasks() async {
         let ledger = Ledger(set)
 
-        #expect(await ledger.notifyFromTasks(set) == [1, 2, 3])
+        expect(await ledger.notifyFromTasks(set), equals: [1, 2, 3])
     }
 
     @Test(
@@ -222,10 +222,10 @@ struct ConfirmedIsolationTests {
     func childTasks() async {
         let ledger = Ledger(set)
 
-        #expect(await ledger.notifyFromChildTasks(set) == [1, 2, 3, 4])
+        expect(await ledger.notifyFromChildTasks(set), equals: [1, 2, 3, 4])
         await set.settled()
 
-        #expect(await ledger.entries == [1, 2, 3, 4, 5])
+        expect(await ledger.entries, equals: [1, 2, 3, 4, 5])
     }
 
     @Test("An isolated deinit is on its actor, wherever the last reference is dropped")
@@ -243,7 +243,7 @@ struct ConfirmedIsolationTests {
         await onThread { [set] in _ = Notifying(set, log, isDone) }
         await onThread { isDone.wait() }
 
-        #expect(log.entries == [1, 2])
+        expect(log.entries, equals: [1, 2])
         registration.remove()
     }
 
@@ -255,14 +255,14 @@ struct ConfirmedIsolationTests {
         for _ in 0..<3 { _ = set.register(place.observer()) }
 
         set.notify(1, upTo: .max, from: Ledgers.shared)
-        #expect(place.questions.value == 1)
-        #expect(place.calls.entries == [1, 1, 1])
+        expect(place.questions.value, equals: 1)
+        expect(place.calls.entries, equals: [1, 1, 1])
 
         place.answer.value = false
         set.notify(2, upTo: .max, from: Ledgers.shared)
-        #expect(place.questions.value == 2)
-        #expect(place.posts.value == 3)
-        #expect(place.calls.entries == [1, 1, 1])
+        expect(place.questions.value, equals: 2)
+        expect(place.posts.value, equals: 3)
+        expect(place.calls.entries, equals: [1, 1, 1])
     }
 
     @Test(
@@ -273,14 +273,14 @@ struct ConfirmedIsolationTests {
         set.notify(0, upTo: .max, from: Ledgers.shared)
         let registrations = [set.addNonisolated { _ in }, set.addAsync { _ in }]
         set.notify(0, upTo: .max, from: Ledgers.shared)
-        #expect(place.questions.value == 0)
+        expect(place.questions.value, equals: 0)
 
         _ = set.register(place.observer())
         set.notify(1, upTo: .max, from: MainActor.shared)
         set.notify(2, upTo: .max, from: nil)
 
-        #expect(place.questions.value == 0)
-        #expect(place.posts.value == 2)
+        expect(place.questions.value, equals: 0)
+        expect(place.posts.value, equals: 2)
         for registration in registrations { registration.remove() }
     }
 
@@ -292,9 +292,9 @@ struct ConfirmedIsolationTests {
 
         set.notify(1, upTo: .max, from: Ledgers.shared)
 
-        #expect(gone.calls.entries == [1, 1])
-        #expect(living.calls.entries == [])
-        #expect(living.posts.value == 1)
+        expect(gone.calls.entries, equals: [1, 1])
+        expect(living.calls.entries, equals: [])
+        expect(living.posts.value, equals: 1)
     }
 
     @Test("Code without isolation is asked once whether it is on the main actor")
@@ -303,8 +303,8 @@ struct ConfirmedIsolationTests {
         for _ in 0..<3 { _ = set.register(place.observer()) }
 
         set.notify(1, upTo: .max, from: nil)
-        #expect(place.questions.value == 1)
-        #expect(place.calls.entries == [1, 1, 1])
+        expect(place.questions.value, equals: 1)
+        expect(place.calls.entries, equals: [1, 1, 1])
     }
 }
 
@@ -318,7 +318,7 @@ extension Ledger {
         } else {
             set.notify(2)
         }
-        #expect(entries == [1, 2])
+        expect(entries, equals: [1, 2])
         await Task.detached { set.notify(3) }.value
         await set.settled()
         return entries
@@ -327,7 +327,7 @@ extension Ledger {
     fileprivate func notifyFromChildTasks(_ set: ObserverSet<Int>) async -> [Int] {
         await withTaskGroup(of: Void.self) { group in
             set.notify(1)
-            #expect(entries == [1])
+            expect(entries, equals: [1])
             group.addTask { set.notify(2) }
             await group.waitForAll()
         }
@@ -338,7 +338,7 @@ extension Ledger {
         let task = Task {
             await withTaskCancellationHandler {
                 set.notify(4)
-                #expect(entries == [1, 2, 3, 4])
+                expect(entries, equals: [1, 2, 3, 4])
                 await cancellation()
             } onCancel: {
                 set.notify(5)
@@ -364,7 +364,7 @@ extension Ledger {
 
     isolated deinit {
         set.notify(1)
-        #expect(log.entries == [1])
+        expect(log.entries, equals: [1])
         set.notify(2)
         isDone.set()
     }

@@ -14,20 +14,20 @@ struct DemandTests {
     @Test("The first observer starts the producer and removing the last one stops it, before either call returns")
     func firstAndLast() {
         let set = makeSet()
-        #expect(log.entries == [])
+        expect(log.entries, equals: [])
 
         let first = set.add { _ in }
-        #expect(log.entries == [true])
+        expect(log.entries, equals: [true])
         let second = set.add { _ in }
         first.remove()
-        #expect(log.entries == [true])
+        expect(log.entries, equals: [true])
         second.remove()
-        #expect(log.entries == [true, false])
+        expect(log.entries, equals: [true, false])
 
         _ = set.add { _ in }
-        #expect(log.entries == [true, false, true])
+        expect(log.entries, equals: [true, false, true])
         set.removeAll()
-        #expect(log.entries == [true, false, true, false])
+        expect(log.entries, equals: [true, false, true, false])
     }
 
     @Test(
@@ -37,22 +37,22 @@ struct DemandTests {
         let set = makeSet()
 
         let registration = kind.add(to: set) { _ in }
-        #expect(log.entries == [true])
+        expect(log.entries, equals: [true])
         registration.token.remove()
 
-        #expect(log.entries == [true, false])
+        expect(log.entries, equals: [true, false])
         registration.end()
     }
 
     @Test("A one-time observer stops the producer just before its call", arguments: ObserverKind.lasting)
     func once(_ kind: ObserverKind) async {
         let set = makeSet()
-        let registration = kind.add(to: set.once) { [log] (_: Int) in #expect(log.entries == [true, false]) }
+        let registration = kind.add(to: set.once) { [log] (_: Int) in expect(log.entries, equals: [true, false]) }
 
         set.notify(1)
         await set.settled()
 
-        #expect(log.entries == [true, false])
+        expect(log.entries, equals: [true, false])
         registration.end()
     }
 
@@ -65,7 +65,7 @@ struct DemandTests {
         owner = nil
         set.notify(1)
 
-        #expect(log.entries == [true, false])
+        expect(log.entries, equals: [true, false])
     }
 
     @Test("`removeAll(ownedBy:)` stops the producer")
@@ -77,7 +77,7 @@ struct DemandTests {
 
         set.removeAll(ownedBy: owner)
 
-        #expect(log.entries == [true, false])
+        expect(log.entries, equals: [true, false])
     }
 
     @Test("The death of an observed set stops the producer, whether a token is held or not", arguments: [false, true])
@@ -87,22 +87,22 @@ struct DemandTests {
 
         if holdsToken {
             set = nil
-            #expect(log.entries == [true, false])
+            expect(log.entries, equals: [true, false])
             #expect(!token.remove())
         } else {
             // Only the set keeps the registry alive from here on.
             _ = consume token
             set = nil
-            #expect(log.entries == [true, false])
+            expect(log.entries, equals: [true, false])
         }
     }
 
     @Test("The death of a set that was never observed does not call the producer's function")
     func deathUnobserved() {
         var set: ObserverSet<Int>? = makeSet()
-        #expect(set?.isEmpty == true)
+        expect(set?.isEmpty, equals: true)
         set = nil
-        #expect(log.entries == [])
+        expect(log.entries, equals: [])
     }
 
     @Test("The captures of the producer's function are released with the set, even if a token is still held")
@@ -116,9 +116,9 @@ struct DemandTests {
 
         set = nil
 
-        #expect(log.entries == [true, false])
-        #expect(lifetimes.count == 0)
-        #expect(token?.isActive == false)
+        expect(log.entries, equals: [true, false])
+        expect(lifetimes.count, equals: 0)
+        expect(token?.isActive, equals: false)
     }
 
     @Test("The producer's function may add and remove; its calls do not nest, and the last one reports the true state")
@@ -138,9 +138,9 @@ struct DemandTests {
         // The token had not been returned yet during the function's first call.
         token.value?.remove()
 
-        #expect(log.entries == [true, false, true])
+        expect(log.entries, equals: [true, false, true])
         set.value?.removeAll()
-        #expect(log.entries == [true, false, true, false])
+        expect(log.entries, equals: [true, false, true, false])
         set.value = nil
     }
 
@@ -154,7 +154,7 @@ struct DemandTests {
 
         _ = set.value?.add { _ in calls.increment() }
 
-        #expect(calls.value == 1)
+        expect(calls.value, equals: 1)
         set.value = nil
     }
 
@@ -163,7 +163,7 @@ struct DemandTests {
         var set: ObserverSet<Int>? = ObserverSet { [capture = Tracked()] _ in _ = capture }
         let token = set?.add { _ in }
         set = nil
-        #expect(token?.isActive == false)
+        expect(token?.isActive, equals: false)
     }
 
     @Test("When threads add and remove, the producer's calls alternate, never overlap, and end with the true state")
@@ -179,8 +179,8 @@ struct DemandTests {
                     token.remove()
                 }
             }
-            #expect(probe.overlaps.value == 0)
-            #expect(probe.repetitions.value == 0)
+            expect(probe.overlaps.value, equals: 0)
+            expect(probe.repetitions.value, equals: 0)
             #expect(!probe.isObserved)
 
             let last = set.add { _ in }
@@ -204,10 +204,10 @@ struct DemandTests {
             }
             set.notify(0)
 
-            #expect(probe.overlaps.value == 0)
-            #expect(probe.repetitions.value == 0)
+            expect(probe.overlaps.value, equals: 0)
+            expect(probe.repetitions.value, equals: 0)
             #expect(!probe.isObserved)
-            #expect(set.registry?.living == 0)
+            expect(set.registry?.living, equals: 0)
         }
     }
 
@@ -216,9 +216,9 @@ struct DemandTests {
         let set = makeSet()
         await onThread { [log] in
             let token = set.add { _ in }
-            #expect(log.entries == [true])
+            expect(log.entries, equals: [true])
             token.remove()
-            #expect(log.entries == [true, false])
+            expect(log.entries, equals: [true, false])
         }
     }
 }

@@ -12,15 +12,15 @@ struct DescriptionTests {
     func description(count: Int) {
         for _ in 0..<count { _ = set.add { _ in } }
 
-        #expect(set.description == "ObserverSet<Int>(\(count) observers)")
-        #expect("\(set)" == set.description)
+        expect(set.description, equals: "ObserverSet<Int>(\(count) observers)")
+        expect("\(set)", equals: set.description)
     }
 
     @Test("One observer is counted in the singular")
     func one() {
         _ = set.add { _ in }
 
-        #expect(set.description == "ObserverSet<Int>(1 observer)")
+        expect(set.description, equals: "ObserverSet<Int>(1 observer)")
     }
 
     @Test("The description names parameters of every kind")
@@ -47,7 +47,7 @@ struct DescriptionTests {
         do { set.add(Tracked()) { _, _ in } }
 
         #expect(set.description.contains("(2 observers)"))
-        #expect(lines.count == 2)
+        expect(lines.count, equals: 2)
     }
 
     @Test("The debug description has the description, and a line for each observer, in order")
@@ -62,7 +62,7 @@ struct DescriptionTests {
               closure, nonisolated, registered at \(file):\(line)
               Tracked, nonisolated, registered at \(file):\(line + 1)
             """
-        #expect(set.debugDescription == expected)
+        expect(set.debugDescription, equals: expected)
     }
 
     @Test("An owner is described by its own class, whatever its class was where the observer was added")
@@ -82,9 +82,9 @@ struct DescriptionTests {
         withExtendedLifetime(controllers) {
             for description in [set.debugDescription, local.debugDescription] {
                 let lines = description.split(separator: "\n")
-                #expect(lines.count == 3)
+                expect(lines.count, equals: 3)
                 #expect(lines[1].hasPrefix("  Controller, "))
-                #expect(lines.last?.hasPrefix("  DetailController, ") == true)
+                expect(lines.last?.hasPrefix("  DetailController, "), equals: true)
             }
         }
     }
@@ -103,7 +103,7 @@ struct DescriptionTests {
               closure, nonisolated, registered at A.swift:1 × 2
               closure, nonisolated, registered at A.swift:2
             """
-        #expect(set.debugDescription == expected)
+        expect(set.debugDescription, equals: expected)
     }
 
     @Test("At most fifty different lines are shown, and how many more there are", arguments: [50, 51, 62])
@@ -114,7 +114,7 @@ struct DescriptionTests {
 
         let shown = (1...50).map { "closure, nonisolated, registered at A.swift:\($0) × 2" }
         let rest = [50: [], 51: ["and 1 more line"], 62: ["and 12 more lines"]]
-        #expect(lines == shown + rest[count]!)
+        expect(lines, equals: shown + rest[count]!)
         #expect(set.debugDescription.hasPrefix("ObserverSet<Int>(\(2 * count) observers)\n"))
     }
 
@@ -133,7 +133,7 @@ struct DescriptionTests {
         set.addNonisolated(on: .main, owner) { _, _ in }
 
         let ends = lines.map { $0.split(separator: " ").last.map { "\($0)" } }
-        #expect(ends == (0..<9).map { "\(file):\(line + $0)" })
+        expect(ends, equals: (0..<9).map { "\(file):\(line + $0)" })
     }
 
     @Test("The form of `add` for methods of several parameters also shows the line of its call")
@@ -150,7 +150,7 @@ struct DescriptionTests {
     func givenSite() {
         _ = set.add({ _ in }, fileID: "Player/View.swift", line: 12)
 
-        #expect(lines == ["closure, nonisolated, registered at Player/View.swift:12"])
+        expect(lines, equals: ["closure, nonisolated, registered at Player/View.swift:12"])
     }
 
     @Test("An observer on a queue shows the queue's label")
@@ -214,7 +214,7 @@ struct DescriptionTests {
 
         set.notify(1)
 
-        #expect(log.entries == [set.debugDescription])
+        expect(log.entries, equals: [set.debugDescription])
     }
 
     @Test("A set may be described while others change it")
@@ -236,7 +236,7 @@ struct DescriptionTests {
             }
         }
 
-        #expect(odd.entries == [])
+        expect(odd.entries, equals: [])
     }
 
     /// The lines of the observers.

@@ -21,11 +21,11 @@ struct IsolationTests {
         }
 
         set.notify(1)
-        #expect(log.entries == ["1"])
+        expect(log.entries, equals: ["1"])
         set.notify(2)
 
-        #expect(log.entries == (kind.isOnce ? ["1"] : ["1", "2"]))
-        #expect(set.isEmpty == kind.isOnce)
+        expect(log.entries, equals: (kind.isOnce ? ["1"] : ["1", "2"]))
+        expect(set.isEmpty, equals: kind.isOnce)
         registration.end()
     }
 
@@ -37,7 +37,7 @@ struct IsolationTests {
 
         notifyWithoutIsolation(1)
 
-        #expect(log.entries == ["1"])
+        expect(log.entries, equals: ["1"])
         registration.end()
     }
 
@@ -53,7 +53,7 @@ struct IsolationTests {
         model.value = 1
         model.value = 2
 
-        #expect(log.entries == ["1", "2"])
+        expect(log.entries, equals: ["1", "2"])
     }
 
     @Test("A notification with `isolation: nil` on the main actor still calls the main actor's observers in place")
@@ -62,7 +62,7 @@ struct IsolationTests {
 
         set.notify(1, isolation: nil)
 
-        #expect(log.entries == ["1"])
+        expect(log.entries, equals: ["1"])
     }
 
     @Test("After a suspension, the main actor's observers are called in place as before")
@@ -72,9 +72,9 @@ struct IsolationTests {
         for value in 0..<10 {
             await Task.yield()
             set.notify(value)
-            #expect(log.count == 2 * value + 1)
+            expect(log.count, equals: 2 * value + 1)
             notifyWithoutIsolation(value)
-            #expect(log.count == 2 * value + 2)
+            expect(log.count, equals: 2 * value + 2)
         }
     }
 
@@ -91,7 +91,7 @@ struct IsolationTests {
         log.append("notified")
         await set.settled()
 
-        #expect(log.entries == ["1", "2", "notified", "11", "12"])
+        expect(log.entries, equals: ["1", "2", "notified", "11", "12"])
     }
 
     @Test(
@@ -108,8 +108,8 @@ struct IsolationTests {
         #expect(registration.token.isActive)
 
         await set.settled()
-        #expect(log.entries == (1...(kind.isOnce ? 1 : 100)).map { "\($0)" })
-        #expect(registration.token.isActive == !kind.isOnce)
+        expect(log.entries, equals: (1...(kind.isOnce ? 1 : 100)).map { "\($0)" })
+        expect(registration.token.isActive, equals: !kind.isOnce)
         registration.end()
     }
 
@@ -125,7 +125,7 @@ struct IsolationTests {
         await Keeper().perform { [set] _ in set.notify(1) }
         await set.settled()
 
-        #expect(log.entries == ["1"])
+        expect(log.entries, equals: ["1"])
         registration.end()
     }
 
@@ -135,12 +135,12 @@ struct IsolationTests {
         _ = set.add { _ in touched += 1 }
 
         set.notify(1)
-        #expect(touched == 1)
+        expect(touched, equals: 1)
 
         join { [set] in set.notify(2) }
-        #expect(touched == 1)
+        expect(touched, equals: 1)
         await set.settled()
-        #expect(touched == 2)
+        expect(touched, equals: 2)
     }
 
     @Test("A closure with an owner and a one-time closure belong to the actor on which they are formed")
@@ -152,9 +152,9 @@ struct IsolationTests {
         set.once.add(owner) { _, _ in touched += 100 }
 
         join { [set] in set.notify(2) }
-        #expect(touched == 0)
+        expect(touched, equals: 0)
         await set.settled()
-        #expect(touched == 111)
+        expect(touched, equals: 111)
     }
 
     @Test("A method belongs to the actor of its class, wherever it is added")
@@ -168,7 +168,7 @@ struct IsolationTests {
         set.notify(1)
         await set.settled()
 
-        #expect(log.entries == ["1"])
+        expect(log.entries, equals: ["1"])
     }
 
     @Test(
@@ -191,11 +191,11 @@ struct IsolationTests {
         await set.settled()
         await cleared.settled()
         await moved.settled()
-        #expect(log.entries.sorted() == ["1", "1", "2 to 3", "clear"])
+        expect(log.entries.sorted(), equals: ["1", "1", "2 to 3", "clear"])
 
         await Task { @Storage [set, log] in
             set.notify(4)
-            #expect(log.entries.last == "4", "called in place")
+            expect(log.entries.last, equals: "4", "called in place")
         }.value
     }
 
@@ -212,7 +212,7 @@ struct IsolationTests {
         cleared.notify()
         moved.notify(2, 3)
 
-        #expect(log.entries == ["1", "clear", "2 to 3"])
+        expect(log.entries, equals: ["1", "clear", "2 to 3"])
     }
 
     @Test("A method's owner is not kept alive", arguments: [true, false])
@@ -230,7 +230,7 @@ struct IsolationTests {
         #expect(observed == nil)
         set.notify(1)
         await set.settled()
-        #expect(log.entries == [])
+        expect(log.entries, equals: [])
         #expect(set.isEmpty)
     }
 
@@ -249,16 +249,16 @@ struct IsolationTests {
 
         cleared.notify()
         moved.notify(1, 2)
-        #expect(owner.heard == ["clear", "1 to 2"])
+        expect(owner.heard, equals: ["clear", "1 to 2"])
 
         join {
             cleared.notify()
             moved.notify(3, 4)
         }
-        #expect(owner.heard.count == 2)
+        expect(owner.heard.count, equals: 2)
         await cleared.settled()
         await moved.settled()
-        #expect(Set(owner.heard.dropFirst(2)) == ["clear", "3 to 4"])
+        expect(Set(owner.heard.dropFirst(2)), equals: ["clear", "3 to 4"])
     }
 
     // MARK: Observers of no actor
@@ -273,7 +273,7 @@ struct IsolationTests {
             return ObjectIdentifier(Thread.current)
         }
 
-        #expect(threads.entries == [notifier])
+        expect(threads.entries, equals: [notifier])
         registration.end()
     }
 
@@ -285,7 +285,7 @@ struct IsolationTests {
 
         join { [set] in set.notify(1) }
 
-        #expect(log.entries == ["closure 1", "owner 1"])
+        expect(log.entries, equals: ["closure 1", "owner 1"])
     }
 
     // MARK: Other actors
@@ -300,7 +300,7 @@ struct IsolationTests {
 
         await keeper.perform { [set, log] _ in
             set.notify(1)
-            #expect(log.entries == ["1"])
+            expect(log.entries, equals: ["1"])
         }
     }
 
@@ -318,7 +318,7 @@ struct IsolationTests {
         }
         await set.settled()
 
-        #expect(log.entries == ["1"])
+        expect(log.entries, equals: ["1"])
     }
 
     @Test("Another instance of an actor's type is another actor")
@@ -333,7 +333,7 @@ struct IsolationTests {
         await Keeper().perform { [set] _ in set.notify(1) }
         await set.settled()
 
-        #expect(log.entries == ["1"])
+        expect(log.entries, equals: ["1"])
     }
 
     @Test("On a global actor, its observers are called in place, and asynchronously from elsewhere")
@@ -344,12 +344,12 @@ struct IsolationTests {
         }
 
         set.notify(1)
-        #expect(log.entries == ["1"])
+        expect(log.entries, equals: ["1"])
 
         join { [set] in set.notify(2) }
-        #expect(log.entries == ["1"])
+        expect(log.entries, equals: ["1"])
         await set.settled()
-        #expect(log.entries == ["1", "2"])
+        expect(log.entries, equals: ["1", "2"])
     }
 
     @Test("An actor's observer uses the actor's state without `await`")
@@ -370,11 +370,11 @@ struct IsolationTests {
         let index = Index()
         await index.observe(set)
 
-        #expect(await index.notify(set) == [1, -1])
+        expect(await index.notify(set), equals: [1, -1])
         await onThread { [set] in set.notify(2) }
         await set.settled()
 
-        #expect(await index.words.sorted() == [-2, -1, 1, 2])
+        expect(await index.words.sorted(), equals: [-2, -1, 1, 2])
         set.removeAll()
     }
 
@@ -393,12 +393,12 @@ struct IsolationTests {
 
         set.notify(1)
         await set.settled()
-        #expect(await index.words == [1])
+        expect(await index.words, equals: [1])
 
         owner = nil
         set.notify(2)
         await set.settled()
-        #expect(await index.words == [1])
+        expect(await index.words, equals: [1])
     }
 
     /// Scenario 38 for an actor that owns its observer.
@@ -442,8 +442,8 @@ struct IsolationTests {
         await set.settled()
         await moved.settled()
 
-        #expect(heard == ["noted 1", "noted 1", "noted 2, 3", "noted 2, 3"])
-        #expect(log.entries.count == 8)
+        expect(heard, equals: ["noted 1", "noted 1", "noted 2, 3", "noted 2, 3"])
+        expect(log.entries.count, equals: 8)
         for place in ["set", "moved"] {
             let description = place == "set" ? set.debugDescription : moved.debugDescription
             #expect(description.contains("Sheet, on MainActor"))
@@ -462,11 +462,11 @@ struct IsolationTests {
 
         await onThread { callback.call() }
         await set.settled()
-        #expect(log.entries == ["1"])
+        expect(log.entries, equals: ["1"])
 
         await MainActor.run { [log] in
             callback.call()
-            #expect(log.entries == ["1", "1"], "called in place")
+            expect(log.entries, equals: ["1", "1"], "called in place")
         }
         token.remove()
     }

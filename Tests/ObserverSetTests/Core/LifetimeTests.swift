@@ -25,14 +25,14 @@ struct LifetimeTests {
         }
 
         let token = kept.observer.value.map { set.register($0) }
-        #expect(set.count == 0)
-        #expect(token?.isActive == false)
+        expect(set.count, equals: 0)
+        expect(token?.isActive, equals: false)
         set.notify()
 
-        #expect(log.entries == [])
+        expect(log.entries, equals: [])
         #expect(set.isEmpty)
         token?.remove()
-        #expect(token?.remove() == false)
+        expect(token?.remove(), equals: false)
     }
 
     /// Scenario 18, measured as allocated memory.
@@ -128,7 +128,7 @@ struct LifetimeTests {
         set.notify()
 
         #expect(removed.allSatisfy { $0 == 0 })
-        #expect(log.entries == [])
+        expect(log.entries, equals: [])
     }
 
     /// Scenario 24, with an actor whose identity decides where its observer is called.
@@ -147,7 +147,7 @@ struct LifetimeTests {
         for stranger in strangers { await stranger.perform { _ in set.notify() } }
         await set.settled()
 
-        #expect(log.entries == [])
+        expect(log.entries, equals: [])
         #expect(set.isEmpty)
     }
 
@@ -163,11 +163,11 @@ struct LifetimeTests {
         _ = set?.add { [capture = Tracked(1)] in log.append(capture.value) }
 
         set?.notify()
-        #expect(log.entries == [1])
-        #expect(Lifetimes.current.count == 1)
+        expect(log.entries, equals: [1])
+        expect(Lifetimes.current.count, equals: 1)
         set = nil
 
-        #expect(Lifetimes.current.count == 0)
+        expect(Lifetimes.current.count, equals: 0)
     }
 
     // MARK: What a deinit may do

@@ -19,7 +19,7 @@ struct MapTests {
         set.notify(1)
         set.notify(2)
 
-        #expect(log.entries == ["<1>", "<2>"])
+        expect(log.entries, equals: ["<1>", "<2>"])
     }
 
     @Test("`compactMap` skips values for which the transform returns nil")
@@ -29,7 +29,7 @@ struct MapTests {
 
         for text in ["1", "one", "2"] { texts.notify(text) }
 
-        #expect(log.entries == ["2", "3"])
+        expect(log.entries, equals: ["2", "3"])
     }
 
     @Test("`filter` skips values for which the condition is false")
@@ -38,7 +38,7 @@ struct MapTests {
 
         for value in 1...4 { set.notify(value) }
 
-        #expect(log.entries == ["2", "4"])
+        expect(log.entries, equals: ["2", "4"])
     }
 
     @Test("Key paths work with `map`, `compactMap` and `filter`")
@@ -56,7 +56,7 @@ struct MapTests {
         received.notify(Mail(title: "a", sender: nil, isUrgent: true))
         received.notify(Mail(title: "b", sender: "c", isUrgent: false))
 
-        #expect(log.entries == ["title a", "urgent a", "title b", "sender c"])
+        expect(log.entries, equals: ["title a", "urgent a", "title b", "sender c"])
     }
 
     @Test("An optional that `map` returns is delivered, nil or not")
@@ -66,7 +66,7 @@ struct MapTests {
         set.notify(0)
         set.notify(1)
 
-        #expect(log.entries == ["-1", "1"])
+        expect(log.entries, equals: ["-1", "1"])
     }
 
     @Test("Tuple labels can be read and created by transforms, and are passed on by `filter`")
@@ -80,7 +80,7 @@ struct MapTests {
         words.notify((word: "so", line: 1))
         words.notify((word: "what", line: 2))
 
-        #expect(log.entries == ["so", "2-1", "what", "what in 2", "4-2"])
+        expect(log.entries, equals: ["so", "2-1", "what", "what in 2", "4-2"])
     }
 
     @Test("A method receives the elements of a tuple that a transform returns")
@@ -90,7 +90,7 @@ struct MapTests {
 
         words.notify((word: "so", line: 1))
 
-        #expect(log.entries == ["1 so"])
+        expect(log.entries, equals: ["1 so"])
     }
 
     @Test("A transform that returns `Void` gives the forms of `add` for `Void`")
@@ -108,8 +108,8 @@ struct MapTests {
         set.notify(1)
         await set.settled()
 
-        #expect(log.entries.filter { $0 != "actor" } == ["closure", "owner", "method", "nonisolated", "once"])
-        #expect(log.count == 6)
+        expect(log.entries.filter { $0 != "actor" }, equals: ["closure", "owner", "method", "nonisolated", "once"])
+        expect(log.count, equals: 6)
     }
 
     @Test("A chain of transforms runs from the source on, and stops where a value is skipped")
@@ -131,11 +131,11 @@ struct MapTests {
         _ = chain.add { [log] text in log.append("told \(text)") }
 
         set.notify(1)
-        #expect(log.entries == ["map 1", "filter 2"])
+        expect(log.entries, equals: ["map 1", "filter 2"])
         log.removeAll()
         set.notify(2)
 
-        #expect(log.entries == ["map 2", "filter 4", "map again 4", "told 4"])
+        expect(log.entries, equals: ["map 2", "filter 4", "map again 4", "told 4"])
     }
 
     @Test("A class may publish only a part of its set's parameters")
@@ -145,7 +145,7 @@ struct MapTests {
 
         model.change(to: "So What")
 
-        #expect(log.entries == ["So What"])
+        expect(log.entries, equals: ["So What"])
     }
 
     // MARK: Order and threads
@@ -159,7 +159,7 @@ struct MapTests {
 
         set.notify(1)
 
-        #expect(log.entries == ["first 1", "mapped -1", "filtered 1", "last 1"])
+        expect(log.entries, equals: ["first 1", "mapped -1", "filtered 1", "last 1"])
     }
 
     @Test("The transform is called once for each observer, on the notifying thread, before any hop")
@@ -173,17 +173,17 @@ struct MapTests {
         _ = mapped.add { _ in }
         _ = mapped.addNonisolated(on: DispatchQueue(label: "Q")) { _ in }
         mapped.add(actor) { actor, text in actor.hear(text) }
-        #expect(threads.count == 0)
+        expect(threads.count, equals: 0)
 
         let notifier = await onThread { [set] in
             set.notify(1)
-            #expect(threads.count == 3, "all three transforms have already run")
+            expect(threads.count, equals: 3, "all three transforms have already run")
             return ObjectIdentifier(Thread.current)
         }
         await set.settled()
 
-        #expect(threads.entries == [notifier, notifier, notifier])
-        #expect(log.entries == ["1"])
+        expect(threads.entries, equals: [notifier, notifier, notifier])
+        expect(log.entries, equals: ["1"])
     }
 
     @Test("Without an observer the transform is not called")
@@ -195,7 +195,7 @@ struct MapTests {
 
         set.notify(1)
 
-        #expect(calls.value == 0)
+        expect(calls.value, equals: 0)
     }
 
     @Test("An observer on another actor receives the values that are not skipped, in order")
@@ -209,7 +209,7 @@ struct MapTests {
         for value in 0..<3_000 { set.notify(value) }
         await set.settled()
 
-        #expect(numbers.entries == Array(0..<1_000))
+        expect(numbers.entries, equals: Array(0..<1_000))
     }
 
     @Test("An observer on the notifier's own actor is called in place")
@@ -221,7 +221,7 @@ struct MapTests {
 
         set.notify(1)
 
-        #expect(log.entries == ["1"])
+        expect(log.entries, equals: ["1"])
     }
 
     // MARK: Tokens and owners
@@ -239,7 +239,7 @@ struct MapTests {
         set.notify(2)
         #expect(other.remove())
 
-        #expect(log.entries == ["1", "other 1", "other 2"])
+        expect(log.entries, equals: ["1", "other 1", "other 2"])
         #expect(set.isEmpty)
     }
 
@@ -252,12 +252,12 @@ struct MapTests {
             texts.add(method: Hearer.note, of: owner!),
         ]
         set.notify(1)
-        #expect(set.count == 2)
+        expect(set.count, equals: 2)
 
         owner = nil
         set.notify(2)
 
-        #expect(log.entries == ["1", "1"])
+        expect(log.entries, equals: ["1", "1"])
         #expect(tokens.allSatisfy { !$0.isActive })
         #expect(set.isEmpty)
     }
@@ -267,10 +267,10 @@ struct MapTests {
         let owner = Hearer(log)
         set.map { "\($0)" }.filter { _ in true }.add(method: Hearer.note, of: owner)
 
-        #expect(set.removeAll(ownedBy: owner) == 1)
+        expect(set.removeAll(ownedBy: owner), equals: 1)
         set.notify(1)
 
-        #expect(log.entries == [])
+        expect(log.entries, equals: [])
     }
 
     @Test("A one-time observer waits for the first value that is not skipped")
@@ -279,7 +279,7 @@ struct MapTests {
 
         for value in 1...5 { set.notify(value) }
 
-        #expect(log.entries == ["3"])
+        expect(log.entries, equals: ["3"])
         #expect(!token.isActive)
         #expect(set.isEmpty)
     }
@@ -296,7 +296,7 @@ struct MapTests {
     func descriptionOfTheSource() {
         _ = set.add { _ in }
 
-        #expect(String(reflecting: set.map { "\($0)" }) == "adapted from " + set.debugDescription)
+        expect(String(reflecting: set.map { "\($0)" }), equals: "adapted from " + set.debugDescription)
     }
 
     // MARK: Lifetimes
@@ -317,8 +317,8 @@ struct MapTests {
         mapped = nil
         set?.notify(1)
 
-        #expect(log.entries == ["1"])
-        #expect(token?.isActive == true)
+        expect(log.entries, equals: ["1"])
+        expect(token?.isActive, equals: true)
     }
 
     @Test("A registration keeps neither the mapped source nor the set")
@@ -346,13 +346,13 @@ struct MapTests {
             let mapped = mapped()
             return [mapped.add { _ in }, mapped.add { _ in }]
         }()
-        #expect(lifetimes.count == 1)
+        expect(lifetimes.count, equals: 1)
 
         tokens.removeLast().remove()
-        #expect(lifetimes.count == 1)
+        expect(lifetimes.count, equals: 1)
         tokens.removeLast().remove()
 
-        #expect(lifetimes.count == 0)
+        expect(lifetimes.count, equals: 0)
     }
 
     // MARK: Settled

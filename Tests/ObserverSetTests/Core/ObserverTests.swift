@@ -23,18 +23,18 @@ struct ObserverTests {
         source.once.add(owner) { owner, value in owner.note("owner once \(value)") }
         _ = source.addNonisolated { [log] in log.append("nonisolated \($0)") }
         source.addNonisolated(owner) { owner, value in owner.note("nonisolated owner \(value)") }
-        #expect(set.count == 7)
+        expect(set.count, equals: 7)
         let inPlace = [
             "closure 1", "owner 1", "hear 1", "once 1", "owner once 1", "nonisolated 1", "nonisolated owner 1",
         ]
 
         set.notify(1)
-        #expect(log.entries == inPlace)
-        #expect(set.count == 5)
+        expect(log.entries, equals: inPlace)
+        expect(set.count, equals: 5)
 
         source.add(actor) { actor, value in actor.hear(value) }
         await set.notifyAndSettle(2)
-        #expect(log.entries.last == "actor 2")
+        expect(log.entries.last, equals: "actor 2")
         _ = source.addNonisolated(on: DispatchQueue(label: "Q")) { [log] in log.append("queue \($0)") }
         source.addNonisolated(on: DispatchQueue(label: "R"), owner) { owner, value in
             owner.note("owner's queue \(value)")
@@ -42,7 +42,7 @@ struct ObserverTests {
         await set.notifyAndSettle(3)
 
         let last = Set(log.entries.suffix(3))
-        #expect(last == ["actor 3", "queue 3", "owner's queue 3"])
+        expect(last, equals: ["actor 3", "queue 3", "owner's queue 3"])
     }
 
     @Test("A token from a custom source ends the registration in the underlying set")
@@ -53,7 +53,7 @@ struct ObserverTests {
         #expect(set.remove(token))
         set.notify(1)
 
-        #expect(log.entries == [])
+        expect(log.entries, equals: [])
     }
 
     @Test("An existential source and an opaque one register like the set itself")
@@ -65,7 +65,7 @@ struct ObserverTests {
 
         model.change(to: 1)
 
-        #expect(log.entries == ["opaque 1", "any 1"])
+        expect(log.entries, equals: ["opaque 1", "any 1"])
     }
 
     // MARK: Adapting
@@ -78,7 +78,7 @@ struct ObserverTests {
         set.notify(1)
         set.notify(2)
 
-        #expect(log.entries == ["<1>", "<2>"])
+        expect(log.entries, equals: ["<1>", "<2>"])
     }
 
     @Test("A value for which the transform returns nil is skipped")
@@ -89,7 +89,7 @@ struct ObserverTests {
 
         for value in 1...4 { set.notify(value) }
 
-        #expect(log.entries == ["all 1", "2", "all 2", "all 3", "4", "all 4"])
+        expect(log.entries, equals: ["all 1", "2", "all 2", "all 3", "4", "all 4"])
     }
 
     @Test("A nested nil is a value and is not skipped if the parameters are optional")
@@ -102,7 +102,7 @@ struct ObserverTests {
 
         for value in [-1, 0, 1] { set.notify(value) }
 
-        #expect(log.entries == ["nil", "1"])
+        expect(log.entries, equals: ["nil", "1"])
     }
 
     @Test("An observer may be adapted again and again")
@@ -114,7 +114,7 @@ struct ObserverTests {
 
         for value in [1, 2, 50] { set.notify(value) }
 
-        #expect(log.entries == ["1 digits", "3 digits"])
+        expect(log.entries, equals: ["1 digits", "3 digits"])
     }
 
     @Test("The transform runs on the notifying thread, before any hop")
@@ -128,12 +128,12 @@ struct ObserverTests {
 
         let notifier = await onThread {
             set.notify(1)
-            #expect(threads.count == 1, "the transform has already run")
+            expect(threads.count, equals: 1, "the transform has already run")
             return ObjectIdentifier(Thread.current)
         }
         await set.settled()
 
-        #expect(threads.entries == [notifier])
+        expect(threads.entries, equals: [notifier])
     }
 
     @Test("An observer is not called if its own transform removes it")
@@ -141,7 +141,7 @@ struct ObserverTests {
         let token = Shared<ObserverToken?>(nil)
         let log = Log<Int>()
         let source = Mapped(source: set) { (value: Int) -> Int? in
-            if value == 2 { #expect(token.value?.remove() == true) }
+            if value == 2 { expect(token.value?.remove(), equals: true) }
             return value
         }
         token.value = source.add { log.append($0) }
@@ -149,7 +149,7 @@ struct ObserverTests {
         set.notify(1)
         set.notify(2)
 
-        #expect(log.entries == [1])
+        expect(log.entries, equals: [1])
         #expect(set.isEmpty)
         token.value = nil
     }
@@ -160,11 +160,11 @@ struct ObserverTests {
             Mapped(source: set) { [capture = Tracked()] (value: Int) in value + capture.value }.add { _ in }
         }
         let token = register()
-        #expect(Lifetimes.current.count == 1)
+        expect(Lifetimes.current.count, equals: 1)
 
         #expect(token.remove())
 
-        #expect(Lifetimes.current.count == 0)
+        expect(Lifetimes.current.count, equals: 0)
     }
 
     // MARK: Adapting each kind
@@ -180,13 +180,13 @@ struct ObserverTests {
         ]
 
         set.notify(1)
-        #expect(log.entries == ["closure 1", "1", "nonisolated 1"])
-        #expect(set.removeAll(ownedBy: Owner(log)) == 0)
+        expect(log.entries, equals: ["closure 1", "1", "nonisolated 1"])
+        expect(set.removeAll(ownedBy: Owner(log)), equals: 0)
         owner = nil
         set.notify(2)
 
         #expect(owner == nil)
-        #expect(log.count == 3)
+        expect(log.count, equals: 3)
         #expect(tokens.allSatisfy { !$0.isActive })
         #expect(set.isEmpty)
     }
@@ -197,7 +197,7 @@ struct ObserverTests {
         Mapped(source: set) { (value: Int) in "\(value)" }.add(method: Owner.note, of: owner)
         set.add(method: Owner.hear, of: owner)
 
-        #expect(set.removeAll(ownedBy: owner) == 2)
+        expect(set.removeAll(ownedBy: owner), equals: 2)
 
         #expect(set.isEmpty)
     }
@@ -209,7 +209,7 @@ struct ObserverTests {
 
         for value in 1...5 { set.notify(value) }
 
-        #expect(log.entries == ["3"])
+        expect(log.entries, equals: ["3"])
         #expect(!token.isActive)
         #expect(set.isEmpty)
     }
@@ -223,7 +223,7 @@ struct ObserverTests {
         for value in 0..<200 { set.notify(value) }
         await set.settled()
 
-        #expect(log.entries == stride(from: 0, to: 200, by: 2).map { "actor \($0)" })
+        expect(log.entries, equals: stride(from: 0, to: 200, by: 2).map { "actor \($0)" })
     }
 
     @Test("An adapted observer of the main actor is called in place there, and asynchronously from elsewhere")
@@ -235,12 +235,12 @@ struct ObserverTests {
         }
 
         set.notify(1)
-        #expect(log.entries == ["1"])
+        expect(log.entries, equals: ["1"])
         join { [set] in set.notify(2) }
-        #expect(log.entries == ["1"])
+        expect(log.entries, equals: ["1"])
         await set.settled()
 
-        #expect(log.entries == ["1", "2"])
+        expect(log.entries, equals: ["1", "2"])
     }
 
     @Test("An adapted observer on a queue is called on it, in order")
@@ -256,7 +256,7 @@ struct ObserverTests {
         await set.settled()
 
         let expected = (0..<200).map { "\($0)" }
-        #expect(log.entries == expected)
+        expect(log.entries, equals: expected)
     }
 
     @Test("An adapted observer that is removed on its queue is not called again")
@@ -274,7 +274,7 @@ struct ObserverTests {
         queue.resume()
         await set.settled()
 
-        #expect(log.entries == ["0", "1", "2"])
+        expect(log.entries, equals: ["0", "1", "2"])
     }
 
     // MARK: One observer in several sets
@@ -295,7 +295,7 @@ struct ObserverTests {
         await left.settled()
         await right.settled()
 
-        #expect(log.entries == (0..<500).flatMap { ["left \($0)", "right \($0)"] })
+        expect(log.entries, equals: (0..<500).flatMap { ["left \($0)", "right \($0)"] })
         registration.end()
     }
 
@@ -314,7 +314,7 @@ struct ObserverTests {
         await left.settled()
         await right.settled()
 
-        #expect(log.entries == [])
+        expect(log.entries, equals: [])
         #expect(!token.isActive)
         #expect(left.isEmpty && right.isEmpty)
     }
@@ -334,7 +334,7 @@ struct ObserverTests {
         right.notify("2")
         await right.settled()
 
-        #expect(log.entries == ["right 1", "right 2"])
+        expect(log.entries, equals: ["right 1", "right 2"])
         #expect(token.isActive)
     }
 
@@ -349,7 +349,7 @@ struct ObserverTests {
                 if thread == 0 { left.notify(1) } else { right.notify("1") }
             }
 
-            #expect(calls.count == 1)
+            expect(calls.count, equals: 1)
             #expect(!token.isActive)
             #expect(left.isEmpty && right.isEmpty)
         }
@@ -367,13 +367,13 @@ struct ObserverTests {
 
         set.notify(1)
         await set.settled()
-        #expect(log.entries == [1, 1])
+        expect(log.entries, equals: [1, 1])
         #expect(tokens[0].remove())
         set.notify(2)
         await set.settled()
 
-        #expect(log.entries == [1, 1, 2])
-        #expect(set.count == 1)
+        expect(log.entries, equals: [1, 1, 2])
+        expect(set.count, equals: 1)
     }
 }
 

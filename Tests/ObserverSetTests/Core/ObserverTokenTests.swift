@@ -22,7 +22,7 @@ struct ObserverTokenTests {
             }
         }
 
-        #expect(tokens.count == 10_000)
+        expect(tokens.count, equals: 10_000)
     }
 
     @Test("Tokens made by many threads at once are all different")
@@ -33,8 +33,8 @@ struct ObserverTokenTests {
             for _ in 0..<500 { tokens.append(set.add { _ in }) }
         }
 
-        #expect(Set(tokens.entries).count == 4_000)
-        #expect(set.count == 4_000)
+        expect(Set(tokens.entries).count, equals: 4_000)
+        expect(set.count, equals: 4_000)
     }
 
     /// Scenario 58: tokens are compared and hashed, without user code.
@@ -45,10 +45,10 @@ struct ObserverTokenTests {
         var tokens: Set = [token, other, token]
         let names = [token: "token", other: "other"]
 
-        #expect(tokens.count == 2)
-        #expect(names[token] == "token")
-        #expect(tokens.remove(token) == token)
-        #expect(tokens == [other])
+        expect(tokens.count, equals: 2)
+        expect(names[token], equals: "token")
+        expect(tokens.remove(token), equals: token)
+        expect(tokens, equals: [other])
     }
 
     // MARK: Activity
@@ -67,7 +67,7 @@ struct ObserverTokenTests {
             guard tokens.count % 50 == 0 || count < 50 else { continue }
             log.removeAll()
             set.notify(0)
-            #expect(log.entries == tokens.map(\.index))
+            expect(log.entries, equals: tokens.map(\.index))
             #expect(tokens.allSatisfy { $0.token.isActive })
         }
 
@@ -95,7 +95,7 @@ struct ObserverTokenTests {
 
         token.remove()
 
-        #expect(token.description == "\(name), inactive)")
+        expect(token.description, equals: "\(name), inactive)")
     }
 
     @Test("The descriptions of two tokens differ")
@@ -114,10 +114,10 @@ struct ObserverTokenTests {
             let token = Shared<ObserverToken?>(nil)
             token.value = set.add { [capture = Tracked()] _ in _ = (capture, token.value?.isActive) }
             set.notify(1)
-            #expect(Lifetimes.current.count == 1)
+            expect(Lifetimes.current.count, equals: 1)
         }
 
-        #expect(Lifetimes.current.count == 0)
+        expect(Lifetimes.current.count, equals: 0)
     }
 
     @Test("A token may be used on a thread other than the one that made it")
@@ -176,9 +176,9 @@ struct ObserverTokenTests {
         let (token, foreign) = (set.add { _ in }, other.add { _ in })
 
         let names = [token, foreign].map { $0.description.prefix { $0 != "," } }
-        #expect(names[0] == names[1])
+        expect(names[0], equals: names[1])
         #expect(token != foreign)
-        #expect(Set([token, foreign]).count == 2)
+        expect(Set([token, foreign]).count, equals: 2)
         #expect(!set.remove(foreign))
         #expect(token.isActive && foreign.isActive)
         #expect(foreign.remove())
@@ -209,7 +209,7 @@ struct ObserverTokenTests {
         var token = ObserverToken([])
         for part in parts { token = ObserverToken([token, part]) }
 
-        #expect(token.issuer.parts == parts)
+        expect(token.issuer.parts, equals: parts)
         #expect(token.remove())
         #expect(set.isEmpty)
     }
@@ -236,7 +236,7 @@ struct ObserverTokenTests {
         #expect(token.remove())
         set.notify(1)
 
-        #expect(calls.value == 0)
+        expect(calls.value, equals: 0)
         #expect(!token.remove())
     }
 

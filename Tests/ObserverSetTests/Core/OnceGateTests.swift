@@ -24,7 +24,7 @@ struct OnceGateTests {
 
         #expect(token.remove() != second.value)
 
-        #expect(calls.value == 0)
+        expect(calls.value, equals: 0)
         #expect(set.isEmpty)
     }
 
@@ -77,7 +77,7 @@ private final class SlowIssuer: TokenIssuer, @unchecked Sendable {
 
     var token: ObserverToken { ObserverToken(issuer: self, id: issued.id) }
 
-    override func remove(_ id: UInt64, _ removal: ObserverSet::Removal?) -> Bool {
+    override func remove(_ id: UInt64, _ removal: Removal?) -> Bool {
         let action = meanwhile.value
         meanwhile.value = nil
         action?()

@@ -13,15 +13,15 @@ struct OnceTests {
         let token = set.once.add { [log] in log.append("once \($0)") }
         _ = set.add { [log] in log.append("always \($0)") }
         #expect(token.isActive)
-        #expect(set.count == 2)
+        expect(set.count, equals: 2)
 
         set.notify(1)
         set.notify(2)
 
-        #expect(log.entries == ["once 1", "always 1", "always 2"])
+        expect(log.entries, equals: ["once 1", "always 1", "always 2"])
         #expect(!token.isActive)
         #expect(!token.remove())
-        #expect(set.count == 1)
+        expect(set.count, equals: 1)
     }
 
     @Test(
@@ -42,7 +42,7 @@ struct OnceTests {
         set.notify(2)
         await set.settled()
 
-        #expect(calls.entries == [1])
+        expect(calls.entries, equals: [1])
         #expect(!registration.token.isActive)
         #expect(!registration.token.remove())
         #expect(set.isEmpty)
@@ -52,7 +52,7 @@ struct OnceTests {
         #expect(removed.token.remove())
         set.notify(3)
         await set.settled()
-        #expect(calls.entries == [1])
+        expect(calls.entries, equals: [1])
         removed.end()
     }
 
@@ -63,14 +63,14 @@ struct OnceTests {
         let token = Shared<ObserverToken?>(nil)
         let registration = kind.add(to: set.once) { [weak set, log] (_: Int) in
             log.append("\(set?.count ?? 0), \(set?.isEmpty == true), \(token.value?.isActive == false)")
-            #expect(token.value?.remove() == false)
+            expect(token.value?.remove(), equals: false)
         }
         token.value = registration.token
 
         set.notify(1)
         await set.settled()
 
-        #expect(log.entries == ["0, true, true"])
+        expect(log.entries, equals: ["0, true, true"])
         token.value = nil
         registration.end()
     }
@@ -94,7 +94,7 @@ struct OnceTests {
 
         await eventually { log.count == 1 }
 
-        #expect(log.entries == ["1"])
+        expect(log.entries, equals: ["1"])
     }
 
     @Test("A one-time observer that is an owner's method is called once, whatever its parameters")
@@ -119,7 +119,7 @@ struct OnceTests {
             moved.notify(2, 3)
         }
 
-        #expect(log.entries == ["clear", "show 1", "move 2 to 3"])
+        expect(log.entries, equals: ["clear", "show 1", "move 2 to 3"])
         #expect(cleared.isEmpty && set.isEmpty && moved.isEmpty)
         withExtendedLifetime(window) {}
     }
@@ -151,7 +151,7 @@ struct OnceTests {
                 log.append("awaited actor \(value)")
             },
         ]
-        #expect(set.count == 12)
+        expect(set.count, equals: 12)
 
         for value in 1...3 { set.notify(value) }
         await set.settled()
@@ -161,10 +161,10 @@ struct OnceTests {
             "actor 1", "awaited 1", "awaited actor 1", "awaited owner 1", "closure 1", "main 1", "main owner 1",
             "nonisolated 1", "nonisolated owner 1", "owner 1", "queue 1", "queue owner 1",
         ]
-        #expect(log.entries.sorted() == expected)
+        expect(log.entries.sorted(), equals: expected)
         #expect(set.isEmpty)
         let left = tokens.count { $0.isActive || $0.remove() }
-        #expect(left == 0)
+        expect(left, equals: 0)
     }
 
     @Test("Either a one-time observer is called or its removal returns true", arguments: ObserverKind.lastingHopping)
@@ -179,7 +179,7 @@ struct OnceTests {
             registration.end()
         }
         await eventually { log.count + removals == 20 }
-        #expect(log.count + removals == 20)
+        expect(log.count + removals, equals: 20)
         #expect(set.isEmpty)
     }
 
@@ -194,7 +194,7 @@ struct OnceTests {
 
         await once.settled()
 
-        #expect(log.entries == ["1"])
+        expect(log.entries, equals: ["1"])
     }
 
     @Test("A one-time observer that awaits is not cancelled by its own end")
@@ -210,7 +210,7 @@ struct OnceTests {
         await eventually { isCancelled.count > 0 }
         await set.settled()
 
-        #expect(isCancelled.entries == [false])
+        expect(isCancelled.entries, equals: [false])
         #expect(set.isEmpty)
     }
 
@@ -233,8 +233,8 @@ struct OnceTests {
             remaining.append(set.count)
         }
 
-        #expect(log.entries.sorted() == ["12", "22", "29", "37", "53"])
-        #expect(remaining == [4, 2, 0, 0])
+        expect(log.entries.sorted(), equals: ["12", "22", "29", "37", "53"])
+        expect(remaining, equals: [4, 2, 0, 0])
         #expect(registrations.allSatisfy { !$0.token.isActive && !$0.token.remove() })
         registrations.forEach { $0.end() }
     }
@@ -251,7 +251,7 @@ struct OnceTests {
         set.notify(1)
         set.notify(2)
         await set.settled()
-        #expect(log.entries == ["group 1", "members 1", "members 1"])
+        expect(log.entries, equals: ["group 1", "members 1", "members 1"])
         #expect(set.isEmpty)
     }
 
@@ -278,7 +278,7 @@ struct OnceTests {
         set.notify(1)
         set.notify(2)
 
-        #expect(log.entries == (0..<5).map { "\($0) 1" })
+        expect(log.entries, equals: (0..<5).map { "\($0) 1" })
         #expect(set.isEmpty)
     }
 
@@ -292,9 +292,9 @@ struct OnceTests {
         set.notify(1)
         set.notify(2)
 
-        #expect(log.entries == ["7 1"])
+        expect(log.entries, equals: ["7 1"])
         #expect(!token.isActive)
-        #expect(Lifetimes.current.count == 1)
+        expect(Lifetimes.current.count, equals: 1)
     }
 
     @Test("`removeAll(ownedBy:)` removes an owner's one-time observers before they are called")
@@ -302,10 +302,10 @@ struct OnceTests {
         let owner = Tracked()
         set.once.add(owner) { [log] _, _ in log.append("called") }
 
-        #expect(set.removeAll(ownedBy: owner) == 1)
+        expect(set.removeAll(ownedBy: owner), equals: 1)
         set.notify(1)
 
-        #expect(log.entries == [])
+        expect(log.entries, equals: [])
     }
 
     // MARK: Nesting
@@ -320,7 +320,7 @@ struct OnceTests {
 
         set.notify(1)
 
-        #expect(log.entries == ["first 1", "first 2", "once 2"])
+        expect(log.entries, equals: ["first 1", "first 2", "once 2"])
     }
 
     // MARK: Actors
@@ -335,7 +335,7 @@ struct OnceTests {
         }
         await set.settled()
 
-        #expect(await actor.values == [1])
+        expect(await actor.values, equals: [1])
         #expect(set.isEmpty)
     }
 
@@ -354,7 +354,7 @@ struct OnceTests {
 
             await onThreads(8) { thread in set.notify(thread) }
 
-            #expect(calls.count == 2)
+            expect(calls.count, equals: 2)
             #expect(tokens.allSatisfy { !$0.isActive })
             #expect(set.isEmpty)
         }
@@ -484,6 +484,6 @@ private actor IsolatedListener {
         }
         #expect(!token.isActive)
         #expect(!token.remove())
-        #expect(log.count == 0)
+        expect(log.count, equals: 0)
     }
 }

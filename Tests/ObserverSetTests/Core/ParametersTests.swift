@@ -22,10 +22,10 @@ struct ParametersTests {
         _ = set.once.add { log.append("once") }
 
         set.notify()
-        #expect(log.entries == ["closure", "owner", "nothing", "nonisolated", "once"])
+        expect(log.entries, equals: ["closure", "owner", "nothing", "nonisolated", "once"])
         set.notify(())
 
-        #expect(log.entries.dropFirst(5) == ["closure", "owner", "nothing", "nonisolated"])
+        expect(log.entries.dropFirst(5), equals: ["closure", "owner", "nothing", "nonisolated"])
     }
 
     @Test("A closure with an owner need not name a parameter that is `Void`")
@@ -43,14 +43,14 @@ struct ParametersTests {
         ]
 
         set.notify()
-        #expect(log.entries.prefix(4) == ["owner", "short", "once", "nonisolated"])
+        expect(log.entries.prefix(4), equals: ["owner", "short", "once", "nonisolated"])
         await set.settled()
-        #expect(Set(log.entries.dropFirst(4)) == ["queue", "main"])
-        #expect(await collector.sums == [0])
+        expect(Set(log.entries.dropFirst(4)), equals: ["queue", "main"])
+        expect(await collector.sums, equals: [0])
 
         for token in rest { #expect(token.remove()) }
         set.notify()
-        #expect(log.entries.dropFirst(6) == ["owner", "short", "nonisolated"])
+        expect(log.entries.dropFirst(6), equals: ["owner", "short", "nonisolated"])
         #expect(set.debugDescription.contains("Listener, nonisolated, registered at ObserverSetTests/ParametersTests"))
     }
 
@@ -64,7 +64,7 @@ struct ParametersTests {
 
         set.notify(1)
 
-        #expect(log.entries == ["closure 1", "owner 1", "one 1", "generic 1"])
+        expect(log.entries, equals: ["closure 1", "owner 1", "one 1", "generic 1"])
     }
 
     @Test("An unlabelled tuple works with `notify(a, b)`, `notify((a, b))` and a method of as many parameters")
@@ -78,8 +78,9 @@ struct ParametersTests {
         set.notify(1, "a")
         set.notify((2, "b"))
 
-        #expect(
-            log.entries == [
+        expect(
+            log.entries,
+            equals: [
                 "closure 1 a", "pair 1 a", "owner 1 a", "two 1 a",
                 "closure 2 b", "pair 2 b", "owner 2 b", "two 2 b",
             ])
@@ -96,8 +97,9 @@ struct ParametersTests {
         set.notify((name: "a", index: 1))
         set.notify(("b", 2))
 
-        #expect(
-            log.entries == [
+        expect(
+            log.entries,
+            equals: [
                 "closure a 1", "apart a 1", "owner a 1", "item a 1",
                 "closure b 2", "apart b 2", "owner b 2", "item b 2",
             ])
@@ -113,8 +115,9 @@ struct ParametersTests {
         set.notify(1, 2, 3, 4, 5, "!")
         set.notify((5, 4, 3, 2, 1, "?"))
 
-        #expect(
-            log.entries == [
+        expect(
+            log.entries,
+            equals: [
                 "closure 15!", "owner 6!", "six 15!",
                 "closure 15?", "owner 6?", "six 15?",
             ])
@@ -129,7 +132,7 @@ struct ParametersTests {
 
         set.notify(nil)
 
-        #expect(log.entries == ["closure true", "owner true", "never true"])
+        expect(log.entries, equals: ["closure true", "owner true", "never true"])
     }
 
     @Test("An optional is delivered as a value, as nil, and as an optional in an optional")
@@ -145,8 +148,9 @@ struct ParametersTests {
         doubled.notify(nil)
         doubled.notify(.some(nil))
 
-        #expect(
-            log.entries == [
+        expect(
+            log.entries,
+            equals: [
                 "closure 1", "optional true", "closure nil", "optional false",
                 "doubled true false", "doubled false true",
             ])
@@ -163,11 +167,11 @@ struct ParametersTests {
         do {
             let value = Tracked(3)
             set.notify(value)
-            #expect(instances.entries == [ObjectIdentifier(value), ObjectIdentifier(value)])
+            expect(instances.entries, equals: [ObjectIdentifier(value), ObjectIdentifier(value)])
         }
 
-        #expect(log.entries == ["tracked 3"])
-        #expect(Lifetimes.current.count == 0)
+        expect(log.entries, equals: ["tracked 3"])
+        expect(Lifetimes.current.count, equals: 0)
     }
 
     @Test("An existential keeps its dynamic type")
@@ -180,8 +184,9 @@ struct ParametersTests {
         set.notify("text")
         set.notify(Int?.none)
 
-        #expect(
-            log.entries == [
+        expect(
+            log.entries,
+            equals: [
                 "closure Int", "anything Int", "closure String", "anything String",
                 "closure Optional<Int>", "anything Optional<Int>",
             ])
@@ -195,7 +200,7 @@ struct ParametersTests {
         told((1, "pair"))
         told(Tracked(5).value)
 
-        #expect(log.entries == ["told 7", "told text", "told [1, 2]", "told (1, \"pair\")", "told 5"])
+        expect(log.entries, equals: ["told 7", "told text", "told [1, 2]", "told (1, \"pair\")", "told 5"])
     }
 
     @Test("A parameter may be a closure, which observers may call")
@@ -207,7 +212,7 @@ struct ParametersTests {
 
         set.notify { [log] in log.append($0) }
 
-        #expect(log.entries == ["closure", "owner of Listener", "reply"])
+        expect(log.entries, equals: ["closure", "owner of Listener", "reply"])
     }
 
     @Test("Parameters may be of local, private, nested and generic types")
@@ -225,7 +230,7 @@ struct ParametersTests {
         hidden.notify(.two(2))
         box.notify(Box(content: Box(content: 3)))
 
-        #expect(log.entries == ["local 1", "hidden one", "hidden two(2)", "box 3"])
+        expect(log.entries, equals: ["local 1", "hidden one", "hidden two(2)", "box 3"])
     }
 
     @Test("A large value arrives whole, in place and in an actor")
@@ -238,8 +243,8 @@ struct ParametersTests {
         set.notify(Large())
         await set.settled()
 
-        #expect(log.entries == ["in place 36"])
-        #expect(await collector.sums == [36])
+        expect(log.entries, equals: ["in place 36"])
+        expect(await collector.sums, equals: [36])
     }
 
     @Test("A value of each kind leaves a mailbox as it was enqueued")
@@ -263,7 +268,7 @@ struct ParametersTests {
         _ = closures.addNonisolated(on: DispatchQueue(label: "elsewhere")) { $0("called") }
         closures.notify { log.append($0) }
         await closures.settled()
-        #expect(log.entries.last == "called")
+        expect(log.entries.last, equals: "called")
     }
 
     /// Sends a value through a queue's mailbox, in code that is generic over the value's type.
@@ -274,7 +279,7 @@ struct ParametersTests {
         set.notify(value)
         await set.settled()
 
-        #expect(log.entries.last == description)
+        expect(log.entries.last, equals: description)
     }
 
     @Test("Each kind of parameter is also delivered on the main actor, to methods that belong to it")
@@ -295,7 +300,7 @@ struct ParametersTests {
         moved.notify(1, 2)
         inserted.notify((name: "a", index: 3))
 
-        #expect(view.calls == ["clear", "title T", "move 1 to 2", "insert a at 3"])
+        expect(view.calls, equals: ["clear", "title T", "move 1 to 2", "insert a at 3"])
     }
 
     private func told<Value: Sendable>(_ value: Value) {

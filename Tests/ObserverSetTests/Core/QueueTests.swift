@@ -25,7 +25,7 @@ struct QueueTests {
         set.notify(1)
         await set.settled()
 
-        #expect(log.entries == [1, 1])
+        expect(log.entries, equals: [1, 1])
     }
 
     /// Scenario 36: a notification on the observer's own queue.
@@ -46,7 +46,7 @@ struct QueueTests {
         queue.sync {}
         await set.settled()
 
-        #expect(log.entries == [-1, -2, 0])
+        expect(log.entries, equals: [-1, -2, 0])
     }
 
     /// Scenario 36 for the main queue.
@@ -60,14 +60,14 @@ struct QueueTests {
         }
 
         set.notify(0)
-        #expect(log.entries == [])
+        expect(log.entries, equals: [])
         await set.settled()
-        #expect(log.entries == [0])
+        expect(log.entries, equals: [0])
 
         join { [set] in set.notify(1) }
-        #expect(log.entries == [0])
+        expect(log.entries, equals: [0])
         await set.settled()
-        #expect(log.entries == [0, 1])
+        expect(log.entries, equals: [0, 1])
     }
 
     @Test(
@@ -83,7 +83,7 @@ struct QueueTests {
         if isSuspended { queue.resume() } else { mayGoOn.set() }
         await set.settled()
 
-        #expect(log.entries == Array(0..<10))
+        expect(log.entries, equals: Array(0..<10))
     }
 
     /// Scenario 11 on a queue that is not serial.
@@ -100,7 +100,7 @@ struct QueueTests {
         for count in [5_000] + Array(repeating: 500, count: 20) {
             for value in 0..<count { set.notify(value) }
             await set.settled()
-            #expect(log.entries == Array(0..<count))
+            expect(log.entries, equals: Array(0..<count))
             log.removeAll()
         }
     }
@@ -113,7 +113,7 @@ struct QueueTests {
         for value in 0..<200 { set.notify(value) }
         await set.settled()
 
-        for log in logs { #expect(log.entries == Array(0..<200)) }
+        for log in logs { expect(log.entries, equals: Array(0..<200)) }
     }
 
     @Test("Other work on a serial queue runs between the values that were notified before it and after it")
@@ -129,7 +129,7 @@ struct QueueTests {
         await set.settled()
 
         let expected: [Int] = (0..<3_000).flatMap { $0.isMultiple(of: 1_000) ? [-1, $0] : [$0] }
-        #expect(log.entries == expected)
+        expect(log.entries, equals: expected)
     }
 
     // MARK: One order for each serial queue
@@ -148,7 +148,7 @@ struct QueueTests {
             await set.settled()
             await other.settled()
             let expected: [Int] = (0..<300).flatMap { $0.isMultiple(of: 3) ? [$0, $0] : [$0] }
-            #expect(log.entries == expected)
+            expect(log.entries, equals: expected)
             log.removeAll()
         }
     }
@@ -159,7 +159,7 @@ struct QueueTests {
         let isOtherCalled = Signal()
         let calls = Counter()
         _ = set.addNonisolated(on: queue) { [log] value in
-            #expect(calls.increment() == 1)
+            expect(calls.increment(), equals: 1)
             // Would wait for ever if the other observer could not be called meanwhile.
             isOtherCalled.wait()
             log.append(value)
@@ -170,7 +170,7 @@ struct QueueTests {
         await onThread { [set] in for value in 0..<100 { set.notify(value) } }
         await set.settled()
 
-        #expect(log.entries == Array(0..<100))
+        expect(log.entries, equals: Array(0..<100))
     }
 
     /// Scenario 38, between two values.
@@ -190,8 +190,8 @@ struct QueueTests {
         queue.resume()
         await set.settled()
 
-        #expect(log.entries == [0, 1])
-        #expect(Lifetimes.current.count == 0)
+        expect(log.entries, equals: [0, 1])
+        expect(Lifetimes.current.count, equals: 0)
     }
 
     // MARK: Descriptions

@@ -31,7 +31,7 @@ struct RemovalTests {
             #expect(set.isEmpty)
             set.notify(4)
             await set.settled()
-            #expect(calls.value == made)
+            expect(calls.value, equals: made)
             #expect(await !registration.token.removeAndWait())
             registration.end()
         }
@@ -79,8 +79,8 @@ struct RemovalTests {
         mayEnd.set()
         for task in waiting { await task.value }
 
-        #expect(removed.entries.count { $0 } == 1)
-        #expect(hasWaited.entries == [true, true, true, true])
+        expect(removed.entries.count { $0 }, equals: 1)
+        expect(hasWaited.entries, equals: [true, true, true, true])
         await notifying.value
     }
 
@@ -110,7 +110,7 @@ struct RemovalTests {
         }
         await waiting.value
 
-        #expect(left.value == 0)
+        expect(left.value, equals: 0)
         await notifying.value
     }
 
@@ -143,7 +143,7 @@ struct RemovalTests {
         await waiting.value
         await notifying.value
 
-        #expect(log.entries.filter { $0 != "notified" } == ["called with 1", "over"])
+        expect(log.entries.filter { $0 != "notified" }, equals: ["called with 1", "over"])
         registration.end()
     }
 
@@ -164,13 +164,13 @@ struct RemovalTests {
         // So does everybody who waits with `settled()`.
         let settling = await taskThatWaits(for: set) { [log] in log.append("settled") }
         for _ in 0..<100 { await Task.yield() }
-        #expect(log.count == 0)
+        expect(log.count, equals: 0)
         door.open()
         await waiting.value
         await settling.value
 
-        #expect(log.entries.first == "1, true, true")
-        #expect(log.entries.dropFirst().sorted() == ["over", "settled"])
+        expect(log.entries.first, equals: "1, true, true")
+        expect(log.entries.dropFirst().sorted(), equals: ["over", "settled"])
         registration.end()
     }
 
@@ -193,8 +193,8 @@ struct RemovalTests {
         actor.letGo()
         await waiting.value
 
-        #expect(wasReleased.value == true)
-        #expect(await actor.calls == 0)
+        expect(wasReleased.value, equals: true)
+        expect(await actor.calls, equals: 0)
     }
 
     @Test("It waits for a notification that is calling another observer, and has this one before it")
@@ -218,7 +218,7 @@ struct RemovalTests {
         await waiting.value
 
         #expect(hasWaited.value)
-        #expect(log.count == 0)
+        expect(log.count, equals: 0)
         await notifying.value
     }
 
@@ -240,7 +240,7 @@ struct RemovalTests {
         set.notify(1)
         await waiting.value?.value
 
-        #expect(log.entries == ["called", "over"])
+        expect(log.entries, equals: ["called", "over"])
         token.value = nil
     }
 
@@ -263,7 +263,7 @@ struct RemovalTests {
         // Somebody else waits for that call.
         await waitForCall(of: registration.token) { door.open() }
 
-        #expect(log.entries == ["removed true, cancelled false", "called with 1", "over"])
+        expect(log.entries, equals: ["removed true, cancelled false", "called with 1", "over"])
         token.value = nil
         registration.end()
     }
@@ -286,7 +286,7 @@ struct RemovalTests {
         door.open()
         for token in tokens.value { await token.removeAndWait() }
 
-        #expect(others.value == 2)
+        expect(others.value, equals: 2)
         tokens.value = []
     }
 
@@ -347,14 +347,14 @@ struct RemovalTests {
 
         await waitForCall(of: registration.token) { mayEnd.set() }
 
-        #expect(log.entries == ["called", "over"])
+        expect(log.entries, equals: ["called", "over"])
         await notifying.value
     }
 
     @Test(
         "So it does if the observer awaits, however it had been removed, and for other removed observers' calls, too",
-        arguments: Removal.allCases)
-    func removedBeforeAwaited(_ removal: Removal) async {
+        arguments: WayOfRemoving.allCases)
+    func removedBeforeAwaited(_ removal: WayOfRemoving) async {
         let call: @Sendable (Int) async -> Void = { [log, door] _ in
             await door.pass()
             log.append("called")
@@ -370,11 +370,11 @@ struct RemovalTests {
             door.letOnOne()
             await eventually { log.count == 1 }
             for _ in 0..<100 { await Task.yield() }
-            #expect(log.entries == ["called"])
+            expect(log.entries, equals: ["called"])
             door.letOnOne()
         }
 
-        #expect(log.entries == ["called", "called", "over"])
+        expect(log.entries, equals: ["called", "called", "over"])
         registration.end()
     }
 
@@ -405,7 +405,7 @@ struct RemovalTests {
             door.open()
         }
 
-        #expect(log.entries == ["called, false", "over"])
+        expect(log.entries, equals: ["called, false", "over"])
         await notifying.value
     }
 
@@ -416,7 +416,7 @@ struct RemovalTests {
         #expect(await token.removeAndWait())
         set.notify(1)
 
-        #expect(log.count == 0)
+        expect(log.count, equals: 0)
         #expect(set.isEmpty)
         #expect(await !token.removeAndWait())
     }
@@ -439,7 +439,7 @@ struct RemovalTests {
         actor.letGo()
         await waiting.value
 
-        #expect(calls.value == 2)
+        expect(calls.value, equals: 2)
     }
 
     @Test(
@@ -457,7 +457,7 @@ struct RemovalTests {
 
         await waitForCall(of: registration.token) { door.open() }
 
-        #expect(log.entries == ["1, false", "2, false", "3, false", "over"])
+        expect(log.entries, equals: ["1, false", "2, false", "3, false", "over"])
         registration.end()
     }
 
@@ -591,7 +591,7 @@ struct RemovalRaceTests {
                 }
             }
 
-            #expect(removed.value == 1)
+            expect(removed.value, equals: 1)
             registration.end()
         }
     }
@@ -617,7 +617,7 @@ struct RemovalRaceTests {
             #expect(await removing.value)
             #expect(!token.isActive)
             if isCancelled { await token.removeAndWait() }
-            #expect(calls.value == 0)
+            expect(calls.value, equals: 0)
         }
     }
 

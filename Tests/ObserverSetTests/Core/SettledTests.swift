@@ -24,10 +24,10 @@ struct SettledTests {
         let registration = kind.add(to: set) { [log] in log.append($0) }
 
         set.notify(1)
-        #expect(log.entries == [1])
+        expect(log.entries, equals: [1])
         await set.settled()
 
-        #expect(log.entries == [1])
+        expect(log.entries, equals: [1])
         registration.end()
     }
 
@@ -38,7 +38,7 @@ struct SettledTests {
         for round in 0..<200 {
             set.notify(round)
             await set.settled()
-            #expect(log.count == (kind.isOnce ? 1 : round + 1))
+            expect(log.count, equals: (kind.isOnce ? 1 : round + 1))
         }
         registration.end()
     }
@@ -90,7 +90,7 @@ struct SettledTests {
             set.notify(1)
             other.notify(2)
             await set.settled()
-            #expect(log.entries == [1, 2])
+            expect(log.entries, equals: [1, 2])
             log.removeAll()
         }
     }
@@ -103,7 +103,7 @@ struct SettledTests {
         await set.settled()
 
         let repeating = ObserverKind.lastingHopping.count
-        #expect(log.count == 100 * repeating + (ObserverKind.hopping.count - repeating))
+        expect(log.count, equals: 100 * repeating + (ObserverKind.hopping.count - repeating))
         registrations.forEach { $0.end() }
     }
 
@@ -127,10 +127,10 @@ struct SettledTests {
 
         await waiting.value
 
-        #expect(log.entries.count { $0 == 1 } == 2)
+        expect(log.entries.count { $0 == 1 }, equals: 2)
         queues[quick].resume()
         await set.settled()
-        #expect(log.count == 4)
+        expect(log.count, equals: 4)
     }
 
     @Test("The mailbox of an observer that is removed during a notification is kept until it is empty")
@@ -143,10 +143,10 @@ struct SettledTests {
         set.notify(1)
         token.remove()
 
-        #expect(registry.mailboxes().count == 1)
+        expect(registry.mailboxes().count, equals: 1)
         _ = consume traversal
         set.add { _ in }.remove()
-        #expect(registry.mailboxes().count == 1)
+        expect(registry.mailboxes().count, equals: 1)
         queue.resume()
 
         await set.settled()
@@ -172,7 +172,7 @@ struct SettledTests {
         #expect(log.entries.isEmpty)
         mayGoOn.set()
 
-        #expect(await waiting.value == [1])
+        expect(await waiting.value, equals: [1])
     }
 
     @Test("`settled()` does not wait for values that are enqueued later")
@@ -192,10 +192,10 @@ struct SettledTests {
         await waiting.value
 
         set.notify(2)
-        #expect(log.entries.first == 1)
+        expect(log.entries.first, equals: 1)
         mayEnd.set()
         await set.settled()
-        #expect(log.entries == [1, 2])
+        expect(log.entries, equals: [1, 2])
     }
 
     @Test("`settled()` waits for the call of an observer that was removed during the call", arguments: [false, true])
@@ -218,7 +218,7 @@ struct SettledTests {
         }
         mayEnd.set()
 
-        #expect(await waiting.value == [1])
+        expect(await waiting.value, equals: [1])
     }
 
     @Test("`settled()` waits for an observer that was removed while a notification could still reach it")
@@ -249,7 +249,7 @@ struct SettledTests {
         await withCheckedContinuation { continuation in queue.async { continuation.resume() } }
 
         #expect(settled.isEmpty || settled == [2], "the removed observer's value was dropped")
-        #expect(log.entries == [2])
+        expect(log.entries, equals: [2])
     }
 
     @Test("`settled()` waits for the call of an observer that is removed while `settled()` collects the observers")
@@ -353,9 +353,9 @@ struct SettledTests {
         #expect(hasSettled.isSet)
         if kind.isAwaited {
             // A task that was started inside the call does not wait for that call.
-            #expect(Set(log.entries) == [2, 10])
+            expect(Set(log.entries), equals: [2, 10])
         } else {
-            #expect(log.entries == (kind.isOnce ? [10] : [2, 10]))
+            expect(log.entries, equals: (kind.isOnce ? [10] : [2, 10]))
         }
         registration.end()
         set.removeAll()
@@ -368,7 +368,7 @@ struct SettledTests {
         join { [set] in for value in 0..<5_000 { set.notify(value) } }
         await set.settled()
 
-        #expect(log.entries == Array(0..<5_000))
+        expect(log.entries, equals: Array(0..<5_000))
     }
 
     @Test("Awaiting `settled()` on an actor lets the actor's observers run")
@@ -384,7 +384,7 @@ struct SettledTests {
             }
         }
 
-        #expect(await Index().run(set) == 5_000)
+        expect(await Index().run(set), equals: 5_000)
     }
 
     @Test("Many tasks may notify and await `settled()` at once", arguments: ObserverKind.lastingHopping)
@@ -405,7 +405,7 @@ struct SettledTests {
             }
         }
 
-        #expect(delivered.value == 1_600)
+        expect(delivered.value, equals: 1_600)
         registration.end()
     }
 }

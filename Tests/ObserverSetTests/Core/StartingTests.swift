@@ -18,8 +18,8 @@ struct StartingTests {
         _ = set.starting(with: 1).addNonisolated { [log] in log.append($0) }
         set.notify(2)
 
-        #expect(log.entries == [1, 2])
-        #expect(others.entries == [2])
+        expect(log.entries, equals: [1, 2])
+        expect(others.entries, equals: [2])
     }
 
     @Test("An observer that an owner has receives it, too")
@@ -28,7 +28,7 @@ struct StartingTests {
         set.starting(with: 1).addNonisolated(owner) { [log] _, value in log.append(value) }
         set.notify(2)
 
-        #expect(log.entries == [1, 2])
+        expect(log.entries, equals: [1, 2])
     }
 
     @Test("A map behind it maps the value, a filter may hold it back, and a map in front does not")
@@ -38,7 +38,7 @@ struct StartingTests {
         _ = set.map { $0 * 100 }.starting(with: 3).addNonisolated { [log] in log.append($0) }
         set.notify(4)
 
-        #expect(log.entries == [10, 3, 40, 4, 400])
+        expect(log.entries, equals: [10, 3, 40, 4, 400])
     }
 
     @Test("One that is called once is called with the value, and leaves nothing behind")
@@ -51,7 +51,7 @@ struct StartingTests {
         set.notify(4)
         await set.settled()
 
-        #expect(log.entries.sorted() == [1, 2, 3])
+        expect(log.entries.sorted(), equals: [1, 2, 3])
         #expect(set.isEmpty)
         #expect(![isolated, awaiting, plain].contains { $0.isActive || $0.remove() })
     }
@@ -62,7 +62,7 @@ struct StartingTests {
         set.notify(2)
         set.notify(3)
 
-        #expect(log.entries == [1, 2])
+        expect(log.entries, equals: [1, 2])
         #expect(!token.isActive)
     }
 
@@ -76,7 +76,7 @@ struct StartingTests {
             log.append(0)
         }
 
-        #expect(log.entries == [1, 0])
+        expect(log.entries, equals: [1, 0])
     }
 
     @Test("An observer of another actor is called later, in order")
@@ -91,7 +91,7 @@ struct StartingTests {
         }
         await set.settled()
 
-        #expect(log.entries == [0, 1, 2])
+        expect(log.entries, equals: [0, 1, 2])
     }
 
     @Test("An observer on a queue and one that awaits receive it first")
@@ -103,8 +103,8 @@ struct StartingTests {
         set.notify(2)
         await set.settled()
 
-        #expect(log.entries == [1, 2])
-        #expect(awaited.entries == [1, 2])
+        expect(log.entries, equals: [1, 2])
+        expect(awaited.entries, equals: [1, 2])
     }
 
     @Test("What an observer notifies in its call with the value, it receives")
@@ -114,7 +114,7 @@ struct StartingTests {
             if value == 1 { set?.notify(2) }
         }
 
-        #expect(log.entries == [1, 2])
+        expect(log.entries, equals: [1, 2])
     }
 
     // MARK: Its registration
@@ -122,7 +122,7 @@ struct StartingTests {
     @Test("It is one registration, which its token and the set end")
     func registration() {
         let token = set.starting(with: 1).addNonisolated { [log] in log.append($0) }
-        #expect(set.count == 1)
+        expect(set.count, equals: 1)
         #expect(set.remove(token))
         #expect(!set.remove(token))
         #expect(set.isEmpty)
@@ -138,8 +138,8 @@ struct StartingTests {
         let tokens = sources.map { source in
             source.addNonisolated(on: queue) { [log] in log.append($0) }
         }
-        #expect(tokens.map(\.waitingCount) == [1, 1, 1])
-        #expect(tokens.map { $0.remove() } == [true, true, true])
+        expect(tokens.map(\.waitingCount), equals: [1, 1, 1])
+        expect(tokens.map { $0.remove() }, equals: [true, true, true])
         #expect(!tokens.contains { $0.isActive })
         queue.resume()
         for token in tokens { await token.removeAndWait() }
@@ -158,9 +158,9 @@ struct StartingTests {
             queue.suspend()
             let source = set.starting(with: number).map { $0 * 10 }
             let token = source.addNonisolated(on: queue, owner) { [log] _, value in log.append(value) }
-            #expect(token.waitingCount == 1)
+            expect(token.waitingCount, equals: 1)
             remove(token)
-            #expect(token.waitingCount == 0)
+            expect(token.waitingCount, equals: 0)
             queue.resume()
             await token.removeAndWait()
         }
@@ -181,8 +181,8 @@ struct StartingTests {
         isOpen.set()
         await set.settled()
 
-        #expect(log.entries.last == 4)
-        #expect(log.entries.count + token.droppedCount == 4)
+        expect(log.entries.last, equals: 4)
+        expect(log.entries.count + token.droppedCount, equals: 4)
     }
 
     @Test("The first call of an observer that awaits is cancelled when the token is removed")
@@ -196,7 +196,7 @@ struct StartingTests {
         await eventually { isCalled.isSet }
         #expect(await token.removeAndWait())
 
-        #expect(log.entries == [1])
+        expect(log.entries, equals: [1])
     }
 
     @Test("An owner ends with its last reference, and what it captured with the registration")

@@ -11,7 +11,7 @@ struct TurnTests {
 
         let calls = (1...1_000).first { _ in turn.isOver() }
 
-        #expect(calls == 1_000)
+        expect(calls, equals: 1_000)
     }
 
     @Test("A turn ends with the call that takes four milliseconds")

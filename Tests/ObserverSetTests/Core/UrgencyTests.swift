@@ -6,8 +6,8 @@ import Testing
 struct UrgencyTests {
     @Test("The numbers that it compares are those of the standard library's priorities")
     func numbers() {
-        #expect(Urgency.background == TaskPriority.background.rawValue)
-        #expect(Urgency.medium == TaskPriority.medium.rawValue)
+        expect(Urgency.background, equals: TaskPriority.background.rawValue)
+        expect(Urgency.medium, equals: TaskPriority.medium.rawValue)
     }
 
     @Test("Each priority is delivered with the nearest of four steps, and never with less than it has asked for")
@@ -17,6 +17,6 @@ struct UrgencyTests {
             (.userInitiated, .high), (TaskPriority(rawValue: 33), .high), (TaskPriority(rawValue: 0), .medium),
         ]
 
-        for (priority, delivered) in priorities { #expect(Urgency(priority).priority == delivered) }
+        for (priority, delivered) in priorities { expect(Urgency(priority).priority, equals: delivered) }
     }
 }

@@ -19,8 +19,8 @@ struct WeakEntryTests {
             return nil
         }
 
-        #expect(first == second)
-        #expect(registry.count == 1)
+        expect(first, equals: second)
+        expect(registry.count, equals: 1)
         #expect(registry.remove(object))
         #expect(!second.remove())
     }

@@ -36,8 +36,8 @@ struct DelegateNotificationTests {
             if $0 == index { multicast.remove(all.value[index]) }
         }
 
-        #expect(told() == [0, 1, 2, 3])
-        #expect(told() == [0, 1, 2, 3].filter { $0 != index })
+        expect(told(), equals: [0, 1, 2, 3])
+        expect(told(), equals: [0, 1, 2, 3].filter { $0 != index })
         all.value = []
     }
 
@@ -46,7 +46,7 @@ struct DelegateNotificationTests {
         let all = Box<[ListeningRecorder]>([])
         all.value = add(4) { [multicast] in multicast.remove(all.value[$0]) }
 
-        #expect(told() == [0, 1, 2, 3])
+        expect(told(), equals: [0, 1, 2, 3])
         #expect(told() == [] && multicast.isEmpty)
         all.value = []
     }
@@ -66,8 +66,8 @@ struct DelegateNotificationTests {
         }
         tokens.value = all.value.map { multicast.add($0) }
 
-        #expect(told() == [0, 1, 3])
-        #expect(told() == [1, 3])
+        expect(told(), equals: [0, 1, 3])
+        expect(told(), equals: [1, 3])
         all.value = []
     }
 
@@ -80,8 +80,8 @@ struct DelegateNotificationTests {
             #expect(multicast.isEmpty)
         }
 
-        #expect(told() == [0, 1])
-        #expect(told() == [])
+        expect(told(), equals: [0, 1])
+        expect(told(), equals: [])
         withExtendedLifetime(delegates) {}
     }
 
@@ -95,10 +95,10 @@ struct DelegateNotificationTests {
             multicast.add(delegate)
         }
 
-        #expect(told() == [0])
-        #expect(told() == [0, 1])
-        #expect(told() == [0, 1, 1])
-        #expect(multicast.count == 4)
+        expect(told(), equals: [0])
+        expect(told(), equals: [0, 1])
+        expect(told(), equals: [0, 1, 1])
+        expect(multicast.count, equals: 4)
         withExtendedLifetime(first) {}
     }
 
@@ -114,8 +114,8 @@ struct DelegateNotificationTests {
             multicast.add(all.value[0])
         }
 
-        #expect(told() == [0, 1, 2])
-        #expect(told() == [1, 2, 0])
+        expect(told(), equals: [0, 1, 2])
+        expect(told(), equals: [1, 2, 0])
         all.value = []
     }
 
@@ -126,9 +126,9 @@ struct DelegateNotificationTests {
             for delegate in all.value { multicast.add(delegate) }
         }
 
-        #expect(told() == [0, 1, 2])
-        #expect(told() == [0, 1, 2])
-        #expect(multicast.count == 3)
+        expect(told(), equals: [0, 1, 2])
+        expect(told(), equals: [0, 1, 2])
+        expect(multicast.count, equals: 3)
         all.value = []
     }
 
@@ -142,9 +142,9 @@ struct DelegateNotificationTests {
             if index == 1 { all.value[2] = nil }
         }
 
-        #expect(told() == [0, 1, 3])
-        #expect(multicast.count == 3)
-        #expect(told() == [0, 1, 3])
+        expect(told(), equals: [0, 1, 3])
+        expect(multicast.count, equals: 3)
+        expect(told(), equals: [0, 1, 3])
         all.value = []
     }
 
@@ -168,8 +168,8 @@ struct DelegateNotificationTests {
 
         multicast.notify { $0.hear(1) }
 
-        #expect(order.entries == ["told 1", "dies after [1]", "other 9", "other 1"])
-        #expect(multicast.count == 1)
+        expect(order.entries, equals: ["told 1", "dies after [1]", "other 9", "other 1"])
+        expect(multicast.count, equals: 1)
     }
 
     @Test("The multicast may die in its own notification, which still completes")
@@ -205,7 +205,7 @@ struct DelegateNotificationTests {
 
         multicast.notify { $0.hear(0) }
 
-        #expect(order.entries == ["a0", "a1", "a2", "a3", "b3", "b2", "b1", "b0"])
+        expect(order.entries, equals: ["a0", "a1", "a2", "a3", "b3", "b2", "b1", "b0"])
         first.atCall = { _ in }
     }
 
@@ -213,11 +213,11 @@ struct DelegateNotificationTests {
     func asksInItsMethod() {
         let delegates = add(3) { [multicast] index in
             #expect(multicast.count == 3 && !multicast.isEmpty)
-            #expect(multicast.delegates.count == 3)
+            expect(multicast.delegates.count, equals: 3)
             #expect(multicast.debugDescription.hasSuffix(" × 3"))
         }
 
-        #expect(told() == [0, 1, 2])
+        expect(told(), equals: [0, 1, 2])
         withExtendedLifetime(delegates) {}
     }
 
@@ -256,9 +256,9 @@ struct DelegateNotificationTests {
             }
         }
 
-        #expect(error == Refusal(number: 2))
-        #expect(log.entries == [0, 1, 2, 3, 4])
-        #expect(told() == [0, 1, 2, 3, 4], "the next notification calls all delegates again")
+        expect(error, equals: Refusal(number: 2))
+        expect(log.entries, equals: [0, 1, 2, 3, 4])
+        expect(told(), equals: [0, 1, 2, 3, 4], "the next notification calls all delegates again")
         withExtendedLifetime(delegates) {}
     }
 
@@ -273,7 +273,7 @@ struct DelegateNotificationTests {
             caught.append(error)
         }
 
-        #expect(caught == [Refusal(number: 1)])
+        expect(caught, equals: [Refusal(number: 1)])
         withExtendedLifetime(delegates) {}
     }
 
@@ -285,7 +285,7 @@ struct DelegateNotificationTests {
         forEach { $0.hear(0) }
         #expect(throws: Refusal.self) { try forEach { _ in throw Refusal(number: 3) } }
 
-        #expect(log.entries == [0, 1])
+        expect(log.entries, equals: [0, 1])
         withExtendedLifetime(delegates) {}
     }
 
@@ -304,8 +304,8 @@ struct DelegateNotificationTests {
             }
         }
 
-        #expect(log.entries == [0, 1, 2, 3])
-        #expect(told() == [2, 3])
+        expect(log.entries, equals: [0, 1, 2, 3])
+        expect(told(), equals: [2, 3])
         all.value = []
     }
 
@@ -320,7 +320,7 @@ struct DelegateNotificationTests {
 
         // The test runner keeps weak references to all errors, and may be loading them on another thread.
         await eventually { Lifetimes.current.count == 3 }
-        #expect(Lifetimes.current.count == 3, "only the delegates are still alive")
+        expect(Lifetimes.current.count, equals: 3, "only the delegates are still alive")
         withExtendedLifetime(delegates) {}
     }
 
@@ -335,7 +335,7 @@ struct DelegateNotificationTests {
             let token = multicast.add(delegate)
             multicast.notify { $0.hear(1) }
             multicast.notify { $0.hear(2) }
-            #expect(delegate.heard == [1, 2])
+            expect(delegate.heard, equals: [1, 2])
             #expect(multicast.remove(delegate))
             #expect(!token.isActive)
             multicast.add(delegate)
@@ -349,7 +349,7 @@ struct DelegateNotificationTests {
 
         let heard = await owner.run()
 
-        #expect(heard == [1, 2])
+        expect(heard, equals: [1, 2])
     }
 
     @Test("An actor may be a delegate, whose nonisolated methods are called synchronously")
@@ -360,9 +360,9 @@ struct DelegateNotificationTests {
             multicast.add(delegate)
             multicast.notify { $0.hear(1) }
             multicast.notify { delegate in Task { await delegate.later() } }
-            #expect(delegate.log.entries.first == 1)
+            expect(delegate.log.entries.first, equals: 1)
             await eventually { delegate.log.count == 2 }
-            #expect(delegate.log.entries == [1, 2])
+            expect(delegate.log.entries, equals: [1, 2])
         }
         await eventually { multicast.isEmpty }
         #expect(multicast.isEmpty)

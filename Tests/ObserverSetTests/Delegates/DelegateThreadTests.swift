@@ -26,11 +26,11 @@ struct DelegateThreadTests {
                 if count != 1 { odd.append(count) }
             }
 
-            #expect(Set(tokens.entries).count == 1)
-            #expect(odd.entries == [])
-            #expect(multicast.count == 1)
+            expect(Set(tokens.entries).count, equals: 1)
+            expect(odd.entries, equals: [])
+            expect(multicast.count, equals: 1)
             multicast.notify { $0.hear(1) }
-            #expect(listener.calls.value == 1)
+            expect(listener.calls.value, equals: 1)
             #expect(multicast.remove(listener))
             #expect(multicast.isEmpty)
         }
@@ -48,7 +48,7 @@ struct DelegateThreadTests {
                 if isRemoved { removals.increment() }
             }
 
-            #expect(removals.value == 1)
+            expect(removals.value, equals: 1)
             #expect(multicast.isEmpty)
         }
     }
@@ -72,9 +72,9 @@ struct DelegateThreadTests {
             }
         }
 
-        #expect(odd.entries == [])
+        expect(odd.entries, equals: [])
         multicast.add(listener)
-        #expect(multicast.count == 1)
+        expect(multicast.count, equals: 1)
         multicast.removeAll()
         #expect(multicast.isEmpty)
     }
@@ -108,9 +108,9 @@ struct DelegateThreadTests {
             }
         }
 
-        #expect(broken.value == 0)
+        expect(broken.value, equals: 0)
         #expect(lasting.calls.value >= notified.value)
-        #expect(multicast.count == 1)
+        expect(multicast.count, equals: 1)
         #expect(multicast.delegates.first === lasting)
     }
 
@@ -165,7 +165,7 @@ struct DelegateThreadTests {
             isOver.set()
             end.wait()
             // Each one was deallocated on this thread, the only one that may touch the count.
-            #expect(own.ended == many(8_000))
+            expect(own.ended, equals: many(8_000))
             #expect(multicast.isEmpty)
         }
     }

@@ -17,8 +17,8 @@ struct MulticastDelegateTests {
 
         multicast.notify { $0.hear(7) }
 
-        #expect(log.entries == (0..<100).map { $0 * 10 + 7 })
-        #expect(multicast.count == 100)
+        expect(log.entries, equals: (0..<100).map { $0 * 10 + 7 })
+        expect(multicast.count, equals: 100)
         #expect(multicast.delegates.elementsEqual(delegates, by: { $0 === $1 }))
     }
 
@@ -35,7 +35,7 @@ struct MulticastDelegateTests {
         multicast.notify { $0.hear(1) }
         concrete.notify { $0.hear(2) }
 
-        #expect(recorder.heard == [1, 2])
+        expect(recorder.heard, equals: [1, 2])
         #expect(multicast.delegates.elementsEqual([recorder, base], by: { $0 === $1 }))
         #expect(multicast.remove(recorder) && multicast.remove(base))
     }
@@ -49,8 +49,8 @@ struct MulticastDelegateTests {
 
         multicast.notify { $0.hear(1) }
 
-        #expect(recorder.heard == [1])
-        #expect(multicast.count == 1)
+        expect(recorder.heard, equals: [1])
+        expect(multicast.count, equals: 1)
         #expect(multicast.delegates.first as? ListeningRecorder === recorder)
         #expect(!multicast.remove(ListeningValue()), "a value cannot be a delegate")
         #expect(multicast.remove(recorder))
@@ -76,11 +76,11 @@ struct MulticastDelegateTests {
         objects.notify { ($0 as? ListeningRecorder)?.hear(4) }
         anything.notify { ($0 as? ListeningRecorder)?.hear(5) }
 
-        #expect(recorder.heard == [1, 2, 3, 4, 5])
-        let copies: [Any] =
-            both.delegates + classAndProtocol.delegates + parameterised.delegates + objects.delegates
-            + anything.delegates
-        #expect(copies.count == 5 && copies.allSatisfy { $0 as AnyObject === recorder })
+        expect(recorder.heard, equals: [1, 2, 3, 4, 5])
+        let copies: [[Any]] = [
+            both.delegates, classAndProtocol.delegates, parameterised.delegates, objects.delegates, anything.delegates,
+        ]
+        #expect(copies.count == 5 && copies.allSatisfy { $0.count == 1 && $0[0] as AnyObject === recorder })
     }
 
     @Test("An error that is a class instance may be a delegate, though Swift keeps errors in a box")
@@ -96,7 +96,7 @@ struct MulticastDelegateTests {
 
             var values: [Int] = []
             multicast.notify { values.append(($0 as? Failure)?.tracked.value ?? 0) }
-            #expect(values == [7])
+            expect(values, equals: [7])
         }
 
         #expect(multicast.isEmpty)
@@ -116,7 +116,7 @@ struct MulticastDelegateTests {
         let anyListeners = told([recorder] as [any OpenListening]) { $0.hear(2) }
         let recorders = told([recorder]) { $0.hear(3) }
 
-        #expect(recorder.heard == [1, 2, 3])
+        expect(recorder.heard, equals: [1, 2, 3])
         #expect(listeners.count == 1 && anyListeners.count == 1 && recorders.count == 1)
     }
 
@@ -139,7 +139,7 @@ struct MulticastDelegateTests {
 
         #expect(recorder != nil)
         kept.first?.hear(1)
-        #expect(recorder?.heard == [1])
+        expect(recorder?.heard, equals: [1])
         kept = []
         #expect(recorder == nil)
     }
@@ -178,13 +178,13 @@ struct MulticastDelegateTests {
 
         let token = multicast.add(first)
         multicast.add(second)
-        for _ in 0..<100 { #expect(multicast.add(first) == token) }
+        for _ in 0..<100 { expect(multicast.add(first), equals: token) }
         multicast.notify { $0.hear(0) }
 
-        #expect(log.entries == [1, 2])
-        #expect(multicast.count == 2)
+        expect(log.entries, equals: [1, 2])
+        expect(multicast.count, equals: 2)
         #expect(token.remove())
-        #expect(multicast.count == 1)
+        expect(multicast.count, equals: 1)
     }
 
     @Test("Two equal objects are two delegates")
@@ -197,7 +197,7 @@ struct MulticastDelegateTests {
         let (first, second) = (Equal(), Equal())
 
         #expect(multicast.add(first) != multicast.add(second))
-        #expect(multicast.count == 2)
+        expect(multicast.count, equals: 2)
         #expect(multicast.remove(first))
         #expect(multicast.delegates.elementsEqual([second], by: { $0 === $1 }))
     }
@@ -215,7 +215,7 @@ struct MulticastDelegateTests {
         multicast.notify { $0.hear(0) }
 
         #expect(again != token)
-        #expect(log.entries == [2, 1])
+        expect(log.entries, equals: [2, 1])
         #expect(!token.remove() && again.isActive)
     }
 
@@ -262,7 +262,7 @@ struct MulticastDelegateTests {
         multicast.notify { $0.hear(1) }
 
         #expect(first.heard == [] && second.heard == [] && third.heard == [1])
-        #expect(tokens.map(\.isActive) == [false, false, true])
+        expect(tokens.map(\.isActive), equals: [false, false, true])
     }
 
     @Test("All delegates are removed at once, and the multicast may be used again")
@@ -278,7 +278,7 @@ struct MulticastDelegateTests {
         multicast.notify { $0.hear(1) }
 
         #expect(recorders[0].heard == [] && recorders[1].heard == [1])
-        #expect(multicast.count == 1)
+        expect(multicast.count, equals: 1)
     }
 
     @Test("A token is inert after its multicast has died")
@@ -305,12 +305,12 @@ struct MulticastDelegateTests {
         recorders.remove(at: 3)
         recorders.remove(at: 1)
 
-        #expect(Lifetimes.current.count == 3)
-        #expect(multicast.count == 3)
+        expect(Lifetimes.current.count, equals: 3)
+        expect(multicast.count, equals: 3)
         #expect(multicast.delegates.elementsEqual(recorders, by: { $0 === $1 }))
-        #expect(tokens.map(\.isActive) == [true, false, true, false, true])
+        expect(tokens.map(\.isActive), equals: [true, false, true, false, true])
         multicast.notify { $0.hear(1) }
-        #expect(recorders.map(\.heard) == [[1], [1], [1]])
+        expect(recorders.map(\.heard), equals: [[1], [1], [1]])
 
         recorders = []
         #expect(multicast.isEmpty && multicast.count == 0 && multicast.delegates.isEmpty)
@@ -336,9 +336,9 @@ struct MulticastDelegateTests {
             let newToken = multicast.add(recorder)
             #expect(newToken != token)
             #expect(!token.remove())
-            #expect(multicast.add(recorder) == newToken)
+            expect(multicast.add(recorder), equals: newToken)
             multicast.notify { $0.hear(1) }
-            #expect(recorder.heard == [1])
+            expect(recorder.heard, equals: [1])
             #expect(multicast.remove(recorder))
             #expect(multicast.isEmpty)
         }
@@ -353,7 +353,7 @@ struct MulticastDelegateTests {
             let recorder = ListeningRecorder()
             multicast.add(recorder)
             multicast.notify { $0.hear(1) }
-            #expect(recorder.heard == [1])
+            expect(recorder.heard, equals: [1])
         }
     }
 
@@ -379,35 +379,39 @@ struct MulticastDelegateTests {
 
     @Test(
         "Short-lived delegates do not pile up, even if nobody notifies and no address is used again",
-        .measuringMemory, arguments: [0, 100_000])
-    func deadDoNotPileUp(behind many: Int) async {
-        await #expect(processExitsWith: .success) { [many] in
-            final class Small {
-                var number = 0
-            }
-            let multicast = MulticastDelegate<Small>()
-            do {
-                let large = (0..<many).map { _ in Small() }
-                for delegate in large { multicast.add(delegate) }
-                multicast.removeAll()
-            }
-            var blockers: [Small] = []
-            func add(_ count: Int) {
-                for _ in 0..<count {
-                    do { multicast.add(Small()) }
-                    // Takes the dead delegate's address, and stays alive.
-                    blockers.append(Small())
-                }
-            }
-            let count = ObserverSetTests.many(200_000)
-            let growth = await AllocatedMemory.growth {
-                add(1_000)
-            } _: {
-                add(count)
-            }
-            // A blocker takes 40 bytes; the entry of a dead delegate would take five times as much.
-            precondition(growth < 100 * count + 1 << 19, "\(growth) bytes more")
+        .measuringMemory)
+    func deadDoNotPileUp() async {
+        await #expect(processExitsWith: .success) { await Self.addShortLivedDelegates(behind: 0) }
+        await #expect(processExitsWith: .success) { await Self.addShortLivedDelegates(behind: 100_000) }
+    }
+
+    /// Adds delegates that are released at once, to a multicast delegate that has had `many` delegates before.
+    private static func addShortLivedDelegates(behind many: Int) async {
+        final class Small {
+            var number = 0
         }
+        let multicast = MulticastDelegate<Small>()
+        do {
+            let large = (0..<many).map { _ in Small() }
+            for delegate in large { multicast.add(delegate) }
+            multicast.removeAll()
+        }
+        var blockers: [Small] = []
+        func add(_ count: Int) {
+            for _ in 0..<count {
+                do { multicast.add(Small()) }
+                // Takes the dead delegate's address, and stays alive.
+                blockers.append(Small())
+            }
+        }
+        let count = ObserverSetTests.many(200_000)
+        let growth = await AllocatedMemory.growth {
+            add(1_000)
+        } _: {
+            add(count)
+        }
+        // A blocker takes 40 bytes; the entry of a dead delegate would take five times as much.
+        precondition(growth < 100 * count + 1 << 19, "\(growth) bytes more")
     }
 
     @Test("A delegate behind any number of dead delegates is called")
@@ -422,8 +426,8 @@ struct MulticastDelegateTests {
 
         multicast.notify { $0.hear(1) }
 
-        #expect(recorder.heard == [1])
-        #expect(multicast.count == 1)
+        expect(recorder.heard, equals: [1])
+        expect(multicast.count, equals: 1)
     }
 
     @Test("The token of a dead delegate stays active until the multicast has noticed the death")
@@ -449,16 +453,16 @@ struct MulticastDelegateTests {
                 multicast.notify { $0.hear(2) }
                 answers.append(multicast.count == 1)
                 answers.append(multicast.delegates.count == 1)
-                #expect(recorder.heard == [1])
+                expect(recorder.heard, equals: [1])
             })
             multicast.add(recorder)
             multicast.notify { $0.hear(1) }
         }
         multicast.notify { $0.hear(3) }
 
-        #expect(answers.entries == [false, true, true, true])
-        #expect(others.heard == [1, 2, 3])
-        #expect(multicast.count == 1)
+        expect(answers.entries, equals: [false, true, true, true])
+        expect(others.heard, equals: [1, 2, 3])
+        expect(multicast.count, equals: 1)
     }
 
     @Test("A delegate that keeps its token may end the registration in its `deinit`")
@@ -469,7 +473,7 @@ struct MulticastDelegateTests {
             token.value = multicast.add(recorder)
         }
 
-        #expect(token.value?.isActive == false)
+        expect(token.value?.isActive, equals: false)
         #expect(multicast.isEmpty)
     }
 
@@ -489,7 +493,7 @@ struct MulticastDelegateTests {
             let model = Model()
             weakModel = model
             model.listeners.notify { $0.hear(2) }
-            #expect(model.heard == 2)
+            expect(model.heard, equals: 2)
         }
 
         #expect(weakModel == nil)
@@ -504,8 +508,8 @@ struct MulticastDelegateTests {
         do { multicast.add(ListeningRecorder()) }
 
         let noun = count == 1 ? "delegate" : "delegates"
-        #expect(multicast.description == "MulticastDelegate<\((any Listening).self)>(\(count) \(noun))")
-        #expect("\(multicast)" == multicast.description)
+        expect(multicast.description, equals: "MulticastDelegate<\((any Listening).self)>(\(count) \(noun))")
+        expect("\(multicast)", equals: multicast.description)
         withExtendedLifetime(recorders) {}
     }
 
@@ -523,8 +527,9 @@ struct MulticastDelegateTests {
             "ListeningRecorder, registered at \(file):\(line)",
             "ListeningBase, registered at \(file):\(line + 1)",
         ]
-        #expect(
-            multicast.debugDescription == ([multicast.description] + lines.map { "  " + $0 }).joined(separator: "\n"))
+        expect(
+            multicast.debugDescription,
+            equals: ([multicast.description] + lines.map { "  " + $0 }).joined(separator: "\n"))
         withExtendedLifetime((recorder, other)) {}
     }
 
@@ -534,9 +539,9 @@ struct MulticastDelegateTests {
         let line = #line + 1
         for recorder in recorders { multicast.add(recorder) }
 
-        #expect(
-            multicast.debugDescription
-                == "\(multicast.description)\n  ListeningRecorder, registered at \(file):\(line) × 3")
+        expect(
+            multicast.debugDescription,
+            equals: "\(multicast.description)\n  ListeningRecorder, registered at \(file):\(line) × 3")
         withExtendedLifetime(recorders) {}
     }
 
@@ -558,7 +563,7 @@ struct MulticastDelegateTests {
 
         #expect(multicast.count == 0 && multicast.isEmpty && multicast.delegates.isEmpty)
         #expect(!multicast.remove(ListeningRecorder()))
-        #expect(multicast.debugDescription == multicast.description)
+        expect(multicast.debugDescription, equals: multicast.description)
     }
 
     @Test("A multicast holds each of many delegates once, and removes them all")
@@ -568,7 +573,7 @@ struct MulticastDelegateTests {
         for recorder in recorders { multicast.add(recorder) }
         for recorder in recorders { multicast.add(recorder) }
 
-        #expect(multicast.count == many(100_000))
+        expect(multicast.count, equals: many(100_000))
         #expect(recorders.allSatisfy { multicast.remove($0) })
         #expect(multicast.isEmpty)
     }

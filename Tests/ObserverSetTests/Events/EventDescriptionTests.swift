@@ -9,23 +9,23 @@ struct EventDescriptionTests {
 
     @Test("The description of a publisher without observers says so, even if it was observed before")
     func empty() {
-        #expect(publisher.description == "EventPublisher(0 observers)")
+        expect(publisher.description, equals: "EventPublisher(0 observers)")
         _ = publisher.observers(of: Opened.self)
         publisher.observers(of: Closed.self).add { _ in }.remove()
 
-        #expect("\(publisher)" == "EventPublisher(0 observers)")
-        #expect(publisher.debugDescription == publisher.description)
+        expect("\(publisher)", equals: "EventPublisher(0 observers)")
+        expect(publisher.debugDescription, equals: publisher.description)
     }
 
     @Test("The description counts the observers and the types that they observe")
     func description() {
         _ = publisher.observers(of: Opened.self).add { _ in }
-        #expect(publisher.description == "EventPublisher(1 observer of 1 type)")
+        expect(publisher.description, equals: "EventPublisher(1 observer of 1 type)")
         _ = publisher.observers(of: Opened.self).add { _ in }
         _ = publisher.observers(of: Closed.self).add { _ in }
         _ = publisher.allEvents.add { _ in }
 
-        #expect(publisher.description == "EventPublisher(4 observers of 3 types)")
+        expect(publisher.description, equals: "EventPublisher(4 observers of 3 types)")
     }
 
     @Test("The debug description names each type in full, and has a line for each observer")
@@ -47,7 +47,7 @@ struct EventDescriptionTests {
               ObserverSet.Event: 1 observer
                 closure, nonisolated, registered at \(file):\(line)
             """
-        #expect(publisher.debugDescription == expected)
+        expect(publisher.debugDescription, equals: expected)
     }
 
     @Test("The debug description has one line for observers that one line of code has added, and counts them all")
@@ -60,7 +60,7 @@ struct EventDescriptionTests {
               ObserverSetTests.Opened: 3 observers
                 closure, nonisolated, registered at \(file):\(line) × 3
             """
-        #expect(publisher.debugDescription == expected)
+        expect(publisher.debugDescription, equals: expected)
     }
 
     @Test("The description of an event's source has its observers, and says when its publisher is gone")
@@ -71,9 +71,9 @@ struct EventDescriptionTests {
         _ = source.add { _ in }
 
         let expected = "ObserverSet<Opened>(1 observer)\n  closure, nonisolated, registered at \(file):\(line)"
-        #expect(String(reflecting: source) == expected)
+        expect(String(reflecting: source), equals: expected)
         publisher = nil
-        #expect(String(reflecting: source) == "Opened of a publisher that is gone")
+        expect(String(reflecting: source), equals: "Opened of a publisher that is gone")
     }
 
     @Test("A publisher may be described by its own observers")
@@ -85,7 +85,7 @@ struct EventDescriptionTests {
 
         publisher.publish(Opened())
 
-        #expect(log.entries == [publisher.debugDescription])
+        expect(log.entries, equals: [publisher.debugDescription])
     }
 }
 

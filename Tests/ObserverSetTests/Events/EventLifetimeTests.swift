@@ -35,7 +35,7 @@ struct EventLifetimeTests {
             // What each type costs: the set, its entry in the table, and its share of the smaller tables that were
             // replaced, which together are smaller than the current one.
             #expect(growth < types.count * 400)
-            #expect(publishers[1].channels.withLock { $0.count } == types.count)
+            expect(publishers[1].channels.withLock { $0.count }, equals: types.count)
         }
     }
 
@@ -56,7 +56,7 @@ struct EventLifetimeTests {
         publisher.publish(Ended())
         publisher.publish(Closed())
 
-        #expect(log.entries == ["1", "all 1", "1", "all 1"])
+        expect(log.entries, equals: ["1", "all 1", "1", "all 1"])
     }
 
     /// Promise 8.
@@ -66,11 +66,11 @@ struct EventLifetimeTests {
         let publisher = EventPublisher()
         for event in [Large(), Ended()] as [any Event] {
             publisher.allEvents.addNonisolated(Tracked()) { [life = Tracked()] _, _ in _ = life }
-            #expect(Lifetimes.current.count == 1)
+            expect(Lifetimes.current.count, equals: 1)
 
             publisher.publish(event)
 
-            #expect(Lifetimes.current.count == 0)
+            expect(Lifetimes.current.count, equals: 0)
         }
     }
 
@@ -89,7 +89,7 @@ struct EventLifetimeTests {
         for (index, token) in tokens.enumerated() {
             #expect(token.isActive)
             #expect(token.remove())
-            #expect(lifetimes.count == 2 - index)
+            expect(lifetimes.count, equals: 2 - index)
             #expect(!token.isActive)
             #expect(!token.remove())
         }
@@ -106,12 +106,12 @@ struct EventLifetimeTests {
             publisher.allEvents.add(owner) { [log] _, _ in log.append("all") }
         }
 
-        #expect(publisher.removeAll(ownedBy: owner) == 6)
-        #expect(publisher.removeAll(ownedBy: owner) == 0)
+        expect(publisher.removeAll(ownedBy: owner), equals: 6)
+        expect(publisher.removeAll(ownedBy: owner), equals: 0)
         publisher.publish(Ended())
         publisher.publish(Closed())
 
-        #expect(log.entries == ["ended", "all", "closed", "all"])
+        expect(log.entries, equals: ["ended", "all", "closed", "all"])
     }
 
     @Test("Events are released when they have been delivered")
@@ -126,7 +126,7 @@ struct EventLifetimeTests {
         await publisher.settled()
         await eventually { lifetimes.count == 0 }
 
-        #expect(lifetimes.count == 0)
+        expect(lifetimes.count, equals: 0)
     }
 
     // MARK: The publisher's death
@@ -149,7 +149,7 @@ struct EventLifetimeTests {
         }
 
         #expect(weakPublisher == nil)
-        #expect(Lifetimes.current.count == 0)
+        expect(Lifetimes.current.count, equals: 0)
         #expect(tokens.allSatisfy { !$0.isActive && !$0.remove() })
     }
 
@@ -170,14 +170,14 @@ struct EventLifetimeTests {
             #expect(token.isActive)
         }
         #expect(weakPublisher == nil)
-        #expect(Lifetimes.current.count == 0)
+        expect(Lifetimes.current.count, equals: 0)
         #expect(!token.isActive)
 
         for late in [add(to: ended), add(to: closed), add(to: all)] {
             #expect(!late.isActive)
             #expect(!late.remove())
         }
-        #expect(Lifetimes.current.count == 0)
+        expect(Lifetimes.current.count, equals: 0)
     }
 
     @Test("A task that waits until a source is settled does not keep the observers of a released publisher")
@@ -214,7 +214,7 @@ struct EventLifetimeTests {
 
         publisher.value?.publish(Closed())
 
-        #expect(log.entries == ["1", "2", "all true"])
+        expect(log.entries, equals: ["1", "2", "all true"])
         #expect(weakPublisher == nil)
     }
 
@@ -236,7 +236,7 @@ struct EventLifetimeTests {
         queue.resume()
         await eventually { isDelivered.isSet }
 
-        #expect(log.entries == ["ended", "all"])
+        expect(log.entries, equals: ["ended", "all"])
     }
 
     @Test("A capture may use the publisher's sources in its `deinit` when the publisher dies")
@@ -253,7 +253,7 @@ struct EventLifetimeTests {
             publisher.publish(Ended())
         }
 
-        #expect(log.entries == ["false"])
+        expect(log.entries, equals: ["false"])
     }
 
     @Test("A capture may publish and observe in its `deinit` when its observer is removed")
@@ -267,7 +267,7 @@ struct EventLifetimeTests {
 
         token.remove()
 
-        #expect(log.entries == ["closed"])
+        expect(log.entries, equals: ["closed"])
     }
 }
 

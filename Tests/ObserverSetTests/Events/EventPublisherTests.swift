@@ -25,7 +25,7 @@ struct EventPublisherTests {
         publisher.publish(Closed())
         publisher.publish(Opened(name: "b"))
 
-        #expect(log.entries == ["opened a", "closed", "opened b"])
+        expect(log.entries, equals: ["opened a", "closed", "opened b"])
     }
 
     @Test("An event that nobody observes is delivered to nobody, before and after the publisher is first observed")
@@ -36,7 +36,7 @@ struct EventPublisherTests {
         _ = publisher.observers(of: Closed.self)
         publisher.publish(Closed())
 
-        #expect(log.entries == [])
+        expect(log.entries, equals: [])
     }
 
     @Test("Publishers are independent of one another")
@@ -48,7 +48,7 @@ struct EventPublisherTests {
         other.publish(Closed())
         EventPublisher.default.publish(Closed())
 
-        #expect(log.entries == ["other"])
+        expect(log.entries, equals: ["other"])
     }
 
     @Test("The default publisher is the same for the whole program")
@@ -58,7 +58,7 @@ struct EventPublisherTests {
 
         await onThread { EventPublisher.default.publish(Ended()) }
 
-        #expect(log.entries == ["ended"])
+        expect(log.entries, equals: ["ended"])
         token.remove()
     }
 
@@ -70,7 +70,7 @@ struct EventPublisherTests {
 
         publisher.publish(Opened(name: "a"))
 
-        #expect(log.entries == ["first", "second"])
+        expect(log.entries, equals: ["first", "second"])
     }
 
     @Test("A hundred event types are distinguished from each other, also when one type wraps another")
@@ -81,7 +81,7 @@ struct EventPublisherTests {
         publish(100, Closed())
         publish(100, Closed())
 
-        #expect(numbers.entries == Array((1...100).reversed()) + Array((1...100).reversed()))
+        expect(numbers.entries, equals: Array((1...100).reversed()) + Array((1...100).reversed()))
     }
 
     /// Observes that many types, each of which wraps the previous one.
@@ -116,7 +116,7 @@ struct EventPublisherTests {
         publisher.publish(Closed())
         publisher.publish(Wrapper(wrapped: Closed()))
 
-        #expect(log.entries == ["opened a", "Closed", "Wrapper<Closed>"])
+        expect(log.entries, equals: ["opened a", "Closed", "Wrapper<Closed>"])
     }
 
     @Test("An event is delivered first to the observers of its type, and then to the observers of all events")
@@ -128,7 +128,7 @@ struct EventPublisherTests {
 
         publisher.publish(Closed())
 
-        #expect(log.entries == ["type 1", "type 2", "all 1", "all 2"])
+        expect(log.entries, equals: ["type 1", "type 2", "all 1", "all 2"])
     }
 
     @Test("An event too large for an existential's inline storage arrives whole")
@@ -142,7 +142,7 @@ struct EventPublisherTests {
 
         publisher.publish(Large())
 
-        #expect(events.entries == [Large(), Large()])
+        expect(events.entries, equals: [Large(), Large()])
     }
 
     @Test("An event of zero size arrives as often as it is published")
@@ -153,7 +153,7 @@ struct EventPublisherTests {
 
         for _ in 0..<100 { publisher.publish(Closed()) }
 
-        #expect(count.value == 200)
+        expect(count.value, equals: 200)
     }
 
     // MARK: Inside observers
@@ -174,8 +174,9 @@ struct EventPublisherTests {
 
         publisher.publish(Opened(name: "a"))
 
-        #expect(
-            log.entries == [
+        expect(
+            log.entries,
+            equals: [
                 "1 opened a",
                 "closed",
                 "1 opened b", "2 opened b", "all Opened",
@@ -197,10 +198,10 @@ struct EventPublisherTests {
         }
 
         publisher.publish(Closed())
-        #expect(log.entries == ["type", "all"])
+        expect(log.entries, equals: ["type", "all"])
         publisher.publish(Closed())
 
-        #expect(log.entries == ["type", "all", "type", "added to the type", "all", "added to all"])
+        expect(log.entries, equals: ["type", "all", "type", "added to the type", "all", "added to all"])
     }
 
     @Test(
@@ -216,8 +217,9 @@ struct EventPublisherTests {
 
         publisher.publish(Closed())
 
-        #expect(
-            log.entries == [
+        expect(
+            log.entries,
+            equals: [
                 "first Closed()", "first Opened(name: \"b\")", "second Opened(name: \"b\")",
             ])
     }
@@ -230,13 +232,13 @@ struct EventPublisherTests {
         }
 
         publisher.publish(Closed())
-        #expect(log.entries == [])
-        #expect(token.value?.isActive == true)
+        expect(log.entries, equals: [])
+        expect(token.value?.isActive, equals: true)
         publisher.publish(Opened(name: "a"))
         publisher.publish(Closed())
 
-        #expect(log.entries == ["once Opened(name: \"a\")"])
-        #expect(token.value?.isActive == false)
+        expect(log.entries, equals: ["once Opened(name: \"a\")"])
+        expect(token.value?.isActive, equals: false)
     }
 
     /// Promise 4.
@@ -247,7 +249,7 @@ struct EventPublisherTests {
 
         publisher.publish(Closed())
 
-        #expect(log.entries == [])
+        expect(log.entries, equals: [])
     }
 
     @Test("An observer that removes itself is called once")
@@ -255,13 +257,13 @@ struct EventPublisherTests {
         let token = Shared<ObserverToken?>(nil)
         token.value = publisher.observers(of: Closed.self).add { [log] _ in
             log.append("called")
-            #expect(token.exchange(nil)?.remove() == true)
+            expect(token.exchange(nil)?.remove(), equals: true)
         }
 
         publisher.publish(Closed())
         publisher.publish(Closed())
 
-        #expect(log.entries == ["called"])
+        expect(log.entries, equals: ["called"])
     }
 
     // MARK: The add family
@@ -287,11 +289,11 @@ struct EventPublisherTests {
 
         publisher.publish(Opened(name: "a"))
         await publisher.settled()
-        #expect(counter.value == 11)
+        expect(counter.value, equals: 11)
         publisher.publish(Opened(name: "b"))
         await publisher.settled()
 
-        #expect(counter.value == 20)
+        expect(counter.value, equals: 20)
     }
 
     private final class Listener: Sendable {
@@ -331,7 +333,7 @@ struct EventPublisherTests {
         publisher.publish(Opened(name: ""))
         publisher.publish(Opened(name: "a"))
 
-        #expect(log.entries == ["a"])
+        expect(log.entries, equals: ["a"])
     }
 
     @Test("The source of a type, or of all events, may be mapped and filtered")
@@ -343,7 +345,7 @@ struct EventPublisherTests {
         publisher.publish(Opened(name: "a"))
         publisher.publish(Closed())
 
-        #expect(log.entries == ["a", "closed"])
+        expect(log.entries, equals: ["a", "closed"])
     }
 
     @Test("One token ends the registrations in several sources")
@@ -357,7 +359,7 @@ struct EventPublisherTests {
         #expect(token.remove())
         publisher.publish(Opened(name: "b"))
 
-        #expect(log.entries == ["opened", "all"])
+        expect(log.entries, equals: ["opened", "all"])
     }
 
     // MARK: Isolation
@@ -375,7 +377,7 @@ struct EventPublisherTests {
 
         publisher.publish(Opened(name: "a"))
 
-        #expect(log.entries == ["a", "all"])
+        expect(log.entries, equals: ["a", "all"])
     }
 
     @Test("On an actor, its observers are called in place: the caller's isolation is passed on")
@@ -391,7 +393,7 @@ struct EventPublisherTests {
             }
         }
 
-        #expect(await Index().run(publisher) == ["a", "all"])
+        expect(await Index().run(publisher), equals: ["a", "all"])
     }
 
     @Test("Observers on the main actor, actors and queues receive another thread's events in order")
@@ -420,7 +422,7 @@ struct EventPublisherTests {
         }
         await publisher.settled()
 
-        for log in [onMain, onActor, onQueue, all] { #expect(log.entries == Array(0..<1_000)) }
+        for log in [onMain, onActor, onQueue, all] { expect(log.entries, equals: Array(0..<1_000)) }
     }
 
     @Test(
@@ -446,10 +448,10 @@ struct EventPublisherTests {
 
         await waiting.value
 
-        #expect(Set(log.entries) == ["opened", "closed"])
+        expect(Set(log.entries), equals: ["opened", "closed"])
         queues[quick].resume()
         await publisher.settled()
-        #expect(log.count == 4)
+        expect(log.count, equals: 4)
     }
 
     @Test("`settled()` of each source waits for an actor's observer")
@@ -481,7 +483,7 @@ struct EventPublisherTests {
         publisher.publish(Closed())
         await publisher.settled()
 
-        #expect(log.entries == [])
+        expect(log.entries, equals: [])
     }
 
     @Test("`settled()` of a publisher waits until the events of every type are delivered")
@@ -506,6 +508,6 @@ struct EventPublisherTests {
         await Task.yield()
         mayGoOn.set()
 
-        #expect(await waiting.value.sorted() == ["all", "all", "closed", "opened"])
+        expect(await waiting.value.sorted(), equals: ["all", "all", "closed", "opened"])
     }
 }

@@ -28,8 +28,8 @@ struct EventThreadTests {
             }
             publisher.publish(Numbered(thread: 0, number: 0))
 
-            #expect(calls.value == threads)
-            #expect(publisher.channels.withLock { $0.count } == 1)
+            expect(calls.value, equals: threads)
+            expect(publisher.channels.withLock { $0.count }, equals: 1)
         }
     }
 
@@ -49,7 +49,7 @@ struct EventThreadTests {
             let before = calls.value
             Self.publish(64, Int.self, publisher)
 
-            #expect(calls.value - before == 4 * 64)
+            expect(calls.value - before, equals: 4 * 64)
         }
     }
 
@@ -95,7 +95,7 @@ struct EventThreadTests {
             }
             publisher.publish(Changed<Int>())
 
-            #expect(calls.value == 1)
+            expect(calls.value, equals: 1)
         }
     }
 
@@ -123,7 +123,7 @@ struct EventThreadTests {
             }
         }
 
-        #expect(calls.value == 3)
+        expect(calls.value, equals: 3)
     }
 
     /// Promise 7.
@@ -150,7 +150,7 @@ struct EventThreadTests {
         for log in [inPlace, onMain, onActor, onQueue, all] {
             let entries = log.entries
             for thread in 0..<4 {
-                #expect(entries.filter { $0.thread == thread }.map(\.number) == Array(0..<1_000))
+                expect(entries.filter { $0.thread == thread }.map(\.number), equals: Array(0..<1_000))
             }
         }
     }
@@ -202,9 +202,9 @@ struct EventThreadTests {
             }
         }
 
-        #expect(wrong.value == 0)
+        expect(wrong.value, equals: 0)
         current.value = EventPublisher()
-        #expect(lifetimes.count == 0)
+        expect(lifetimes.count, equals: 0)
     }
 
     @Test("Events of different types reach an actor in the order in which a thread publishes them")
@@ -225,6 +225,6 @@ struct EventThreadTests {
         }
         await publisher.settled()
 
-        #expect(all.entries == Array(0..<500))
+        expect(all.entries, equals: Array(0..<500))
     }
 }

@@ -28,9 +28,9 @@ struct EventTypeTests {
         observe(Two.Saved.self, as: "two")
         observe(Saved.self, as: "outer")
 
-        #expect(heard(One.Saved()) == ["one"])
-        #expect(heard(Two.Saved()) == ["two"])
-        #expect(heard(Saved()) == ["outer"])
+        expect(heard(One.Saved()), equals: ["one"])
+        expect(heard(Two.Saved()), equals: ["two"])
+        expect(heard(Saved()), equals: ["outer"])
     }
 
     /// Scenario 51.
@@ -42,12 +42,12 @@ struct EventTypeTests {
         do {
             struct Local: Event {}
             observe(Local.self, as: "third")
-            #expect(heard(Local()) == ["third"])
+            expect(heard(Local()), equals: ["third"])
         }
 
-        #expect("\(type(of: first))" == "\(type(of: second))")
-        #expect(heard(first) == ["first"])
-        #expect(heard(second) == ["second"])
+        expect("\(type(of: first))", equals: "\(type(of: second))")
+        expect(heard(first), equals: ["first"])
+        expect(heard(second), equals: ["second"])
     }
 
     /// Scenario 51: a type with the same name in another file.
@@ -56,8 +56,8 @@ struct EventTypeTests {
         observe(PrivateSaved.self, as: "this file's")
         observeDynamically(privateSavedOfAnotherFile(), as: "another file's")
 
-        #expect(heard(PrivateSaved()) == ["this file's"])
-        #expect(heard(privateSavedOfAnotherFile()) == ["another file's"])
+        expect(heard(PrivateSaved()), equals: ["this file's"])
+        expect(heard(privateSavedOfAnotherFile()), equals: ["another file's"])
     }
 
     @Test("Enumerations, types without values and actors may be events")
@@ -69,9 +69,9 @@ struct EventTypeTests {
         observe(Nothing.self, as: "nothing")
         observe(Agent.self, as: "actor")
 
-        #expect(heard(Change.removed(at: 1)) == ["enumeration"])
-        #expect(heard(Change.inserted) == ["enumeration"])
-        #expect(heard(Agent()) == ["actor"])
+        expect(heard(Change.removed(at: 1)), equals: ["enumeration"])
+        expect(heard(Change.inserted), equals: ["enumeration"])
+        expect(heard(Agent()), equals: ["actor"])
     }
 
     // MARK: Generic types
@@ -85,12 +85,12 @@ struct EventTypeTests {
         observe(Outer<Int>.Ended.self, as: "ended Int")
         observe(Outer<String>.Ended.self, as: "ended String")
 
-        #expect(heard(Changed(new: 1)) == ["Int"])
-        #expect(heard(Changed(new: "a")) == ["String"])
-        #expect(heard(Changed(new: Changed(new: 1))) == ["nested Int"])
-        #expect(heard(Changed(new: 1.5)) == [])
-        #expect(heard(Outer<Int>.Ended()) == ["ended Int"])
-        #expect(heard(Outer<String>.Ended()) == ["ended String"])
+        expect(heard(Changed(new: 1)), equals: ["Int"])
+        expect(heard(Changed(new: "a")), equals: ["String"])
+        expect(heard(Changed(new: Changed(new: 1))), equals: ["nested Int"])
+        expect(heard(Changed(new: 1.5)), equals: [])
+        expect(heard(Outer<Int>.Ended()), equals: ["ended Int"])
+        expect(heard(Outer<String>.Ended()), equals: ["ended String"])
     }
 
     /// Scenario 52: the same specialisation is the same type, wherever it is made.
@@ -103,8 +103,8 @@ struct EventTypeTests {
         observeChange(of: String.self)
 
         publishChange(to: 1)
-        #expect(log.entries == ["written out", "Int"])
-        #expect(heard(Changed(new: "a")) == ["String"])
+        expect(log.entries, equals: ["written out", "Int"])
+        expect(heard(Changed(new: "a")), equals: ["String"])
     }
 
     // MARK: Existentials
@@ -118,7 +118,7 @@ struct EventTypeTests {
 
         for event in events { publisher.publish(event) }
 
-        #expect(log.entries == ["saved", "changed"])
+        expect(log.entries, equals: ["saved", "changed"])
     }
 
     /// Scenario 54.
@@ -134,7 +134,7 @@ struct EventTypeTests {
         publisher.publish(equatable)
         publish(named)
 
-        #expect(log.entries == ["titled", "titled", "titled"])
+        expect(log.entries, equals: ["titled", "titled", "titled"])
     }
 
     @Test("An event that contains another event is not delivered to the observers of the contained event")
@@ -142,8 +142,8 @@ struct EventTypeTests {
         observe(Saved.self, as: "saved")
         observe(Box.self, as: "box")
 
-        #expect(heard(Box(event: Saved())) == ["box"])
-        #expect(heard(Saved()) == ["saved"])
+        expect(heard(Box(event: Saved())), equals: ["box"])
+        expect(heard(Saved()), equals: ["saved"])
     }
 
     // MARK: Classes
@@ -156,11 +156,11 @@ struct EventTypeTests {
         observe(Middle.self, as: "middle")
         observe(OtherLeaf.self, as: "other leaf")
 
-        #expect(heard(Leaf()) == ["leaf"])
-        #expect(heard(OtherLeaf()) == ["other leaf"])
-        #expect(heard(Middle()) == ["middle"])
-        #expect(heard(Base()) == ["base"])
-        #expect(heard(Unrelated()) == [])
+        expect(heard(Leaf()), equals: ["leaf"])
+        expect(heard(OtherLeaf()), equals: ["other leaf"])
+        expect(heard(Middle()), equals: ["middle"])
+        expect(heard(Base()), equals: ["base"])
+        expect(heard(Unrelated()), equals: [])
     }
 
     /// Scenarios 53 and 54.
@@ -171,10 +171,10 @@ struct EventTypeTests {
         _ = publisher.allEvents.add { [log] event in log.append("all \(type(of: event))") }
         let asEvent: any Event = Leaf()
 
-        #expect(heard(Leaf()) == ["leaf", "all Leaf"])
-        #expect(heard(Leaf() as Base) == ["base", "all Leaf"])
-        #expect(heard(Leaf() as Middle) == ["all Leaf"])
-        #expect(heard(asEvent) == ["leaf", "all Leaf"])
+        expect(heard(Leaf()), equals: ["leaf", "all Leaf"])
+        expect(heard(Leaf() as Base), equals: ["base", "all Leaf"])
+        expect(heard(Leaf() as Middle), equals: ["all Leaf"])
+        expect(heard(asEvent), equals: ["leaf", "all Leaf"])
     }
 
     /// A value of `Base.Type` may denote a subclass, and `type(of:)` returns such values.
@@ -185,8 +185,8 @@ struct EventTypeTests {
         observe(Leaf.self, as: "leaf")
         observe(Base.self, as: "base")
 
-        #expect(heard(Leaf()) == ["leaf"])
-        #expect(heard(Base()) == ["as base", "base"])
+        expect(heard(Leaf()), equals: ["leaf"])
+        expect(heard(Base()), equals: ["as base", "base"])
     }
 
     @Test("Generic classes and their subclasses are distinguished")
@@ -195,10 +195,10 @@ struct EventTypeTests {
         observe(GenericBase<String>.self, as: "base String")
         observe(GenericLeaf<Int>.self, as: "leaf Int")
 
-        #expect(heard(GenericLeaf<Int>()) == ["leaf Int"])
-        #expect(heard(GenericLeaf<String>()) == [])
-        #expect(heard(GenericBase<Int>()) == ["base Int"])
-        #expect(heard(GenericBase<String>()) == ["base String"])
+        expect(heard(GenericLeaf<Int>()), equals: ["leaf Int"])
+        expect(heard(GenericLeaf<String>()), equals: [])
+        expect(heard(GenericBase<Int>()), equals: ["base Int"])
+        expect(heard(GenericBase<String>()), equals: ["base String"])
     }
 
     @Test("An event of a final class is delivered like a structure, and released after its delivery")
@@ -209,8 +209,8 @@ struct EventTypeTests {
         _ = publisher.observers(of: Note.self).add { [log] note in log.append("\(note.life.value)") }
         _ = publisher.allEvents.add { [log] note in log.append("all \((note as? Note)?.life.value ?? 0)") }
 
-        #expect(heard(Note()) == ["7", "all 7"])
-        #expect(Lifetimes.current.count == 0)
+        expect(heard(Note()), equals: ["7", "all 7"])
+        expect(Lifetimes.current.count, equals: 0)
     }
 }
 

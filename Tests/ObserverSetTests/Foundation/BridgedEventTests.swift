@@ -17,7 +17,7 @@ struct BridgedEventTests {
 
         center.post(TrackStarted(title: "So What", second: 0))
 
-        #expect(log.entries == ["So What at 0"])
+        expect(log.entries, equals: ["So What at 0"])
     }
 
     @Test("By default, an event is posted under its type's name, and carries itself")
@@ -25,9 +25,9 @@ struct BridgedEventTests {
         let event = TrackStarted(title: "So What", second: 3)
         let found = try #require(event.userInfo?["event"] as? TrackStarted)
 
-        #expect(TrackStarted.notificationName.rawValue == "ObserverSetTests.TrackStarted")
-        #expect(found.title == "So What")
-        #expect(event.userInfo?.count == 1)
+        expect(TrackStarted.notificationName.rawValue, equals: "ObserverSetTests.TrackStarted")
+        expect(found.title, equals: "So What")
+        expect(event.userInfo?.count, equals: 1)
     }
 
     @Test("Code that knows the type can read an event from the notification that carries it")
@@ -40,7 +40,7 @@ struct BridgedEventTests {
         center.post(TrackStarted(title: "So What", second: 0))
         center.post(name: name, object: nil)
 
-        #expect(log.entries == ["So What", "nothing"])
+        expect(log.entries, equals: ["So What", "nothing"])
         center.removeObserver(token)
     }
 
@@ -54,13 +54,13 @@ struct BridgedEventTests {
 
         center.post(Cleared())
 
-        #expect(log.entries == ["cleared"])
+        expect(log.entries, equals: ["cleared"])
     }
 
     @Test("The notification's name contains the module and the types in which the type is nested")
     func nestedName() {
-        #expect(Player.Stopped.notificationName.rawValue == "ObserverSetTests.Player.Stopped")
-        #expect(Player.Queue.Stopped.notificationName.rawValue == "ObserverSetTests.Player.Queue.Stopped")
+        expect(Player.Stopped.notificationName.rawValue, equals: "ObserverSetTests.Player.Stopped")
+        expect(Player.Queue.Stopped.notificationName.rawValue, equals: "ObserverSetTests.Player.Queue.Stopped")
     }
 
     /// Scenarios 51 and 52: types whose plain names are the same.
@@ -76,7 +76,7 @@ struct BridgedEventTests {
         center.post(Setting(value: 1))
         center.post(Setting(value: "a"))
 
-        #expect(log.entries == ["player", "queue", "Int 1", "String a"])
+        expect(log.entries, equals: ["player", "queue", "Int 1", "String a"])
     }
 
     @Test("An enumeration and an event without content need no additional code")
@@ -87,7 +87,7 @@ struct BridgedEventTests {
         center.post(Connection.lost(code: 4))
         center.post(LoggedOut())
 
-        #expect(log.entries == ["lost(code: 4)", "logged out"])
+        expect(log.entries, equals: ["lost(code: 4)", "logged out"])
     }
 
     /// Scenario 53: the class of the instance decides, whatever the static type.
@@ -100,7 +100,7 @@ struct BridgedEventTests {
         center.post(Alarm())
         center.post(Alarm() as Warning)
 
-        #expect(log.entries == ["warning", "alarm", "alarm"])
+        expect(log.entries, equals: ["warning", "alarm", "alarm"])
     }
 
     /// Scenario 54: an existential is posted under the name of its dynamic type.
@@ -111,7 +111,7 @@ struct BridgedEventTests {
 
         for event in events { center.post(event) }
 
-        #expect(log.entries == ["Blue in Green"])
+        expect(log.entries, equals: ["Blue in Green"])
     }
 
     // MARK: Names that must be declared
@@ -166,15 +166,16 @@ struct BridgedEventTests {
         center.post(Local())
         center.post(NamedSecret())
 
-        #expect(log.entries == ["local", "private"])
+        expect(log.entries, equals: ["local", "private"])
     }
 
     @Test("Many threads that request a name at once all get the right name")
     func nameFromManyThreads() async {
         await onThreads(8) { _ in
             for _ in 0..<100 {
-                #expect(
-                    Setting<[UInt16]>.notificationName.rawValue == "ObserverSetTests.Setting<Swift.Array<Swift.UInt16>>"
+                expect(
+                    Setting<[UInt16]>.notificationName.rawValue,
+                    equals: "ObserverSetTests.Setting<Swift.Array<Swift.UInt16>>"
                 )
             }
         }

@@ -43,20 +43,20 @@ struct NotificationCenterTests {
         center = nil
         await source.settled()
 
-        #expect(log.entries == [])
+        expect(log.entries, equals: [])
     }
 
     @Test("The description of a source has all observers of its name")
     func description() {
         let source = center.observers(named: .themeDidChange)
         let name = Notification.Name.themeDidChange.rawValue
-        #expect(String(reflecting: source) == "\(name): not observed")
+        expect(String(reflecting: source), equals: "\(name): not observed")
         _ = center.observers(of: ThemeChanged.self).add(logged("typed"))
         _ = source.add {}
 
         let lines = String(reflecting: source).split(separator: "\n")
 
-        #expect(lines.count == 3)
+        expect(lines.count, equals: 3)
         #expect(lines[0].hasPrefix("\(name): ObserverSet<"))
         #expect(lines[1].contains("NotificationCenterTests.swift"))
     }
@@ -73,7 +73,7 @@ struct NotificationCenterTests {
 
         center.post(ThemeChanged(isDark: true))
 
-        #expect(log.entries.sorted() == ["old true", "typed true"])
+        expect(log.entries.sorted(), equals: ["old true", "typed true"])
         center.removeObserver(token)
     }
 
@@ -84,7 +84,7 @@ struct NotificationCenterTests {
 
         center.post(name: .themeDidChange, object: nil, userInfo: ["dark": true])
 
-        #expect(log.entries == ["typed true"])
+        expect(log.entries, equals: ["typed true"])
     }
 
     /// Scenario 56: no loop, and nothing is delivered twice.
@@ -116,7 +116,7 @@ struct NotificationCenterTests {
         center.post(name: .themeDidChange, object: nil, userInfo: payload.userInfo)
         center.post(ThemeChanged(isDark: false))
 
-        #expect(log.entries == ["any shape", "first false", "any shape", "last false"])
+        expect(log.entries, equals: ["any shape", "first false", "any shape", "last false"])
     }
 
     @Test("A post that contains another event, or none, in place of the observed event is skipped")
@@ -127,7 +127,7 @@ struct NotificationCenterTests {
         center.post(name: TrackStarted.notificationName, object: nil, userInfo: ["event": LoggedOut()])
         center.post(TrackStarted(title: "Freddie Freeloader", second: 0))
 
-        #expect(log.entries == ["Freddie Freeloader"])
+        expect(log.entries, equals: ["Freddie Freeloader"])
     }
 
     @Test("Typed observers receive an event posted by type as it is, even if it could not be read")
@@ -137,7 +137,7 @@ struct NotificationCenterTests {
         center.post(Unreadable(number: 1))
         center.post(name: Unreadable.notificationName, object: nil, userInfo: ["number": 2])
 
-        #expect(log.entries == ["1"])
+        expect(log.entries, equals: ["1"])
     }
 
     @Test("A value that `userInfo` already has under the event's key is kept, and the event is read")
@@ -149,7 +149,7 @@ struct NotificationCenterTests {
 
         center.post(TakenKey(number: 1))
 
-        #expect(log.entries.sorted() == ["old true", "typed 1"])
+        expect(log.entries.sorted(), equals: ["old true", "typed 1"])
         center.removeObserver(token)
     }
 
@@ -164,7 +164,7 @@ struct NotificationCenterTests {
         center.post(name: Notification.Name("Counted"), object: nil)
         center.post(name: Notification.Name("Other"), object: nil, userInfo: ["count": 4])
 
-        #expect(log.entries == ["3"])
+        expect(log.entries, equals: ["3"])
     }
 
     @Test("A name may be observed without the notification's contents, also by methods")
@@ -175,7 +175,7 @@ struct NotificationCenterTests {
 
         center.post(name: .themeDidChange, object: 5, userInfo: ["anything": 1])
 
-        #expect(log.entries == ["closure", "method"])
+        expect(log.entries, equals: ["closure", "method"])
     }
 
     // MARK: Senders
@@ -192,7 +192,7 @@ struct NotificationCenterTests {
         center.post(ThemeChanged(isDark: true))
         center.post(name: .themeDidChange, object: "text", userInfo: ["dark": true])
 
-        #expect(log.entries == ["window true", "other"])
+        expect(log.entries, equals: ["window true", "other"])
     }
 
     @Test("An observed sender is not kept alive")
@@ -203,9 +203,9 @@ struct NotificationCenterTests {
 
         window = nil
 
-        #expect(Lifetimes.current.count == 0)
+        expect(Lifetimes.current.count, equals: 0)
         center.post(ThemeChanged(isDark: true))
-        #expect(log.entries == ["window true"])
+        expect(log.entries, equals: ["window true"])
         #expect(token.remove())
     }
 
@@ -229,7 +229,7 @@ struct NotificationCenterTests {
             for _ in 0..<10 { center.post(name: name, object: center) }
         }
 
-        #expect(wrongThread.value == 0)
+        expect(wrongThread.value, equals: 0)
     }
 
     /// Scenario 24: an object at the address of a dead sender.
@@ -255,7 +255,7 @@ struct NotificationCenterTests {
             token.remove()
         }
 
-        #expect(log.entries == [])
+        expect(log.entries, equals: [])
         #if !OBSERVERSET_TSAN
         // A sanitizer keeps released memory back.
         if !AllocatedMemory.isSanitized { #expect(hits > 0, "no address was ever used again") }
@@ -281,7 +281,7 @@ struct NotificationCenterTests {
         center.post(ThemeChanged(isDark: true))
 
         let expected = (0..<50).map { "\($0)" }
-        #expect(log.entries == expected)
+        expect(log.entries, equals: expected)
     }
 
     /// Scenario 2, through Foundation's center, which during a post still calls observers that were removed meanwhile.
@@ -298,7 +298,7 @@ struct NotificationCenterTests {
 
         center.post(ThemeChanged(isDark: true))
 
-        #expect(log.entries == ["remover"])
+        expect(log.entries, equals: ["remover"])
     }
 
     @Test("An observer that is added during a post is first called by the next")
@@ -310,7 +310,7 @@ struct NotificationCenterTests {
         center.post(ThemeChanged(isDark: true))
         center.post(ThemeChanged(isDark: false))
 
-        #expect(log.entries == ["added false"])
+        expect(log.entries, equals: ["added false"])
     }
 
     @Test("A post made inside an observer completes before the outer post continues")
@@ -323,7 +323,7 @@ struct NotificationCenterTests {
 
         center.post(ThemeChanged(isDark: true))
 
-        #expect(log.entries == ["first true", "first false", "second false", "second true"])
+        expect(log.entries, equals: ["first true", "first false", "second false", "second true"])
     }
 
     /// Scenario 23: on Linux, Foundation's center reuses its keys.
@@ -339,7 +339,7 @@ struct NotificationCenterTests {
         #expect(!token.remove())
         center.post(ThemeChanged(isDark: true))
 
-        #expect(log.entries.sorted() == ["newer true", "old", "old"])
+        expect(log.entries.sorted(), equals: ["newer true", "old", "old"])
         #expect(newer.isActive)
         center.removeObserver(old)
     }
@@ -357,7 +357,7 @@ struct NotificationCenterTests {
             if number == 0 { channel = .named(.themeDidChange, of: center) }
             #expect(channel === NotificationChannel.named(.themeDidChange, of: center))
         }
-        #expect(channel?.posts.count == 200)
+        expect(channel?.posts.count, equals: 200)
 
         for token in tokens.dropLast() { token.remove() }
         #expect(channel != nil)
@@ -366,7 +366,7 @@ struct NotificationCenterTests {
         #expect(channel == nil)
         _ = center.observers(of: ThemeChanged.self).add(logged("again"))
         center.post(ThemeChanged(isDark: true))
-        #expect(log.entries == ["again true"])
+        expect(log.entries, equals: ["again true"])
     }
 
     @Test("A registration with a center ends with the call of its last observer, if that is called once")
@@ -378,7 +378,7 @@ struct NotificationCenterTests {
         center.post(ThemeChanged(isDark: true))
 
         #expect(channel == nil)
-        #expect(log.entries == ["once true"])
+        expect(log.entries, equals: ["once true"])
     }
 
     @Test("Each name has its own registration, in each center")
@@ -392,7 +392,7 @@ struct NotificationCenterTests {
         centers[0].post(ThemeChanged(isDark: true))
         centers[1].post(LoggedOut())
 
-        #expect(log.entries == ["theme true", "out"])
+        expect(log.entries, equals: ["theme true", "out"])
     }
 
     @Test("A center keeps no memory for a name when its last observer has been removed", .measuringMemory)
@@ -429,10 +429,10 @@ struct NotificationCenterTests {
             }
             center.post(ThemeChanged(isDark: true))
 
-            #expect(calls.value == 16)
+            expect(calls.value, equals: 16)
             for token in tokens.entries { #expect(token.remove()) }
             center.post(ThemeChanged(isDark: true))
-            #expect(calls.value == 16)
+            expect(calls.value, equals: 16)
         }
     }
 
@@ -462,7 +462,7 @@ struct NotificationCenterTests {
         center.post(ThemeChanged(isDark: true))
 
         #expect(!token.isActive)
-        #expect(log.entries == [])
+        expect(log.entries, equals: [])
     }
 
     @Test("An observer's captures are released when the observer is removed", arguments: [true, false])
@@ -472,11 +472,11 @@ struct NotificationCenterTests {
             let capture = Tracked()
             return center.observers(of: ThemeChanged.self).add { _ in _ = capture.value }
         }()
-        #expect(Lifetimes.current.count == 1)
+        expect(Lifetimes.current.count, equals: 1)
 
         token.remove()
 
-        #expect(Lifetimes.current.count == 0)
+        expect(Lifetimes.current.count, equals: 0)
         other?.remove()
     }
 
@@ -503,7 +503,7 @@ struct NotificationCenterTests {
         }
         center.post(ThemeChanged(isDark: true))
 
-        #expect(log.entries == ["last", "heard", "removed", "inside", "heard"])
+        expect(log.entries, equals: ["last", "heard", "removed", "inside", "heard"])
     }
 
     @Test("A center that dies releases its observers, and its sources add none afterwards")
@@ -521,7 +521,7 @@ struct NotificationCenterTests {
         }
 
         #expect(weakCenter == nil)
-        #expect(Lifetimes.current.count == 0)
+        expect(Lifetimes.current.count, equals: 0)
         #expect(!token.isActive)
         #expect(!token.remove())
         let late = source.add(logged("late"))
@@ -552,9 +552,9 @@ struct NotificationCenterTests {
         actor.letGo()
         await eventually { log.count == 4 }
 
-        #expect(log.entries.filter { $0.hasPrefix("actor") } == ["actor true", "actor false"])
+        expect(log.entries.filter { $0.hasPrefix("actor") }, equals: ["actor true", "actor false"])
         let awaited = ["awaiting true, cancelled false", "awaiting false, cancelled false"]
-        #expect(log.entries.filter { $0.hasPrefix("awaiting") } == awaited)
+        expect(log.entries.filter { $0.hasPrefix("awaiting") }, equals: awaited)
     }
 
     @Test("Centers that come and go at one address have nothing to do with each other")
@@ -566,7 +566,7 @@ struct NotificationCenterTests {
         }
 
         let expected = (0..<500).map { "\($0)" }
-        #expect(log.entries == expected)
+        expect(log.entries, equals: expected)
     }
 
     // MARK: Delivery
@@ -594,8 +594,8 @@ struct NotificationCenterTests {
         await eventually { queued.count == 1_000 }
         while await keeper.values.count < 1_000 { await Task.yield() }
 
-        #expect(queued.entries == Array(0..<1_000))
-        #expect(await keeper.values == Array(0..<1_000))
+        expect(queued.entries, equals: Array(0..<1_000))
+        expect(await keeper.values, equals: Array(0..<1_000))
     }
 
     @Test("A one-time observer is called once, whichever thread posts")
@@ -607,7 +607,7 @@ struct NotificationCenterTests {
 
             await onThreads(2) { _ in center.post(ThemeChanged(isDark: true)) }
 
-            #expect(calls.value == 1)
+            expect(calls.value, equals: 1)
         }
     }
 
@@ -617,7 +617,7 @@ struct NotificationCenterTests {
 
         do { _ = Tracked { [center] in center.post(ThemeChanged(isDark: true)) } }
 
-        #expect(log.entries == ["heard true"])
+        expect(log.entries, equals: ["heard true"])
     }
 
     @Test("Notifications of different names reach an actor in the order in which a thread posts them")
@@ -634,7 +634,7 @@ struct NotificationCenterTests {
         }
         for source in sources { await source.settled() }
 
-        #expect(all.entries == Array(0..<200))
+        expect(all.entries, equals: Array(0..<200))
     }
 }
 

@@ -24,8 +24,8 @@ struct MergeTests {
         _ = second.add { _ in }
         let expected = first.debugDescription + "\n" + second.debugDescription
 
-        #expect(String(reflecting: first.merge(with: second)) == expected)
-        #expect(ObserverGroup(first, second).debugDescription == expected)
+        expect(String(reflecting: first.merge(with: second)), equals: expected)
+        expect(ObserverGroup(first, second).debugDescription, equals: expected)
     }
 
     @Test(
@@ -39,7 +39,7 @@ struct MergeTests {
         await ledger.take { left.notify(4) }
         await merged.settled()
 
-        #expect(await ledger.entries == [1, 2, 3, 4])
+        expect(await ledger.entries, equals: [1, 2, 3, 4])
     }
 
     // MARK: Members
@@ -50,8 +50,8 @@ struct MergeTests {
 
         notifyEach()
 
-        #expect(log.entries == ["1", "2", "3"])
-        #expect([left.count, right.count, words.count] == [1, 1, 1])
+        expect(log.entries, equals: ["1", "2", "3"])
+        expect([left.count, right.count, words.count], equals: [1, 1, 1])
     }
 
     @Test("A list of sources may be merged as well, even an empty one")
@@ -61,7 +61,7 @@ struct MergeTests {
 
         notifyEach()
 
-        #expect(log.entries == ["1", "alone 1", "2", "3"])
+        expect(log.entries, equals: ["1", "alone 1", "2", "3"])
     }
 
     @Test("Tuple labels are passed on, and members of `Void` give the forms of `add` for `Void`")
@@ -74,7 +74,7 @@ struct MergeTests {
         other.notify((word: "what", line: 4))
         left.notify(1)
 
-        #expect(log.entries == ["what in 4", "left"])
+        expect(log.entries, equals: ["what in 4", "left"])
     }
 
     @Test("A merged source may be merged, mapped and filtered again")
@@ -86,7 +86,7 @@ struct MergeTests {
         #expect(token.remove())
         notifyEach()
 
-        #expect(log.entries == ["<1>", "<3>"])
+        expect(log.entries, equals: ["<1>", "<3>"])
         #expect(left.isEmpty && right.isEmpty && words.isEmpty)
     }
 
@@ -96,7 +96,7 @@ struct MergeTests {
 
         left.notify(1)
 
-        #expect(log.entries == ["1", "-1"])
+        expect(log.entries, equals: ["1", "-1"])
         #expect(token.remove())
         #expect(left.isEmpty)
     }
@@ -107,10 +107,10 @@ struct MergeTests {
         let token = group.add { [log] in log.append("told") }
 
         notifyEach()
-        #expect(log.count == 3, "the filtered member has skipped 1")
+        expect(log.count, equals: 3, "the filtered member has skipped 1")
         left.notify(2)
 
-        #expect(log.count == 5)
+        expect(log.count, equals: 5)
         #expect(token.remove())
         #expect(left.isEmpty && right.isEmpty && words.isEmpty)
     }
@@ -128,7 +128,7 @@ struct MergeTests {
 
         #expect(!token.isActive)
         #expect(!token.remove())
-        #expect(log.entries == [])
+        expect(log.entries, equals: [])
     }
 
     @Test("An owner's death ends the registration with every member")
@@ -139,7 +139,7 @@ struct MergeTests {
         owner = nil
         notifyEach()
 
-        #expect(log.entries == [])
+        expect(log.entries, equals: [])
         #expect(!token.isActive)
         #expect(left.isEmpty && right.isEmpty && words.isEmpty)
     }
@@ -156,7 +156,7 @@ struct MergeTests {
         actor.letGo()
         await merged.settled()
 
-        #expect(log.entries == ["2", "waiting 2"])
+        expect(log.entries, equals: ["2", "waiting 2"])
         #expect(!waiting.isActive && !waiting.remove())
         #expect(left.isEmpty && right.isEmpty && words.isEmpty)
     }
@@ -172,7 +172,7 @@ struct MergeTests {
         actor.letGo()
         await merged.settled()
 
-        #expect(log.entries == [])
+        expect(log.entries, equals: [])
     }
 
     @Test("A member that is emptied, or dies, ends its own registration of a one-time observer, and no other")
@@ -191,7 +191,7 @@ struct MergeTests {
         actor.letGo()
         await right.settled()
 
-        #expect(log.entries == ["2", "waiting 2"])
+        expect(log.entries, equals: ["2", "waiting 2"])
         #expect(right.isEmpty && !token.isActive)
     }
 
@@ -206,7 +206,7 @@ struct MergeTests {
             left.notify(1)
             right.notify(2)
 
-            #expect(log.entries == ["1"])
+            expect(log.entries, equals: ["1"])
             #expect(!token.isActive)
             #expect(!token.remove())
             #expect(left.isEmpty && right.isEmpty)
@@ -223,7 +223,7 @@ struct MergeTests {
             right.notify(2)
         }
 
-        #expect(log.entries == ["1", "2", "1"])
+        expect(log.entries, equals: ["1", "2", "1"])
         #expect(right.isEmpty && left.count == 1)
         #expect(token.remove())
     }
@@ -244,8 +244,8 @@ struct MergeTests {
         left.notify(1)
 
         #expect(member == nil)
-        #expect(token?.isActive == true)
-        #expect(log.entries == ["1"])
+        expect(token?.isActive, equals: true)
+        expect(log.entries, equals: ["1"])
     }
 
     // MARK: Delivery
@@ -266,7 +266,7 @@ struct MergeTests {
         }
         await merged.settled()
 
-        #expect(received.entries == Array(0..<1_000))
+        expect(received.entries, equals: Array(0..<1_000))
     }
 
     @Test("A value that one member has enqueued is not overtaken by another member's notification")
@@ -277,11 +277,11 @@ struct MergeTests {
         await actor.whileBusy { [left, right, log] in
             // Notified on another thread while the actor is busy, so the value waits in the mailbox.
             join { left.notify(1) }
-            #expect(log.entries == [])
+            expect(log.entries, equals: [])
             // Notified on the actor itself: the waiting value is delivered first, then this one, before `notify`
             // returns.
             right.notify(2, isolation: $0)
-            #expect(log.entries == ["1", "20"])
+            expect(log.entries, equals: ["1", "20"])
         }
     }
 
@@ -315,7 +315,7 @@ struct MergeTests {
         actor.letGo()
 
         #expect(await waiting.value)
-        #expect(await actor.calls == 1)
+        expect(await actor.calls, equals: 1)
     }
 
     @Test("An empty group and members without observers are settled")
@@ -342,7 +342,7 @@ struct MergeTests {
         await sets[0].settled()
 
         let expected: [Int] = (1...300).flatMap { $0 % 2 == 1 ? [$0, -$0, 0] : [$0, 0] }
-        #expect(all.entries == expected)
+        expect(all.entries, equals: expected)
     }
 
     @Test("A filtered observer of several sets on one actor is described at each, and ends with its owner")
@@ -358,7 +358,7 @@ struct MergeTests {
             for value in [-1, 1] { set.notify(value) }
             await set.settled()
         }
-        #expect(all.entries == [1, 1])
+        expect(all.entries, equals: [1, 1])
 
         keeper = nil
         for set in sets {
@@ -366,7 +366,7 @@ struct MergeTests {
             for value in [1, -1, -1] { set.notify(value) }
             #expect(set.isEmpty)
         }
-        #expect(all.count == 2)
+        expect(all.count, equals: 2)
     }
 
     @Test("An observer of merged sources, and of a group, receives the value they start with once")
@@ -375,7 +375,7 @@ struct MergeTests {
         _ = ObserverGroup(left, right).starting(with: ()).addNonisolated { [log] in log.append("0") }
         right.notify(2)
 
-        #expect(log.entries == ["1", "0", "2", "0"])
+        expect(log.entries, equals: ["1", "0", "2", "0"])
     }
 
     @Test("Each registration of merged sources has its own count, and their token the sum")
@@ -388,12 +388,12 @@ struct MergeTests {
         left.notify(1)
         for value in 0..<3 { right.notify(value) }
 
-        #expect(tokens.entries.map(\.waitingCount) == [1, 3])
-        #expect(token.waitingCount == 4)
+        expect(tokens.entries.map(\.waitingCount), equals: [1, 3])
+        expect(token.waitingCount, equals: 4)
         queue.resume()
         await left.settled()
         await right.settled()
-        #expect(token.waitingCount == 0)
+        expect(token.waitingCount, equals: 0)
     }
 }
 

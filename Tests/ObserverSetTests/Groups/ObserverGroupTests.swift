@@ -28,8 +28,8 @@ struct ObserverGroupTests {
         notifyEach()
         numbers.notify(2)
 
-        #expect(calls.value == 4)
-        #expect([numbers.count, words.count, ends.count] == [1, 1, 1])
+        expect(calls.value, equals: 4)
+        expect([numbers.count, words.count, ends.count], equals: [1, 1, 1])
     }
 
     @Test("A group has the whole `add` family")
@@ -45,17 +45,18 @@ struct ObserverGroupTests {
         group.once.add(owner) { owner in owner.note("owner once") }
 
         words.notify((word: "so", line: 1))
-        #expect(
-            log.entries == ["closure", "owner", "method", "nonisolated", "nonisolated owner", "once", "owner once"])
+        expect(
+            log.entries,
+            equals: ["closure", "owner", "method", "nonisolated", "nonisolated owner", "once", "owner once"])
         log.removeAll()
         group.add(actor) { actor in actor.hear() }
         _ = group.addNonisolated(on: DispatchQueue(label: "Q")) { [log] in log.append("queue") }
         ends.notify()
         await ends.settled()
 
-        #expect(log.entries.prefix(5) == ["closure", "owner", "method", "nonisolated", "nonisolated owner"])
-        #expect(Set(log.entries.suffix(2)) == ["actor", "queue"])
-        #expect(log.count == 7)
+        expect(log.entries.prefix(5), equals: ["closure", "owner", "method", "nonisolated", "nonisolated owner"])
+        expect(Set(log.entries.suffix(2)), equals: ["actor", "queue"])
+        expect(log.count, equals: 7)
     }
 
     @Test("An observer of a group is called in registration order among a member's own observers")
@@ -66,7 +67,7 @@ struct ObserverGroupTests {
 
         numbers.notify(1)
 
-        #expect(log.entries == ["first 1", "group", "last 1"])
+        expect(log.entries, equals: ["first 1", "group", "last 1"])
     }
 
     @Test("An observer added to the group during a member's notification is first called by the next notification")
@@ -74,10 +75,10 @@ struct ObserverGroupTests {
         _ = numbers.once.add { [group, log] _ in _ = group.add { log.append("added") } }
 
         numbers.notify(1)
-        #expect(log.entries == [])
+        expect(log.entries, equals: [])
         ends.notify()
 
-        #expect(log.entries == ["added"])
+        expect(log.entries, equals: ["added"])
     }
 
     @Test("A group of one member is observed like that member")
@@ -88,7 +89,7 @@ struct ObserverGroupTests {
         #expect(token.remove())
         numbers.notify(2)
 
-        #expect(log.entries == ["told"])
+        expect(log.entries, equals: ["told"])
         #expect(!token.remove())
     }
 
@@ -99,7 +100,7 @@ struct ObserverGroupTests {
 
         #expect(!token.isActive)
         #expect(!token.remove())
-        #expect(log.entries == [])
+        expect(log.entries, equals: [])
     }
 
     @Test("A list of sources makes a group as well, of sets, groups and sources of any kind")
@@ -110,7 +111,7 @@ struct ObserverGroupTests {
 
         notifyEach()
 
-        #expect(calls.value == 3)
+        expect(calls.value, equals: 3)
     }
 
     @Test("A group of groups is observed through all of them, and ended by one token")
@@ -119,11 +120,11 @@ struct ObserverGroupTests {
         let token = ObserverGroup(ObserverGroup(numbers, ObserverGroup(words)), ends).add { calls.increment() }
 
         notifyEach()
-        #expect(calls.value == 3)
+        expect(calls.value, equals: 3)
         #expect(token.remove())
         notifyEach()
 
-        #expect(calls.value == 3)
+        expect(calls.value, equals: 3)
         #expect(numbers.isEmpty && words.isEmpty && ends.isEmpty)
     }
 
@@ -136,9 +137,9 @@ struct ObserverGroupTests {
         numbers.notify(1)
         ends.notify()
 
-        #expect(calls.value == 2)
-        #expect(log.entries == ["once"])
-        #expect(numbers.count == 2)
+        expect(calls.value, equals: 2)
+        expect(log.entries, equals: ["once"])
+        expect(numbers.count, equals: 2)
         #expect(token.remove())
         #expect(numbers.isEmpty)
         #expect(!nested.isActive)
@@ -152,7 +153,7 @@ struct ObserverGroupTests {
         group = nil
         numbers.notify(1)
 
-        #expect(log.entries == ["told"])
+        expect(log.entries, equals: ["told"])
     }
 
     // MARK: One token for all
@@ -167,7 +168,7 @@ struct ObserverGroupTests {
 
         #expect(!token.isActive)
         #expect(!token.remove())
-        #expect(log.entries == [])
+        expect(log.entries, equals: [])
         #expect(numbers.isEmpty && words.isEmpty && ends.isEmpty)
     }
 
@@ -196,7 +197,7 @@ struct ObserverGroupTests {
         #expect(token.remove())
         ends.notify()
 
-        #expect(log.entries == ["told"])
+        expect(log.entries, equals: ["told"])
         #expect(ends.isEmpty)
     }
 
@@ -207,7 +208,7 @@ struct ObserverGroupTests {
         #expect(!numbers.remove(token))
         numbers.removeAll()
 
-        #expect([numbers.count, words.count, ends.count] == [0, 1, 1])
+        expect([numbers.count, words.count, ends.count], equals: [0, 1, 1])
         #expect(token.isActive)
     }
 
@@ -222,7 +223,7 @@ struct ObserverGroupTests {
 
         numbers.notify(1)
 
-        #expect(log.entries == [])
+        expect(log.entries, equals: [])
     }
 
     /// Scenario 22, for a group.
@@ -234,7 +235,7 @@ struct ObserverGroupTests {
 
             await onThreads(16) { _ in if token.remove() { removals.increment() } }
 
-            #expect(removals.value == 1)
+            expect(removals.value, equals: 1)
         }
         #expect(numbers.isEmpty && words.isEmpty && ends.isEmpty)
     }
@@ -257,7 +258,7 @@ struct ObserverGroupTests {
         words.notify((word: "so", line: 1))
         notifyEach()
 
-        #expect(log.entries == ["told"])
+        expect(log.entries, equals: ["told"])
         #expect(!token.isActive)
         #expect(!token.remove())
         #expect(numbers.isEmpty && words.isEmpty && ends.isEmpty)
@@ -277,7 +278,7 @@ struct ObserverGroupTests {
                 }
             }
 
-            #expect(calls.value == 1)
+            expect(calls.value, equals: 1)
             #expect(!token.isActive)
         }
         #expect(numbers.isEmpty && words.isEmpty && ends.isEmpty)
@@ -301,7 +302,7 @@ struct ObserverGroupTests {
         }
         ends.notify()
 
-        #expect(calls.value == many(8_000))
+        expect(calls.value, equals: many(8_000))
         #expect(numbers.isEmpty && words.isEmpty && ends.isEmpty)
     }
 
@@ -317,7 +318,7 @@ struct ObserverGroupTests {
             } else {
                 group.add(owner!) { [log] _ in log.append("told") }
             }
-        #expect([numbers.count, words.count, ends.count] == [1, 1, 1])
+        expect([numbers.count, words.count, ends.count], equals: [1, 1, 1])
 
         owner = nil
 
@@ -325,7 +326,7 @@ struct ObserverGroupTests {
         #expect(numbers.isEmpty && words.isEmpty && ends.isEmpty)
         notifyEach()
         for source in [numbers] { await source.settled() }
-        #expect(log.entries == [])
+        expect(log.entries, equals: [])
     }
 
     @Test("What an observer captures is released when the last registration ends")
@@ -338,10 +339,10 @@ struct ObserverGroupTests {
         }()
 
         first = nil
-        #expect(lifetimes.count == 1)
+        expect(lifetimes.count, equals: 1)
         token.remove()
 
-        #expect(lifetimes.count == 0)
+        expect(lifetimes.count, equals: 0)
     }
 
     @Test("Members that are held by a group alone live as long as it does")
@@ -369,7 +370,7 @@ struct ObserverGroupTests {
 
         notifyEach()
 
-        #expect(calls.value == 3)
+        expect(calls.value, equals: 3)
     }
 
     @Test("A value that one member has enqueued is not overtaken by another member's notification")
@@ -380,10 +381,10 @@ struct ObserverGroupTests {
         await actor.whileBusy { [numbers, ends, log] in
             // Notified on another thread while the actor is busy, so the call waits in the mailbox.
             join { numbers.notify(1) }
-            #expect(log.entries == [])
+            expect(log.entries, equals: [])
             // Notified on the actor itself: the waiting call is made first, then this one, before `notify` returns.
             ends.notify(isolation: $0)
-            #expect(log.entries == ["actor", "actor"])
+            expect(log.entries, equals: ["actor", "actor"])
         }
     }
 
@@ -398,7 +399,7 @@ struct ObserverGroupTests {
         }
         await numbers.settled()
 
-        #expect(log.count == 200)
+        expect(log.count, equals: 200)
     }
 }
 

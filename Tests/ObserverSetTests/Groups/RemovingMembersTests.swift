@@ -55,7 +55,7 @@ struct RemovingMembersTests {
         #expect(await onThread { token.remove() })
         await ObserverGroup(left, right).settled()
 
-        #expect(log.entries == ["called"])
+        expect(log.entries, equals: ["called"])
     }
 
     @Test("It waits for the call that any member makes", arguments: [0, 1], [false, true])
@@ -73,7 +73,7 @@ struct RemovingMembersTests {
         await eventually { isCalled.isSet }
 
         let waiting = await taskThatWaits { [log] in
-            #expect(await token.removeAndWait() == !isOnce)
+            expect(await token.removeAndWait(), equals: !isOnce)
             log.append("over")
         }
         // All registrations end before any is waited for.
@@ -82,7 +82,7 @@ struct RemovingMembersTests {
         mayEnd.set()
         await waiting.value
 
-        #expect(log.entries == ["called", "over"])
+        expect(log.entries, equals: ["called", "over"])
         await notifying.value
     }
 
@@ -97,7 +97,7 @@ struct RemovingMembersTests {
         await eventually { log.count == 1 }
         await token.value?.removeAndWait()
 
-        #expect(log.entries == ["removed true, cancelled false"])
+        expect(log.entries, equals: ["removed true, cancelled false"])
         token.value = nil
     }
 
@@ -112,12 +112,12 @@ struct RemovingMembersTests {
         }
         let settling = await taskThatWaits(for: right)
         for _ in 0..<50 { await Task.yield() }
-        #expect(log.count == 0)
+        expect(log.count, equals: 0)
         door.open()
         await settling.value
         await waiting.value
 
-        #expect(log.entries.filter { $0 != "over" } == ["1, true", "2, false"])
+        expect(log.entries.filter { $0 != "over" }, equals: ["1, true", "2, false"])
         right.removeAll()
     }
 
@@ -132,11 +132,11 @@ struct RemovingMembersTests {
         }
         tokens[1].remove()
         for _ in 0..<100 { await Task.yield() }
-        #expect(log.count == 0)
+        expect(log.count, equals: 0)
         door.open()
         await waiting.value
 
-        #expect(log.entries == ["1, true", "over"])
+        expect(log.entries, equals: ["1, true", "over"])
     }
 
     @Test(
@@ -158,7 +158,7 @@ struct RemovingMembersTests {
         for value in 5...6 { (value % 2 == 0 ? right : left).notify(value) }
         await merged.settled()
 
-        #expect(log.entries == (isFirst ? ["2", "4", "6"] : ["1", "3", "5"]))
+        expect(log.entries, equals: (isFirst ? ["2", "4", "6"] : ["1", "3", "5"]))
     }
 
     @Test("A call that another member has made is not cancelled when a member is emptied")
@@ -176,7 +176,7 @@ struct RemovingMembersTests {
         await right.settled()
         await left.settled()
 
-        #expect(log.entries == ["1, false"])
+        expect(log.entries, equals: ["1, false"])
     }
 
     /// A source of two, whose observer is in a call with the value of the first, while one of the second waits.

@@ -18,8 +18,8 @@ struct SequencesOfGroupsTests {
             end.end(&sets[member])
         }
 
-        #expect(await elements(of: merged) == [1, 1, 1, 2, 2, 3])
-        #expect(await loop.value == 6)
+        expect(await elements(of: merged), equals: [1, 1, 1, 2, 2, 3])
+        expect(await loop.value, equals: 6)
     }
 
     @Test("A sequence of merged sources that send once ends after one element")
@@ -29,7 +29,7 @@ struct SequencesOfGroupsTests {
         for value in 1...3 { set.notify(value) }
 
         #expect(set.isEmpty && other.isEmpty)
-        #expect(await elements(of: sequence) == [1])
+        expect(await elements(of: sequence), equals: [1])
     }
 
     @Test("A sequence of a set that is merged with nothing ends with the set")
@@ -39,6 +39,6 @@ struct SequencesOfGroupsTests {
         set?.notify(1)
         set = nil
 
-        #expect(await elements(of: sequence) == [1])
+        expect(await elements(of: sequence), equals: [1])
     }
 }

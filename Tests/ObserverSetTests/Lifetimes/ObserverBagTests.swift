@@ -22,9 +22,9 @@ struct ObserverBagTests {
         bag = nil
         set.notify(2)
 
-        #expect(log.entries == ["mine 1", "other 1", "other 2"])
+        expect(log.entries, equals: ["mine 1", "other 1", "other 2"])
         #expect(!mine.isActive)
-        #expect(set.count == 1)
+        expect(set.count, equals: 1)
     }
 
     /// Scenario 20: a closure without an owner lives as long as its bag.
@@ -35,11 +35,11 @@ struct ObserverBagTests {
             let capture = Tracked()
             set.add { _ in _ = capture.value }.store(in: bag!)
         }
-        #expect(Lifetimes.current.count == 1)
+        expect(Lifetimes.current.count, equals: 1)
 
         bag = nil
 
-        #expect(Lifetimes.current.count == 0)
+        expect(Lifetimes.current.count, equals: 0)
     }
 
     @Test("A bag ends registrations that were made through a mapped source")
@@ -51,7 +51,7 @@ struct ObserverBagTests {
         bag = nil
         set.notify(2)
 
-        #expect(log.entries == ["1"])
+        expect(log.entries, equals: ["1"])
         #expect(set.isEmpty)
     }
 
@@ -60,13 +60,13 @@ struct ObserverBagTests {
         var bag: ObserverBag? = ObserverBag()
         let registration = kind.add(to: set) { [log] in log.append("\($0)") }
         registration.token.store(in: bag!)
-        #expect(set.count == 1)
+        expect(set.count, equals: 1)
 
         bag = nil
         set.notify(1)
         await set.settled()
 
-        #expect(log.entries == [])
+        expect(log.entries, equals: [])
         #expect(set.isEmpty)
         registration.end()
     }
@@ -81,8 +81,8 @@ struct ObserverBagTests {
         bag = ObserverBag(second)
         set.notify(1)
 
-        #expect(log.entries == ["second 1"])
-        #expect(bag.count == 1)
+        expect(log.entries, equals: ["second 1"])
+        expect(bag.count, equals: 1)
     }
 
     @Test("Of two bags with the same token, the first to die ends the registration")
@@ -93,7 +93,7 @@ struct ObserverBagTests {
         bags.removeLast()
 
         #expect(!token.isActive)
-        #expect(bags[0].count == 0)
+        expect(bags[0].count, equals: 0)
     }
 
     @Test("A bag keeps neither set nor owner alive")
@@ -113,8 +113,8 @@ struct ObserverBagTests {
 
         #expect(weakSet == nil)
         #expect(weakOwner == nil)
-        #expect(Lifetimes.current.count == 0)
-        #expect(bag.count == 0)
+        expect(Lifetimes.current.count, equals: 0)
+        expect(bag.count, equals: 0)
     }
 
     // MARK: Using a bag
@@ -131,8 +131,8 @@ struct ObserverBagTests {
         set.notify(1)
 
         #expect(!before.isActive)
-        #expect(log.entries == ["after 1"])
-        #expect(bag.count == 1)
+        expect(log.entries, equals: ["after 1"])
+        expect(bag.count, equals: 1)
         bag.removeAll()
         #expect(set.isEmpty)
     }
@@ -148,21 +148,21 @@ struct ObserverBagTests {
         bag.removeAll()
 
         let expected = (0..<40).map { "\($0)" }
-        #expect(log.entries == expected)
+        expect(log.entries, equals: expected)
     }
 
     @Test("A token that is inserted twice, or a thousand times, is held once")
     func sameTokenTwice() {
         let token = set.add { _ in }
         let bag = ObserverBag(token, token)
-        #expect(bag.count == 1)
+        expect(bag.count, equals: 1)
 
         for _ in 0..<1_000 { bag.insert(token) }
-        #expect(bag.count == 1)
+        expect(bag.count, equals: 1)
         bag.removeAll()
 
         #expect(!token.isActive)
-        #expect(bag.count == 0)
+        expect(bag.count, equals: 0)
     }
 
     @Test("Only registrations that the bag would end are counted")
@@ -175,23 +175,23 @@ struct ObserverBagTests {
         set.once.add { _ in }.store(in: bag)
         var other: ObserverSet<Void>? = ObserverSet()
         other!.add {}.store(in: bag)
-        #expect(bag.count == 4)
+        expect(bag.count, equals: 4)
 
         token.remove()
-        #expect(bag.count == 3)
+        expect(bag.count, equals: 3)
         owner = nil
-        #expect(bag.count == 2)
+        expect(bag.count, equals: 2)
         set.notify(1)
-        #expect(bag.count == 1)
+        expect(bag.count, equals: 1)
         other = nil
-        #expect(bag.count == 0)
+        expect(bag.count, equals: 0)
     }
 
     @Test("A bag ends all registrations of a combined token")
     func combinedToken() {
         let other = ObserverSet<String>()
         var bag: ObserverBag? = ObserverBag(ObserverToken([set.add { _ in }, other.add { _ in }]))
-        #expect(bag?.count == 1)
+        expect(bag?.count, equals: 1)
 
         bag = nil
 
@@ -206,7 +206,7 @@ struct ObserverBagTests {
 
         let bag = ObserverBag(ended, ObserverToken([]))
 
-        #expect(bag.count == 0)
+        expect(bag.count, equals: 0)
         bag.removeAll()
     }
 
@@ -241,8 +241,8 @@ struct ObserverBagTests {
             }
 
             #expect(growth < 1 << 20, "\(growth) bytes")
-            #expect(bag.count == 1)
-            #expect(lasting.count == 1)
+            expect(bag.count, equals: 1)
+            expect(lasting.count, equals: 1)
         }
     }
 
@@ -260,7 +260,7 @@ struct ObserverBagTests {
         }
 
         #expect(witnesses.count { $0.registry != nil } <= 16)
-        #expect(bag.count == 0)
+        expect(bag.count, equals: 0)
     }
 
     @Test("Living registrations are kept, however many", arguments: [1, 15, 16, 17, 1_000, 10_000])
@@ -273,7 +273,7 @@ struct ObserverBagTests {
             if number % 3 == 0 { passing.remove() }
         }
 
-        #expect(bag.count == set.count)
+        expect(bag.count, equals: set.count)
         bag.removeAll()
         #expect(set.isEmpty)
     }
@@ -373,7 +373,7 @@ struct ObserverBagTests {
         set.notify(1)
         set.notify(2)
 
-        #expect(log.entries == ["earlier 1", "ender 1", "other 1", "other 2"])
+        expect(log.entries, equals: ["earlier 1", "ender 1", "other 1", "other 2"])
         registrations.forEach { $0.end() }
         other.end()
     }
@@ -391,7 +391,7 @@ struct ObserverBagTests {
             set.notify(2)
         }
 
-        #expect(log.entries == ["ender 1"])
+        expect(log.entries, equals: ["ender 1"])
     }
 
     @Test("A `deinit` that uses the bag that is being emptied does no harm")
@@ -412,8 +412,8 @@ struct ObserverBagTests {
 
         let numbers = (0..<20).map { "\($0)" }
         let expected = bag.count == 1 ? numbers + ["heir 1"] : numbers
-        #expect(log.entries == expected)
-        #expect(Set(log.entries.dropLast(bag.count)).count == 20)
+        expect(log.entries, equals: expected)
+        expect(Set(log.entries.dropLast(bag.count)).count, equals: 20)
         bag.removeAll()
     }
 
@@ -433,7 +433,7 @@ struct ObserverBagTests {
             }
         }
 
-        #expect(kept.count == set.count)
+        expect(kept.count, equals: set.count)
         kept.removeAll()
         #expect(set.isEmpty)
     }
@@ -448,7 +448,7 @@ struct ObserverBagTests {
             bag.removeAll()
         }
 
-        #expect(bag.count == set.count)
+        expect(bag.count, equals: set.count)
         bag.removeAll()
         #expect(set.isEmpty)
     }
@@ -494,7 +494,7 @@ private final class WatchedIssuer: TokenIssuer, @unchecked Sendable {
         if ended.withLock({ !$0.contains(id) }) { body(nil, (true, Site())) }
     }
 
-    override func remove(_ id: UInt64, _ removal: ObserverSet::Removal?) -> Bool {
+    override func remove(_ id: UInt64, _ removal: Removal?) -> Bool {
         removals.increment()
         return ended.withLock { $0.insert(id).inserted }
     }

@@ -16,9 +16,9 @@ struct LocalLifetimeTests {
         let owner = Tracked()
 
         for _ in 0..<1_000 { set.add(owner) { _, _ in }.remove() }
-        #expect(captures.count == 1, "there has been no sweep for dead owners")
+        expect(captures.count, equals: 1, "there has been no sweep for dead owners")
         for _ in 0..<10_000 { set.add(owner) { _, _ in }.remove() }
-        #expect(captures.count == 0, "after as many additions as there are observers, there has been a sweep")
+        expect(captures.count, equals: 0, "after as many additions as there are observers, there has been a sweep")
 
         set.removeAll()
         for _ in 0..<1_000 { set.add(Tracked()) { [capture = Tracked(in: captures)] _, _ in _ = capture } }
@@ -47,7 +47,7 @@ struct LocalLifetimeTests {
             moved.notify(2, 3)
         }
 
-        #expect(window.heard == ["clear", "show 1", "move 2 to 3"])
+        expect(window.heard, equals: ["clear", "show 1", "move 2 to 3"])
         #expect(cleared.isEmpty && shown.isEmpty && moved.isEmpty)
     }
 
@@ -73,21 +73,21 @@ struct LocalLifetimeTests {
         owner = nil
 
         #expect(!token.isActive)
-        #expect(set.count == 0)
+        expect(set.count, equals: 0)
         #expect(set.isEmpty)
         set.notify(2)
-        #expect(notes.entries == [1])
+        expect(notes.entries, equals: [1])
         #expect(!token.remove(), "the notification has removed the entry")
     }
 
     @Test("A notification that meets a dead owner releases its closure")
     func deadOwnersClosure() {
         do { set.add(Notes<Int>()) { [capture = Plain()] _, _ in _ = capture } }
-        #expect(Lifetimes.current.count == 1)
+        expect(Lifetimes.current.count, equals: 1)
 
         set.notify(1)
 
-        #expect(Lifetimes.current.count == 0)
+        expect(Lifetimes.current.count, equals: 0)
     }
 
     /// Scenario 17: the owner's last strong reference is released inside the owner's own call.
@@ -101,7 +101,7 @@ struct LocalLifetimeTests {
         owner = Plain { [set, notes] in
             #expect(!isInCall)
             #expect(token?.remove() != nil)
-            #expect(set.count == 1)
+            expect(set.count, equals: 1)
             _ = set.add { _ in }
             if notes.entries.isEmpty { set.notify(2) }
         }
@@ -114,8 +114,8 @@ struct LocalLifetimeTests {
 
         set.notify(1)
 
-        #expect(notes.entries == [1, 2])
-        #expect(set.count == 2)
+        expect(notes.entries, equals: [1, 2])
+        expect(set.count, equals: 2)
         set.removeAll()
         token = nil
     }
@@ -136,7 +136,7 @@ struct LocalLifetimeTests {
         }
 
         #expect(most <= 2 * living + 64)
-        #expect(set.count == living)
+        expect(set.count, equals: living)
         set.removeAll()
     }
 
@@ -152,9 +152,9 @@ struct LocalLifetimeTests {
         do {
             let model = Model()
             model.changed.notify(3)
-            #expect(model.value == 3)
+            expect(model.value, equals: 3)
         }
-        #expect(Lifetimes.current.count == 0)
+        expect(Lifetimes.current.count, equals: 0)
     }
 
     /// Scenario 21: the token outlives the set.
@@ -171,10 +171,10 @@ struct LocalLifetimeTests {
         }
 
         #expect(set == nil)
-        #expect(Lifetimes.current.count == 0)
-        #expect(token?.isActive == false)
-        #expect(token?.remove() == false)
-        #expect(token?.description.hasSuffix(", inactive)") == true)
+        expect(Lifetimes.current.count, equals: 0)
+        expect(token?.isActive, equals: false)
+        expect(token?.remove(), equals: false)
+        expect(token?.description.hasSuffix(", inactive)"), equals: true)
     }
 
     /// Scenario 23: stale and foreign tokens.
@@ -194,10 +194,10 @@ struct LocalLifetimeTests {
         #expect(!other.remove(second))
         #expect(first != second)
         #expect(first != foreign)
-        #expect(Set([first, second, foreign, second]).count == 3)
+        expect(Set([first, second, foreign, second]).count, equals: 3)
         set.notify(7)
 
-        #expect(notes.entries == [7])
+        expect(notes.entries, equals: [7])
         #expect(foreign.isActive)
     }
 
@@ -209,11 +209,11 @@ struct LocalLifetimeTests {
         var owners = (0..<5).map { _ in Plain() }
         for owner in owners { set.add(owner) { _, _ in } }
         owners.removeLast(2)
-        #expect(set.count == 3)
+        expect(set.count, equals: 3)
         #expect(!set.isEmpty)
         #expect(set.debugDescription.hasSuffix(" × 3"))
         owners = []
-        #expect(set.count == 0)
+        expect(set.count, equals: 0)
         #expect(set.isEmpty)
     }
 
@@ -241,16 +241,16 @@ struct LocalLifetimeTests {
         }
         token = bomb.added(to: set, owner: owner!)
         _ = consume bomb
-        #expect(ended == 0)
+        expect(ended, equals: 0)
 
         switch ending {
-        case .remove: #expect(token?.remove() == true)
+        case .remove: expect(token?.remove(), equals: true)
         case .removeAll: set.removeAll()
-        case .removeOwned: #expect(set.removeAll(ownedBy: owner!) == 41)
+        case .removeOwned: expect(set.removeAll(ownedBy: owner!), equals: 41)
         case .removeInside:
             _ = set.once.add { _ in
-                #expect(token?.remove() == true)
-                #expect(ended == 0)
+                expect(token?.remove(), equals: true)
+                expect(ended, equals: 0)
             }
             set.notify(1)
         case .ownerDeath:
@@ -258,7 +258,7 @@ struct LocalLifetimeTests {
             set.notify(1)
         case .setDeath: break
         }
-        if ending != .setDeath { #expect(ended == 1) }
+        if ending != .setDeath { expect(ended, equals: 1) }
         withExtendedLifetime(set) { held = nil }
         _ = owner
     }
@@ -275,7 +275,7 @@ struct LocalLifetimeTests {
 
         set.notify(Plain { [unowned set] in set.notify(nil) })
 
-        #expect(notes.entries == [1, 0])
+        expect(notes.entries, equals: [1, 0])
     }
 
     /// Scenario 30: captures are released with the removal, not later.
@@ -293,7 +293,7 @@ struct LocalLifetimeTests {
                 return
             }
         }
-        #expect(set.count == 1)
+        expect(set.count, equals: 1)
     }
 
     /// Scenario 33: long lists.
@@ -305,11 +305,11 @@ struct LocalLifetimeTests {
         var random = SeededGenerator(seed: 33)
         let tokens = (0..<count).map { _ in set.add { _ in calls += 1 } }.shuffled(using: &random)
         set.notify(1)
-        #expect(calls == count)
-        #expect(tokens.prefix(count / 2).count { $0.remove() } == count / 2)
-        #expect(set.count == count / 2)
+        expect(calls, equals: count)
+        expect(tokens.prefix(count / 2).count { $0.remove() }, equals: count / 2)
+        expect(set.count, equals: count / 2)
         set.notify(1)
-        #expect(calls == count + count / 2)
+        expect(calls, equals: count + count / 2)
         set.removeAll()
         #expect(set.isEmpty)
     }
@@ -325,10 +325,10 @@ struct LocalLifetimeTests {
         set.notify(1)
         #expect(first.remove())
         set.notify(2)
-        #expect(owner.heard == [1, 1, 2])
+        expect(owner.heard, equals: [1, 1, 2])
         set.add(method: Plain.hear, of: owner)
-        #expect(set.removeAll(ownedBy: owner) == 2)
-        #expect(set.removeAll(ownedBy: owner) == 0)
+        expect(set.removeAll(ownedBy: owner), equals: 2)
+        expect(set.removeAll(ownedBy: owner), equals: 0)
     }
 
     @Test("A set that is released inside its own notification finishes the notification first")
@@ -344,9 +344,9 @@ struct LocalLifetimeTests {
 
         set?.notify(5)
 
-        #expect(notes.entries == [5])
+        expect(notes.entries, equals: [5])
         #expect(witness == nil)
-        #expect(token?.isActive == false)
+        expect(token?.isActive, equals: false)
     }
 
     @Test("Observers that come and go leave no memory behind", .measuringMemory)
@@ -418,12 +418,12 @@ struct LocalLifetimeTests {
             own.add(own) { [notes] set, value in notes.entries.append(value + set.count) }
             own.notify(1)
         }
-        #expect(notes.entries == [2])
+        expect(notes.entries, equals: [2])
         do {
             let owner = Plain { [set] in set.notify(9) }
             set.add(owner) { [notes] _, value in notes.entries.append(value) }
         }
-        #expect(notes.entries == [2])
+        expect(notes.entries, equals: [2])
     }
 }
 

@@ -17,8 +17,8 @@ struct LocalMutationTests {
             if index == leaver { #expect(row.remove(leaver)) }
         }
 
-        #expect(during == [0, 1, 2, 3])
-        #expect(row.notify() == [0, 1, 2, 3].filter { $0 != leaver })
+        expect(during, equals: [0, 1, 2, 3])
+        expect(row.notify(), equals: [0, 1, 2, 3].filter { $0 != leaver })
     }
 
     @Test("When most observers have been removed, the others are called in order, and their tokens are still valid")
@@ -31,11 +31,11 @@ struct LocalMutationTests {
         set.notify(0)
 
         let left = Array(stride(from: 3, to: 1_000, by: 10))
-        #expect(heard == left)
-        #expect(set.count == 100)
+        expect(heard, equals: left)
+        expect(set.count, equals: 100)
         for index in 0..<1_000 {
-            #expect(tokens[index].isActive == (index % 10 == 3))
-            #expect(tokens[index].remove() == (index % 10 == 3))
+            expect(tokens[index].isActive, equals: (index % 10 == 3))
+            expect(tokens[index].remove(), equals: (index % 10 == 3))
         }
         #expect(set.isEmpty)
     }
@@ -52,8 +52,8 @@ struct LocalMutationTests {
             #expect(row.remove(2))
         }
 
-        #expect(during == [0, 1, 3])
-        #expect(row.set.count == (form.isOnce ? 100 : 103))
+        expect(during, equals: [0, 1, 3])
+        expect(row.set.count, equals: (form.isOnce ? 100 : 103))
     }
 
     /// Scenario 1: all observers remove themselves.
@@ -65,8 +65,8 @@ struct LocalMutationTests {
 
         let during = row.notify { row, index in row.remove(index) }
 
-        #expect(during == [0, 1, 2, 3])
-        #expect(row.notify() == [])
+        expect(during, equals: [0, 1, 2, 3])
+        expect(row.notify(), equals: [])
         #expect(row.set.isEmpty)
     }
 
@@ -84,8 +84,8 @@ struct LocalMutationTests {
             if index == removal.by { #expect(row.remove(removal.of)) }
         }
 
-        #expect(during == (removal.of > removal.by ? rest : [0, 1, 2, 3]))
-        #expect(row.notify() == rest)
+        expect(during, equals: (removal.of > removal.by ? rest : [0, 1, 2, 3]))
+        expect(row.notify(), equals: rest)
     }
 
     /// Scenario 4: an observer removes all.
@@ -98,12 +98,12 @@ struct LocalMutationTests {
         let during = row.notify { row, index in
             guard index == 1 else { return }
             row.set.removeAll()
-            #expect(row.set.count == 0)
+            expect(row.set.count, equals: 0)
             #expect(row.set.isEmpty)
         }
 
-        #expect(during == [0, 1])
-        #expect(row.notify() == [])
+        expect(during, equals: [0, 1])
+        expect(row.notify(), equals: [])
     }
 
     /// Scenario 5: observers are added during a notification, also so many that the block of slots is replaced
@@ -121,12 +121,12 @@ struct LocalMutationTests {
         _ = set.add { notes.entries.append(-2) }
 
         set.notify()
-        #expect(notes.entries == [-1, -2])
+        expect(notes.entries, equals: [-1, -2])
         notes.entries = []
         set.notify()
 
-        #expect(notes.entries == [-1, -2] + Array(0..<count))
-        #expect(set.count == count + 2)
+        expect(notes.entries, equals: [-1, -2] + Array(0..<count))
+        expect(set.count, equals: count + 2)
     }
 
     /// Scenario 6: an observer removes itself and is added again.
@@ -137,18 +137,18 @@ struct LocalMutationTests {
         var token: LocalObserverSet<Void>.Token?
         let old = set.add { [unowned set] in
             notes.entries.append("first")
-            #expect(token?.remove() == true)
+            expect(token?.remove(), equals: true)
             token = set.add { notes.entries.append("again") }
         }
         token = old
         _ = set.add { notes.entries.append("second") }
 
         set.notify()
-        #expect(notes.entries == ["first", "second"])
+        expect(notes.entries, equals: ["first", "second"])
         notes.entries = []
         set.notify()
 
-        #expect(notes.entries == ["second", "again"])
+        expect(notes.entries, equals: ["second", "again"])
         #expect(token != old)
         #expect(!old.remove())
     }
@@ -173,7 +173,7 @@ struct LocalMutationTests {
         set.removeAll()
 
         #expect(wasIntact)
-        #expect(Lifetimes.current.count == 1, "only the owner is still alive")
+        expect(Lifetimes.current.count, equals: 1, "only the owner is still alive")
     }
 
     @Test("A one-time observer is called once, even if it notifies the set in its call", arguments: LocalForm.allCases)
@@ -184,16 +184,16 @@ struct LocalMutationTests {
         var token: LocalObserverSet<Int>.Token?
         token = form.add(to: set, owner: owner) { [unowned set] value in
             notes.entries.append(value)
-            #expect(token?.isActive == !form.isOnce)
-            #expect(set.count == (form.isOnce ? 0 : 1))
+            expect(token?.isActive, equals: !form.isOnce)
+            expect(set.count, equals: (form.isOnce ? 0 : 1))
             if value < 2 { set.notify(value + 1) }
         }
 
         set.notify(1)
         set.notify(2)
 
-        #expect(notes.entries == (form.isOnce ? [1] : [1, 2, 2]))
-        #expect(token?.remove() == !form.isOnce)
+        expect(notes.entries, equals: (form.isOnce ? [1] : [1, 2, 2]))
+        expect(token?.remove(), equals: !form.isOnce)
         token = nil
         set.removeAll()
     }

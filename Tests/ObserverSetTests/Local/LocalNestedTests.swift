@@ -33,7 +33,7 @@ struct LocalNestedTests {
 
         set.notify(0)
 
-        #expect(notes.entries == ["a0", "b0", "c0", "a1", "b1", "c1"])
+        expect(notes.entries, equals: ["a0", "b0", "c0", "a1", "b1", "c1"])
     }
 
     /// Scenario 8.
@@ -49,7 +49,7 @@ struct LocalNestedTests {
 
         set.notify(0)
 
-        #expect(notes.entries == ["a0", "between", "b0", "c0", "a1", "b1", "c1", "a2", "b2", "c2"])
+        expect(notes.entries, equals: ["a0", "between", "b0", "c0", "a1", "b1", "c1", "a2", "b2", "c2"])
     }
 
     @Test(
@@ -62,7 +62,7 @@ struct LocalNestedTests {
 
         set.notify(0)
 
-        #expect(notes.entries == ["a0", "b0", "c0", "a1", "b1", "c1", "a2", "b2", "c2"])
+        expect(notes.entries, equals: ["a0", "b0", "c0", "a1", "b1", "c1", "a2", "b2", "c2"])
     }
 
     @Test("Values that several observers notify are delivered in that order")
@@ -73,7 +73,7 @@ struct LocalNestedTests {
 
         set.notify(0)
 
-        #expect(notes.entries == ["a0", "b0", "c0", "a1", "b1", "c1", "a2", "b2", "c2"])
+        expect(notes.entries, equals: ["a0", "b0", "c0", "a1", "b1", "c1", "a2", "b2", "c2"])
     }
 
     @Test("Observers that all notify again leave each of them with all values in order")
@@ -91,7 +91,7 @@ struct LocalNestedTests {
 
         set.notify(0)
 
-        for notes in received { #expect(notes.entries == Array(0...50)) }
+        for notes in received { expect(notes.entries, equals: Array(0...50)) }
     }
 
     @Test("A state that an observer corrects is shown as corrected")
@@ -109,8 +109,8 @@ struct LocalNestedTests {
 
         set(50)
 
-        #expect(state.entries.last == 42)
-        #expect(shown.entries == [50, 42])
+        expect(state.entries.last, equals: 42)
+        expect(shown.entries, equals: [50, 42])
         changed.removeAll()
     }
 
@@ -123,7 +123,7 @@ struct LocalNestedTests {
 
         set.notify(0)
 
-        #expect(notes.entries == ["a0", "b0", "a1", "b1", "a2", "b2"])
+        expect(notes.entries, equals: ["a0", "b0", "a1", "b1", "a2", "b2"])
         other.removeAll()
     }
 
@@ -134,7 +134,7 @@ struct LocalNestedTests {
         var token: LocalObserverSet<Int>.Token?
         add("a") { [unowned set] value in
             guard value == 0 else { return }
-            #expect(token?.remove() == true)
+            expect(token?.remove(), equals: true)
             set.notify(1)
         }
         token = set.add { [notes] value in notes.entries.append("b\(value)") }
@@ -142,7 +142,7 @@ struct LocalNestedTests {
 
         set.notify(0)
 
-        #expect(notes.entries == ["a0", "c0", "a1", "c1"])
+        expect(notes.entries, equals: ["a0", "c0", "a1", "c1"])
     }
 
     @Test("An observer that is added before the nested notification receives its value, and not the first")
@@ -156,7 +156,7 @@ struct LocalNestedTests {
 
         set.notify(0)
 
-        #expect(notes.entries == ["a0", "b0", "a1", "b1", "new1"])
+        expect(notes.entries, equals: ["a0", "b0", "a1", "b1", "new1"])
     }
 
     @Test("An observer that is added while a value waits does not receive that value")
@@ -169,7 +169,7 @@ struct LocalNestedTests {
         set.notify(0)
         set.notify(2)
 
-        #expect(notes.entries == ["a0", "b0", "a1", "b1", "a2", "b2", "new2"])
+        expect(notes.entries, equals: ["a0", "b0", "a1", "b1", "a2", "b2", "new2"])
     }
 
     @Test(
@@ -181,7 +181,7 @@ struct LocalNestedTests {
 
         set.notify(0)
 
-        #expect(notes.entries == ["a0", "b0", "a1", "a2"])
+        expect(notes.entries, equals: ["a0", "b0", "a1", "a2"])
     }
 
     @Test("An owner behind that dies before the nested notification is not called")
@@ -197,8 +197,8 @@ struct LocalNestedTests {
 
         set.notify(0)
 
-        #expect(notes.entries == ["a0", "c0", "a1", "c1"])
-        #expect(set.count == 2)
+        expect(notes.entries, equals: ["a0", "c0", "a1", "c1"])
+        expect(set.count, equals: 2)
     }
 
     @Test("An observer that is added when all others have been removed does not receive a value that waits")
@@ -207,7 +207,7 @@ struct LocalNestedTests {
         token = set.add { [unowned set, notes] value in
             notes.entries.append("a\(value)")
             set.notify(1)
-            #expect(token?.remove() == true)
+            expect(token?.remove(), equals: true)
             #expect(set.isEmpty)
             _ = set.add { value in notes.entries.append("new\(value)") }
         }
@@ -215,7 +215,7 @@ struct LocalNestedTests {
         set.notify(0)
         set.notify(2)
 
-        #expect(notes.entries == ["a0", "new2"])
+        expect(notes.entries, equals: ["a0", "new2"])
     }
 
     @Test("`removeAll` drops what waits, which may use the set in its `deinit`")
@@ -231,7 +231,7 @@ struct LocalNestedTests {
 
         set.notify(Plain())
 
-        #expect(notes.entries == ["a"] + Array(repeating: "gone, 0 observers", count: 3))
+        expect(notes.entries, equals: ["a"] + Array(repeating: "gone, 0 observers", count: 3))
     }
 
     @Test("After `removeAll`, what is notified in the same call reaches the observers that were added since")
@@ -246,7 +246,7 @@ struct LocalNestedTests {
 
         set.notify(0)
 
-        #expect(notes.entries == ["a0", "b2"])
+        expect(notes.entries, equals: ["a0", "b2"])
     }
 
     @Test("A value that a `deinit` notifies when the notification ends is delivered, too")
@@ -254,7 +254,7 @@ struct LocalNestedTests {
         var token: LocalObserverSet<Int>.Token?
         let capture = Plain { [set] in set.notify(1) }
         token = set.add { [capture] _ in
-            #expect(token?.remove() == true)
+            expect(token?.remove(), equals: true)
             withExtendedLifetime(capture) {}
         }
         _ = consume capture
@@ -262,7 +262,7 @@ struct LocalNestedTests {
 
         set.notify(0)
 
-        #expect(notes.entries == ["b0", "b1"])
+        expect(notes.entries, equals: ["b0", "b1"])
     }
 
     @Test("A set that is released while values wait delivers them first")
@@ -278,7 +278,7 @@ struct LocalNestedTests {
 
         dying!.notify(0)
 
-        #expect(notes.entries == ["a0", "b0", "a1", "b1", "a2", "b2"])
+        expect(notes.entries, equals: ["a0", "b0", "a1", "b1", "a2", "b2"])
         #expect(dying == nil)
     }
 
@@ -293,7 +293,7 @@ struct LocalNestedTests {
 
         dying!.notify(0)
 
-        #expect(notes.entries == ["a0", "b0", "a1", "b1", "a2", "b2"])
+        expect(notes.entries, equals: ["a0", "b0", "a1", "b1", "a2", "b2"])
         #expect(dying == nil)
     }
 
@@ -303,15 +303,15 @@ struct LocalNestedTests {
         let notes = Notes<Int>()
         var victim: LocalObserverSet<Int>.Token?
         _ = set.add { [unowned set] depth in
-            if depth < 5 { set.notify(depth + 1) } else { #expect(victim?.remove() == true) }
-            #expect(Lifetimes.current.count == 2, "the traversal may still reach the removed observer")
+            if depth < 5 { set.notify(depth + 1) } else { expect(victim?.remove(), equals: true) }
+            expect(Lifetimes.current.count, equals: 2, "the traversal may still reach the removed observer")
         }
         victim = set.add { [capture = Plain()] depth in notes.entries.append(depth + capture.heard.count) }
 
         set.notify(0)
 
-        #expect(notes.entries == [0, 1, 2, 3, 4])
-        #expect(Lifetimes.current.count == 1)
+        expect(notes.entries, equals: [0, 1, 2, 3, 4])
+        expect(Lifetimes.current.count, equals: 1)
     }
 
     // MARK: Depth
@@ -320,21 +320,23 @@ struct LocalNestedTests {
     ///
     /// Source: canjs#27, brs-engine#905, ResInsight#14306. Runs in its own process, since a stack that is too small
     /// ends the process.
-    @Test("A hundred thousand nested notifications need no more stack than one", arguments: [false, true])
-    func deep(hasOwner: Bool) async {
-        await #expect(processExitsWith: .success) { [hasOwner] in
-            let received = await onThread(stackSize: 512 << 10) {
-                let set = LocalObserverSet<Int>()
-                let owner = Notes<Int>()
-                (hasOwner ? LocalForm.owner : .closure).add(to: set, owner: owner) { [unowned set] value in
-                    if value < 100_000 { set.notify(value + 1) }
+    @Test("A hundred thousand nested notifications need no more stack than one")
+    func deep() async {
+        await #expect(processExitsWith: .success) {
+            for form in [LocalForm.closure, .owner] {
+                let received = await onThread(stackSize: 512 << 10) {
+                    let set = LocalObserverSet<Int>()
+                    let owner = Notes<Int>()
+                    form.add(to: set, owner: owner) { [unowned set] value in
+                        if value < 100_000 { set.notify(value + 1) }
+                    }
+                    // Behind the one that notifies again, and so sees whether all values come in order.
+                    _ = set.add { value in owner.entries.append(value) }
+                    set.notify(1)
+                    return owner.entries
                 }
-                // Behind the one that notifies again, and so sees whether all values come in order.
-                _ = set.add { value in owner.entries.append(value) }
-                set.notify(1)
-                return owner.entries
+                expect(received, equals: Array(1...100_000), "\(form)")
             }
-            #expect(received == Array(1...100_000))
         }
     }
 
@@ -354,7 +356,7 @@ struct LocalNestedTests {
                 return notes.map(\.entries)
             }
             for (index, values) in received.enumerated() {
-                #expect(values == Array(stride(from: index, through: 100_000, by: 3)))
+                expect(values, equals: Array(stride(from: index, through: 100_000, by: 3)))
             }
         }
     }

@@ -23,8 +23,8 @@ struct LocalParametersTests {
         set.notify()
         set.notify(())
 
-        #expect(calls == 12)
-        #expect(owner.heard == Array(repeating: -1, count: 3 * 2 + 3))
+        expect(calls, equals: 12)
+        expect(owner.heard, equals: Array(repeating: -1, count: 3 * 2 + 3))
     }
 
     @Test("A single value, a pair and a labelled tuple are delivered")
@@ -44,8 +44,8 @@ struct LocalParametersTests {
         two.notify((4, 5))
         labelled.notify((name: "x", index: 6))
 
-        #expect(owner.heard == [1, 2, 3, 4, 5])
-        #expect(texts == ["2 3", "4 5", "x at 6", "x6"])
+        expect(owner.heard, equals: [1, 2, 3, 4, 5])
+        expect(texts, equals: ["2 3", "4 5", "x at 6", "x6"])
     }
 
     @Test("Optionals, objects that are not Sendable, functions, `Any` and tuples of six elements are delivered")
@@ -74,8 +74,8 @@ struct LocalParametersTests {
         any.notify((1, "a"))
         six.notify(1, "b", true, nil, [2], "c")
 
-        #expect(texts == ["-1", "3", "true", "21", "(1, \"a\")", "1btrue0.0[2]c"])
-        #expect(owner.heard == [8])
+        expect(texts, equals: ["-1", "3", "true", "21", "(1, \"a\")", "1btrue0.0[2]c"])
+        expect(owner.heard, equals: [8])
     }
 
     @Test("A set without observers may be notified, emptied, counted and described")
@@ -85,11 +85,11 @@ struct LocalParametersTests {
         set.notify(1)
         set.removeAll()
 
-        #expect(set.count == 0)
+        expect(set.count, equals: 0)
         #expect(set.isEmpty)
-        #expect(set.removeAll(ownedBy: owner) == 0)
-        #expect(set.description == "LocalObserverSet<Int>(0 observers)")
-        #expect(set.debugDescription == set.description)
+        expect(set.removeAll(ownedBy: owner), equals: 0)
+        expect(set.description, equals: "LocalObserverSet<Int>(0 observers)")
+        expect(set.debugDescription, equals: set.description)
     }
 
     @Test("Descriptions name the parameters, the owners, and the lines that registered")
@@ -108,13 +108,13 @@ struct LocalParametersTests {
         let lines =
             names.enumerated().map { "\($1), registered at \(file):\(line + $0)" }
             + ["closure, registered at Player/View.swift:12"]
-        #expect(set.description == "LocalObserverSet<Int>(6 observers)")
-        #expect(set.debugDescription == ([set.description] + lines.map { "  " + $0 }).joined(separator: "\n"))
+        expect(set.description, equals: "LocalObserverSet<Int>(6 observers)")
+        expect(set.debugDescription, equals: ([set.description] + lines.map { "  " + $0 }).joined(separator: "\n"))
         #expect(token.description.hasPrefix("LocalObserverSet<Int>.Token(#"))
         #expect(token.description.hasSuffix(", \(lines[0]))"))
         set.removeAll()
         _ = set.add { _ in }
-        #expect(set.description == "LocalObserverSet<Int>(1 observer)")
+        expect(set.description, equals: "LocalObserverSet<Int>(1 observer)")
     }
 
     @Test("A method of several parameters also shows the line of its registration")
@@ -131,8 +131,8 @@ struct LocalParametersTests {
     func actors() async {
         let panel = Panel()
         panel.changed.notify(1)
-        #expect(panel.heard == [1, 1, 1])
-        #expect(await Register().run() == [4, 4])
+        expect(panel.heard, equals: [1, 1, 1])
+        expect(await Register().run(), equals: [4, 4])
     }
 }
 

@@ -58,7 +58,7 @@ struct ReclamationTests {
 
         let failure = Exploration(scenario.with(fault, isWeak: fault.needsWeakMemory)).failure
 
-        #expect(failure?.what == fault.effect)
+        expect(failure?.what, equals: fault.effect)
     }
 
     @Test(

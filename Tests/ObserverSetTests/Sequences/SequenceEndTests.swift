@@ -31,11 +31,11 @@ struct SequenceEndTests {
 
             end.end(&set)
 
-            #expect((weakSet == nil) == (end == .setIsReleased))
+            expect((weakSet == nil), equals: (end == .setIsReleased))
             #expect(set?.isEmpty != false)
-            #expect(await loop.value == [2])
-            #expect(await elements(of: sequence) == [2])
-            #expect(await elements(of: sequence) == [])
+            expect(await loop.value, equals: [2])
+            expect(await elements(of: sequence), equals: [2])
+            expect(await elements(of: sequence), equals: [])
         }
     }
 
@@ -50,8 +50,8 @@ struct SequenceEndTests {
 
         #expect(set.isEmpty)
         for (sequence, element) in zip(sequences, [1, 2, 2]) {
-            #expect(await elements(of: sequence) == [element])
-            #expect(await elements(of: sequence) == [])
+            expect(await elements(of: sequence), equals: [element])
+            expect(await elements(of: sequence), equals: [])
         }
     }
 
@@ -73,8 +73,8 @@ struct SequenceEndTests {
         mayReturn.set()
         await notifying.value
 
-        #expect(await elements(of: reached) == [1])
-        #expect(await elements(of: notReached) == [])
+        expect(await elements(of: reached), equals: [1])
+        expect(await elements(of: notReached), equals: [])
     }
 
     /// Scenario 50: the set is deallocated while it is notified.
@@ -89,12 +89,12 @@ struct SequenceEndTests {
         holder.value?.notify(1)
 
         #expect(holder.value == nil)
-        #expect(await elements(of: sequence) == [1])
+        expect(await elements(of: sequence), equals: [1])
     }
 
     @Test("A sequence of a source that does not register its observer ends at once")
     func refused() async {
-        #expect(await elements(of: Deaf().values()) == [])
+        expect(await elements(of: Deaf().values()), equals: [])
         #expect(await Deaf().first() == nil)
     }
 
@@ -102,7 +102,7 @@ struct SequenceEndTests {
     func endedWhileRegistering() async {
         let source = Hasty()
 
-        #expect(await elements(of: source.values()) == [1])
+        expect(await elements(of: source.values()), equals: [1])
 
         #expect(source.set.isEmpty)
     }
@@ -148,7 +148,7 @@ struct SequenceEndTests {
             return lifetimes.count
         }
 
-        #expect(await task.value == 0)
+        expect(await task.value, equals: 0)
     }
 
     // MARK: It is dropped
@@ -163,14 +163,14 @@ struct SequenceEndTests {
             let sequence = set.values()
             for value in 1...5 { set.notify(Tracked(value)) }
             for await value in sequence where value.value == 2 { break }
-            #expect(set.count == 1)
+            expect(set.count, equals: 1)
             for await value in sequence where value.value == 4 { break }
-            #expect(Lifetimes.current.count == 1)
+            expect(Lifetimes.current.count, equals: 1)
             withExtendedLifetime(sequence) {}
         }
 
         #expect(set.isEmpty)
-        #expect(Lifetimes.current.count == 0)
+        expect(Lifetimes.current.count, equals: 0)
     }
 
     @Test("Leaving a loop over a sequence that nobody keeps removes the observer")
@@ -193,13 +193,13 @@ struct SequenceEndTests {
         do {
             let sequence = set.values()
             set.notify(Tracked(1))
-            #expect(Lifetimes.current.count == 1)
+            expect(Lifetimes.current.count, equals: 1)
             withExtendedLifetime(sequence) {}
         }
         for _ in 0..<1_000 { _ = set.values() }
 
         #expect(set.isEmpty)
-        #expect(Lifetimes.current.count == 0)
+        expect(Lifetimes.current.count, equals: 0)
     }
 
     @Test("An iterator goes on when the sequence that made it has been dropped")
@@ -208,10 +208,10 @@ struct SequenceEndTests {
         do {
             var iterator = set.values().makeAsyncIterator()
             set.notify(1)
-            #expect(await iterator.next() == 1)
-            #expect(set.count == 1)
+            expect(await iterator.next(), equals: 1)
+            expect(set.count, equals: 1)
             set.notify(2)
-            #expect(await iterator.next() == 2)
+            expect(await iterator.next(), equals: 2)
         }
         #expect(set.isEmpty)
     }
@@ -242,7 +242,7 @@ struct SequenceEndTests {
 
         for value in 1...3 { set.notify(Tracked(value, in: lifetimes) { [weak set] in use(set, ends) }) }
 
-        #expect(ends.entries == [1, 1])
+        expect(ends.entries, equals: [1, 1])
         withExtendedLifetime(sequence) {}
     }
 
@@ -270,8 +270,8 @@ struct SequenceEndTests {
         // A task may have ended a moment before it releases the sequence.
         await eventually { ends.count == 3 }
 
-        #expect(ends.count == 3)
-        #expect(lifetimes.count == 0)
+        expect(ends.count, equals: 3)
+        expect(lifetimes.count, equals: 0)
         #expect(set?.isEmpty != false)
     }
 
@@ -286,7 +286,7 @@ struct SequenceEndTests {
             withExtendedLifetime(sequence) {}
         }
 
-        #expect(ends.entries == [0])
+        expect(ends.entries, equals: [0])
         #expect(set.isEmpty)
     }
 }

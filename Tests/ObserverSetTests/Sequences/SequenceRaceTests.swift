@@ -33,7 +33,7 @@ struct SequenceRaceTests {
             if round != 2 && round != 3 { set.notify(round) }
         }
 
-        #expect(wrong.value == 0)
+        expect(wrong.value, equals: 0)
         #expect(delivered.value > 0, "some elements came first")
         #expect(delivered.value < rounds, "some cancellations came first")
         // The last task releases its iterator only after it has set `isOver`.
@@ -97,7 +97,7 @@ struct SequenceRaceTests {
             set.removeAll()
 
             let delivered = await consumer.value
-            #expect(delivered.count + dropped == senders * sent, "seed \(seed)")
+            expect(delivered.count + dropped, equals: senders * sent, "seed \(seed)")
             for sender in 0..<senders {
                 let ofOne = delivered.filter { $0 / max(sent, 1) == sender }
                 #expect(zip(ofOne, ofOne.dropFirst()).allSatisfy(<), "seed \(seed)")
@@ -127,7 +127,7 @@ struct SequenceRaceTests {
         isDone.set()
         await notifier.value
 
-        #expect(missed.value == 0)
+        expect(missed.value, equals: 0)
         #expect(set.isEmpty)
     }
 
@@ -263,8 +263,8 @@ struct SequenceRaceTests {
 
             for log in logs {
                 let entries = log.entries
-                #expect(entries.last == 4 * changes)
-                #expect(entries == Array((entries.first ?? 0)...(entries.last ?? 0)))
+                expect(entries.last, equals: 4 * changes)
+                expect(entries, equals: Array((entries.first ?? 0)...(entries.last ?? 0)))
             }
         }
     }

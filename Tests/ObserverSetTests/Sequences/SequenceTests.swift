@@ -14,15 +14,15 @@ struct SequenceTests {
         let set = ObserverSet<Int>()
         set.notify(0)
         let sequence = set.values()
-        #expect(set.count == 1)
+        expect(set.count, equals: 1)
 
         set.notify(1)
         var iterator = sequence.makeAsyncIterator()
         set.notify(2)
 
-        #expect(await iterator.next() == 1)
-        #expect(await iterator.next() == 2)
-        #expect(set.count == 1)
+        expect(await iterator.next(), equals: 1)
+        expect(await iterator.next(), equals: 2)
+        expect(set.count, equals: 1)
     }
 
     /// Scenario 45: what a full buffer does.
@@ -42,9 +42,9 @@ struct SequenceTests {
 
         for value in 1...5 { set.notify(value) }
 
-        #expect(dropped(by: set) == 5 - expected.count)
+        expect(dropped(by: set), equals: 5 - expected.count)
         set.removeAll()
-        #expect(await elements(of: sequence) == expected)
+        expect(await elements(of: sequence), equals: expected)
     }
 
     @Test("A buffer counts the elements that have passed a filter, and not what was notified")
@@ -55,10 +55,10 @@ struct SequenceTests {
 
         for value in 1...10 { set.notify(value) }
 
-        #expect(dropped(by: set) == 3 + 3)
+        expect(dropped(by: set), equals: 3 + 3)
         set.removeAll()
-        #expect(await elements(of: newest) == [8, 10])
-        #expect(await elements(of: oldest) == [20, 40])
+        expect(await elements(of: newest), equals: [8, 10])
+        expect(await elements(of: oldest), equals: [20, 40])
     }
 
     @Test("Parameters of every shape arrive as they are")
@@ -76,9 +76,9 @@ struct SequenceTests {
         labelled.notify((name: "So What", index: 0))
 
         #expect(await voids.next() != nil)
-        #expect(await optionals.next() == .some(nil))
-        #expect(await optionals.next() == .some(1))
-        #expect(await tuples.next()?.name == "So What")
+        expect(await optionals.next(), equals: .some(nil))
+        expect(await optionals.next(), equals: .some(1))
+        expect(await tuples.next()?.name, equals: "So What")
     }
 
     // MARK: Loops
@@ -93,15 +93,15 @@ struct SequenceTests {
         let loops = [shared, shared, set.values(), set.values()].map { sequence in
             Task { await elements(of: sequence) }
         }
-        #expect(set.count == 3)
+        expect(set.count, equals: 3)
 
         for value in 1...100 { set.notify(value) }
         set.removeAll()
 
         let received = [await loops[0].value, await loops[1].value]
-        #expect((received[0] + received[1]).sorted() == Array(1...100))
-        for elements in received { #expect(elements == elements.sorted()) }
-        for loop in loops[2...] { #expect(await loop.value == Array(1...100)) }
+        expect((received[0] + received[1]).sorted(), equals: Array(1...100))
+        for elements in received { expect(elements, equals: elements.sorted()) }
+        for loop in loops[2...] { expect(await loop.value, equals: Array(1...100)) }
     }
 
     // MARK: Descriptions and bad input
@@ -148,7 +148,7 @@ struct SequenceTests {
         set.notify(1)
         set.notify(2)
 
-        #expect(await task.value == 1)
+        expect(await task.value, equals: 1)
         #expect(set.isEmpty)
     }
 
@@ -158,11 +158,11 @@ struct SequenceTests {
         let set = ObserverSet<Int>()
         let main = Task { @MainActor in
             await Task.yield()
-            #expect(set.count == 1)
+            expect(set.count, equals: 1)
             set.notify(1)
         }
 
-        #expect(await set.first() == 1)
+        expect(await set.first(), equals: 1)
         await main.value
     }
 
@@ -205,7 +205,7 @@ struct SequenceTests {
         ]
         await eventually { set?.count == 2 }
         set?.notify(1)
-        #expect(await tasks[0].value == 1)
+        expect(await tasks[0].value, equals: 1)
 
         end.end(&set)
 
@@ -220,7 +220,7 @@ struct SequenceTests {
         set?.notify(2)
         set = nil
 
-        #expect(await elements(of: values!) == [1, 2])
+        expect(await elements(of: values!), equals: [1, 2])
     }
 }
 

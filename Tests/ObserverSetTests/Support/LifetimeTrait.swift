@@ -21,7 +21,7 @@ struct LifetimeTrait: SuiteTrait, TestTrait, TestScoping {
         try await Lifetimes.$current.withValue(lifetimes) { try await function() }
         // A job that has just ended on another thread may still be releasing what it held.
         await eventually { lifetimes.count == 0 }
-        #expect(lifetimes.count == 0, "tracked instances are still alive after the test")
+        expect(lifetimes.count, equals: 0, "tracked instances are still alive after the test")
     }
 }
 

@@ -267,11 +267,10 @@ import Synchronization
 //    tries the lock again.
 //
 // So there is a sequentially consistent fence between a traversal's subtraction and its try, and another between an
-// unlocking and the reading of the counts. A mutex guarantees only acquire and release. A try that fails guarantees not
-// even these, nor does the flag that `Lock` checks first on some systems. If either fence were missing, the traversal
-// could see the lock as taken although it was free, while the other thread saw the count above zero. For the same reason
-// the subtraction and the load of `isWaiting` are sequentially consistent. The stores to `isWaiting` may be relaxed, since
-// the unlocking thread's fence follows them.
+// unlocking and the reading of the counts. A mutex guarantees only acquire and release, and a try that fails guarantees
+// not even these. If either fence were missing, the traversal could see the lock as taken although it was free, while
+// the other thread saw the count above zero. For the same reason the subtraction and the load of `isWaiting` are
+// sequentially consistent. The stores to `isWaiting` may be relaxed, since the unlocking thread's fence follows them.
 //
 // The unlocking thread repeats this while the idle counts are zero. It must not repeat it while something waits: a
 // removal made inside an observer would wait for its own traversal. Nor may it try only once more: a wake-up could be

@@ -5,10 +5,12 @@ import Synchronization
 import Darwin
 #elseif canImport(Glibc)
 import Glibc
+#elseif canImport(Musl)
+import Musl
 #endif
 
-/// Whether the caller runs on the main queue, and so on the main actor, whatever the compiler knows of it.
-// Not inlined: asked once for a notification, in a function that is called for each observer.
+/// Whether the caller runs on the main queue, and therefore on the main actor, whatever the compiler knows of it.
+// Not inlined: it is asked once for a notification, in a function that is called for each observer.
 @inline(never)
 func isOnMainQueue() -> Bool { DispatchQueue.getSpecific(key: mainQueueKey) != nil }
 
@@ -18,24 +20,38 @@ private let mainQueueKey = {
     return key
 }()
 
-// The main thread works for the main queue, until it waits for ever in `dispatchMain()`, as where `main` is async on Linux;
-// then other threads do.
+// The main thread runs the main queue's work, and so the main actor's, unless it waits for ever in `dispatchMain()`. On Linux
+// it also does that where `main` is async. Then other threads run the main queue's work, and only `isOnMainQueue()` knows it.
 #if canImport(Darwin)
 func isOnMainThread() -> Bool { pthread_main_np() != 0 }
-#elseif canImport(Glibc)
+#elseif canImport(Glibc) || canImport(Musl)
+/// Whether the caller is the main thread.
+///
+/// The usual way to find out, whether the thread's id is that of the process, needs a system call (`gettid`), which takes
+/// forty times as long as this function, and this is asked in each notification that is sent from outside tasks to an
+/// observer on the main actor. So the function remembers the main thread's handle, and compares the caller's with it. As
+/// long as the main thread has not asked, its handle is not known; the caller's id is then read from the number of its
+/// processor clock, which the C library computes from that id: Linux defines it as the complement of the id, shifted by three
+/// bits, in which it says what kind of clock it is. The C libraries of Linux keep the id beside the handle, so this needs no
+/// system call, either.
 func isOnMainThread() -> Bool {
-    let (thread, known) = (pthread_self(), mainThread.load(ordering: .relaxed))
+    #if canImport(Glibc)
+    let thread = pthread_self()
+    #else
+    let thread = unsafe UInt(bitPattern: pthread_self())
+    #endif
+    // Relaxed: this is a number, and nothing else is read because of it.
+    let known = mainThread.load(ordering: .relaxed)
     if known != 0 { return thread == known }
-    // Linux makes the number of a thread's clock from that of the thread; the main thread has the number of the process.
     var clock = clockid_t()
-    guard unsafe pthread_getcpuclockid(thread, &clock) == 0, clock >> 3 == ~process else { return false }
+    guard unsafe pthread_getcpuclockid(pthread_self(), &clock) == 0, clock >> 3 == ~process else { return false }
     mainThread.store(thread, ordering: .relaxed)
     return true
 }
 
-/// The main thread; zero until it has asked.
-private let mainThread = Atomic<pthread_t>(0)
-/// Kept, since to ask the system for it takes as long as a notification of several observers.
+/// The main thread's handle; zero until the main thread has asked.
+private let mainThread = Atomic<UInt>(0)
+/// The id of the process, which is the main thread's, too; kept, because asking for it is a system call.
 private let process = getpid()
 #else
 func isOnMainThread() -> Bool { false }

@@ -1,11 +1,11 @@
 import ObserverSet
 
 /// The ways to remove an observer.
-enum Removal: CaseIterable, Sendable {
+enum WayOfRemoving: CaseIterable, Sendable {
     case byToken, bySet, byOwner, all
 
     /// Each of these kinds, combined with each way in which it can be removed.
-    static func ofEach(_ kinds: [ObserverKind]) -> [(ObserverKind, Removal)] {
+    static func ofEach(_ kinds: [ObserverKind]) -> [(ObserverKind, WayOfRemoving)] {
         kinds.flatMap { kind in allCases.filter { $0 != .byOwner || kind.hasOwner }.map { (kind, $0) } }
     }
 
