@@ -22,10 +22,10 @@ enum ViewRows {
         })
 
     enum System: String, CaseIterable {
-        case center = "NotificationCenter of Linux, a block with [weak view]"
+        case center = "NotificationCenter on Linux, a block with [weak view]"
         case queue = "a serial queue with weak owners"
         case ours = "ObserverSet, the view as the owner"
-        case loop = "a loop over weak references, written by hand"
+        case loop = "a hand-written loop over weak references"
     }
 
     @MainActor
