@@ -240,7 +240,7 @@ struct RecipesArticleTests {
         end.cancel()
         await end.value
 
-        #expect(late.contains("in a call") && late.contains("1 waiting"))
+        #expect(late.contains("in a call") && late.contains("1 pending"))
         token.remove()
         door.open()
     }

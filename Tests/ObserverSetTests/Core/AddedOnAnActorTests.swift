@@ -227,9 +227,9 @@ struct AddedOnAnActorTests {
         await onThread { [set] in set.notify(2) }
 
         let registry = try #require(set.registry)
-        var atItsAddress = NotifyContext(claiming: try #require(registry.mailboxes().first).identity)
+        var atItsAddress = Notifier(claiming: try #require(registry.mailboxes().first).identity)
         registry.forEachLiving { slot in
-            _ = (slot.callee.entry as? Entry<Int>)?.deliver(3, by: &atItsAddress)
+            _ = slot.send(3, by: &atItsAddress)
         }
 
         expect(calls.entries, equals: [])

@@ -443,7 +443,7 @@ private final class Mailslot: Mailbox, @unchecked Sendable {
 
     func observer() -> Observer<Int> {
         Observer(
-            entry: IsolatedClosure({ [calls] in calls.append($0) }, in: self), site: Site(fileID: #fileID, line: #line))
+            IsolatedFunction({ [calls] in calls.append($0) }, in: self), site: Site(fileID: #fileID, line: #line))
     }
 
     override var isCurrent: Bool {
@@ -452,8 +452,8 @@ private final class Mailslot: Mailbox, @unchecked Sendable {
     }
 
     override func post(
-        _ job: Job, _ pending: borrowing Pending, _ status: borrowing RegistrationStatus,
-        by context: inout NotifyContext
+        _ value: any Sendable, to registration: Recipient, _ pending: borrowing PendingCount,
+        by notifier: inout Notifier
     ) {
         posts.increment()
     }

@@ -208,12 +208,12 @@ struct QueueTests {
 
         queue.suspend()
         for value in 0..<2 { set.notify(value) }
-        #expect(token.description.contains("on queue \(queue.label), 2 waiting, registered"))
+        #expect(token.description.contains("on queue \(queue.label), 2 pending, registered"))
 
         queue.resume()
         await eventually { isCalled.isSet }
         set.notify(2)
-        #expect(token.description.contains("on queue \(queue.label), in a call, 2 waiting, registered"))
+        #expect(token.description.contains("on queue \(queue.label), in a call, 2 pending, registered"))
         mayEnd.set()
         await eventually { token.description.contains("on queue \(queue.label), registered") }
         #expect(token.description.contains("on queue \(queue.label), registered"))

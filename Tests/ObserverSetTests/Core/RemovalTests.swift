@@ -330,6 +330,47 @@ struct RemovalTests {
         await notifying.value
     }
 
+    @Test(
+        "A teardown in a task of its own waits for the call that is running, though the task that awaits it is cancelled",
+        arguments: [ObserverKind.queue, .awaited, .closure], [true, false])
+    func teardownInACancelledTask(_ kind: ObserverKind, isCancelledBefore: Bool) async {
+        let isCalled = Signal()
+        let token: ObserverToken
+        if kind == .awaited {
+            token = set.addAsync { [log, door] _ in
+                isCalled.set()
+                await door.pass()
+                log.append("the call has returned")
+            }
+        } else {
+            token =
+                kind.add(to: set) { [log, mayEnd] _ in
+                    isCalled.set()
+                    mayEnd.wait()
+                    log.append("the call has returned")
+                }.token
+        }
+        let notifying = Task { [set] in await onThread { set.notify(1) } }
+        await eventually { isCalled.isSet }
+
+        let scope = Task { [log] in
+            while isCancelledBefore && !Task.isCancelled { await Task.yield() }
+            let isRemoved = await Task { await token.removeAndWait() }.value
+            log.append("torn down: \(isRemoved), cancelled: \(Task.isCancelled)")
+        }
+        if !isCancelledBefore { await eventually { !token.isActive } }
+        scope.cancel()
+        await eventually { !token.isActive }
+        // If the teardown did not wait, it would very likely be over by now. If it does wait, this loop changes nothing.
+        for _ in 0..<100 { await Task.yield() }
+        mayEnd.set()
+        door.open()
+        await scope.value
+        await notifying.value
+
+        expect(log.entries, equals: ["the call has returned", "torn down: true, cancelled: true"])
+    }
+
     // MARK: Registrations that had ended before
 
     @Test(

@@ -79,6 +79,50 @@ struct SettledTests {
         await set.settled()
     }
 
+    @Test(
+        "In a task of its own `settled()` waits, though the task that awaits it is cancelled",
+        arguments: [ObserverKind.queue, .awaited], [true, false])
+    func teardownInACancelledTask(_ kind: ObserverKind, isCancelledBefore: Bool) async {
+        let (isCalled, mayEnd, isWaiting) = (Signal(), Signal(), Signal())
+        let door = Door()
+        let outcome = Log<String>()
+        if kind == .queue {
+            _ = set.addNonisolated(on: DispatchQueue(label: "slow")) { _ in
+                isCalled.set()
+                mayEnd.wait()
+                outcome.append("the call has returned")
+            }
+        } else {
+            _ = set.addAsync { _ in
+                isCalled.set()
+                await door.pass()
+                outcome.append("the call has returned")
+            }
+        }
+        set.notify(1)
+        await eventually { isCalled.isSet }
+
+        let scope = Task { [set] in
+            while isCancelledBefore && !Task.isCancelled { await Task.yield() }
+            await Task {
+                isWaiting.set()
+                await set.settled()
+            }.value
+            outcome.append("settled, cancelled: \(Task.isCancelled)")
+        }
+        if !isCancelledBefore { await eventually { isWaiting.isSet } }
+        scope.cancel()
+        await eventually { isWaiting.isSet }
+        // If `settled()` did not wait, it would very likely have returned by now. If it does wait, this loop changes
+        // nothing.
+        for _ in 0..<100 { await Task.yield() }
+        mayEnd.set()
+        door.open()
+        await scope.value
+
+        expect(outcome.entries, equals: ["the call has returned", "settled, cancelled: true"])
+    }
+
     @Test("`settled()` waits for what was notified to the observers' actors by other sets, too")
     func otherSets() async {
         let keeper = Keeper()

@@ -138,7 +138,7 @@ struct StartingTests {
         let tokens = sources.map { source in
             source.addNonisolated(on: queue) { [log] in log.append($0) }
         }
-        expect(tokens.map(\.waitingCount), equals: [1, 1, 1])
+        expect(tokens.map(\.pendingCount), equals: [1, 1, 1])
         expect(tokens.map { $0.remove() }, equals: [true, true, true])
         #expect(!tokens.contains { $0.isActive })
         queue.resume()
@@ -158,9 +158,9 @@ struct StartingTests {
             queue.suspend()
             let source = set.starting(with: number).map { $0 * 10 }
             let token = source.addNonisolated(on: queue, owner) { [log] _, value in log.append(value) }
-            expect(token.waitingCount, equals: 1)
+            expect(token.pendingCount, equals: 1)
             remove(token)
-            expect(token.waitingCount, equals: 0)
+            expect(token.pendingCount, equals: 0)
             queue.resume()
             await token.removeAndWait()
         }

@@ -1,10 +1,10 @@
-/// The caller of a notification, about whom entries and mailboxes ask once for all observers.
+/// The caller of a notification, about whom targets and mailboxes ask once for all observers.
 ///
 /// Small: each nested notification has one on its stack.
-struct NotifyContext {
+struct Notifier {
     /// The mailbox of the actor that the caller is known to be on; never loaded, only compared.
     ///
-    /// No other mailbox has its address meanwhile: the traversal keeps the entry, which holds the mailbox.
+    /// No other mailbox has its address meanwhile: the traversal keeps the target, which holds the mailbox.
     private var current: ObjectIdentifier?
     /// Identifies the actor that the compiler says the caller is isolated to, and zero if to none.
     ///

@@ -1,14 +1,14 @@
 import Synchronization
 
-/// An entry without a function: an object, held weakly, and memory that a layer keeps with it.
+/// A target without a function: an object, held weakly, and memory that a layer keeps with it.
 ///
 /// It has no owner. A token would load an owner on any thread, and could drop the last reference to an object that
 /// belongs to one isolation domain. Only code that runs where the objects may be used learns that one is dead: a
 /// traversal, and adding another object.
-@safe final class WeakEntry: AnyEntry, @unchecked Sendable {
+@safe final class WeakTarget: AnyTarget, @unchecked Sendable {
     fileprivate weak let object: AnyObject?
     private let key: ObjectIdentifier
-    /// Never changed, and freed with the entry.
+    /// Never changed, and freed with the target.
     fileprivate let memory: UnsafeMutableRawPointer?
 
     fileprivate init(_ object: AnyObject, _ memory: UnsafeMutableRawPointer?) {
@@ -22,7 +22,7 @@ import Synchronization
     }
 
     override var address: ObjectIdentifier? { key }
-    override var mayDie: Bool { true }
+    override var traits: UInt { Self.mayDie | Self.isWeak }
     /// Without its class: a token may be described where the object must not be loaded.
     override var ownerDescription: String? { "delegate" }
 
@@ -40,23 +40,23 @@ import Synchronization
 
 /// A registry of weakly held objects, for layers that call them in their own way.
 ///
-/// It has no other entries, and one for each object. Callers must run where the objects may be used.
+/// It has no other targets, and one for each object. Callers must run where the objects may be used.
 extension Registry {
     /// Registers an object, unless it is registered already, and returns the token of its registration.
     ///
     /// Takes amortised O(1), plus O(log *n*) if the object is registered already. `memory` makes what is kept with the
-    /// object, and freed with its entry.
+    /// object, and freed with its target.
     package func add(_ object: AnyObject, site: Site, memory: () -> UnsafeMutableRawPointer?) -> ObserverToken {
-        if let known = entry(at: object) {
-            if known.entry.isOf(object) { return ObserverToken(issuer: self, id: known.id) }
+        if let known = target(at: object) {
+            if known.target.isOf(object) { return ObserverToken(issuer: self, id: known.id) }
             // It is that of a dead object which had the same address.
             _ = remove(known.id, nil)
         }
-        // From here on any entry at this address is this object's: no other object has it now.
-        let entry = unsafe WeakEntry(object, memory())
+        // From here on any target at this address is this object's: no other object has it now.
+        let target = unsafe WeakTarget(object, memory())
         let (id, shouldSweep) = write { contents, cleanup in
             if let id = contents.rare?.idsByAddress[ObjectIdentifier(object)] { return (id, false) }
-            let added = insert(Callee(retaining: entry), site: site, &contents, &cleanup)
+            let added = insert(Callee(retaining: target), site: site, &contents, &cleanup)
             contents.madeRare().idsByAddress[ObjectIdentifier(object)] = added.id
             return added
         }
@@ -66,9 +66,9 @@ extension Registry {
 
     /// Ends an object's registration; false if it has none, or is being deallocated, as it is in its own `deinit`.
     package func remove(_ object: AnyObject) -> Bool {
-        guard let (id, entry) = entry(at: object) else { return false }
-        // False if the entry is that of a dead object which had the same address.
-        let isAlive = entry.isOf(object)
+        guard let (id, target) = target(at: object) else { return false }
+        // False if the target is that of a dead object which had the same address.
+        let isAlive = target.isOf(object)
         return remove(id, nil) && isAlive
     }
 
@@ -80,12 +80,12 @@ extension Registry {
         unsafe Traversal(.passUnretained(self), upTo: lastID.load(ordering: .acquiring))
     }
 
-    /// The entry of the object, or of a dead one that had its address.
-    private func entry(at object: AnyObject) -> (id: UInt64, entry: WeakEntry)? {
+    /// The target of the object, or of a dead one that had its address.
+    private func target(at object: AnyObject) -> (id: UInt64, target: WeakTarget)? {
         write { contents, _ in
             guard let id = contents.rare?.idsByAddress[ObjectIdentifier(object)] else { return nil }
-            return unsafe slots.living(id)?.pointee.callee.entry.map { entry in
-                unsafe (id, unsafeDowncast(entry, to: WeakEntry.self))
+            return unsafe slots.living(id)?.pointee.callee.registration.map { target in
+                unsafe (id, unsafeDowncast(target, to: WeakTarget.self))
             }
         }
     }
@@ -97,7 +97,7 @@ extension Traversal {
 
     /// The next object that is alive, in the order of registration.
     ///
-    /// Objects that were added since the traversal began, or removed before their turn, are skipped. The entries of
+    /// Objects that were added since the traversal began, or removed before their turn, are skipped. The targets of
     /// objects that are found dead are removed after the traversal.
     @usableFromInline
     package mutating func nextObject() -> Object? {
@@ -118,9 +118,9 @@ extension Traversal {
     @inline(__always)
     private static func object(in slot: UnsafeMutablePointer<Slot>) -> Object? {
         LockCheck.assertNoLockIsHeld()
-        // Sound, since a registry of weakly held objects has no other entries.
-        return unsafe slot.pointee.entry(as: WeakEntry.self)._withUnsafeGuaranteedRef { entry in
-            unsafe entry.object.map { unsafe ($0, entry.memory) }
+        // Sound, since a registry of weakly held objects has no other targets.
+        return unsafe slot.pointee.registration(as: WeakTarget.self)._withUnsafeGuaranteedRef { target in
+            unsafe target.object.map { unsafe ($0, target.memory) }
         }
     }
 }

@@ -4,7 +4,7 @@ import Testing
 
 /// The registry of weakly held objects, as the layers use it.
 @Suite("A registry of objects", .lifetimesChecked, .againstHanging)
-struct WeakEntryTests {
+struct WeakTargetTests {
     private let registry = Registry()
 
     @Test("An object that is added again while it is being added is held once, by one registration")

@@ -5,7 +5,7 @@ import Testing
 
 /// How many values wait for an observer, as its token says.
 @Suite("Values that wait", .lifetimesChecked, .againstHanging)
-struct WaitingCountTests {
+struct PendingCountTests {
     private let set = ObserverSet<Int>()
 
     @Test("Values for another actor count until their calls begin")
@@ -13,15 +13,15 @@ struct WaitingCountTests {
         let keeper = Keeper()
         let seen = Log<Int>()
         let token = Shared<ObserverToken?>(nil)
-        token.value = set.add(keeper) { (_: isolated Keeper, _) in seen.append(token.value?.waitingCount ?? -1) }
+        token.value = set.add(keeper) { (_: isolated Keeper, _) in seen.append(token.value?.pendingCount ?? -1) }
         await keeper.perform { [set] _ in
             join { [set] in for value in 0..<5 { set.notify(value) } }
-            expect(token.value?.waitingCount, equals: 5)
+            expect(token.value?.pendingCount, equals: 5)
         }
         await set.settled()
 
         expect(seen.entries, equals: [4, 3, 2, 1, 0])
-        expect(token.value?.waitingCount, equals: 0)
+        expect(token.value?.pendingCount, equals: 0)
     }
 
     @Test("Values for a queue count until their calls begin")
@@ -30,11 +30,11 @@ struct WaitingCountTests {
         queue.suspend()
         let token = set.addNonisolated(on: queue) { _ in }
         for value in 0..<3 { set.notify(value) }
-        expect(token.waitingCount, equals: 3)
+        expect(token.pendingCount, equals: 3)
         queue.resume()
         await set.settled()
 
-        expect(token.waitingCount, equals: 0)
+        expect(token.pendingCount, equals: 0)
     }
 
     @Test("The value with which an observer that awaits is being called does not count")
@@ -46,10 +46,10 @@ struct WaitingCountTests {
         }
         for value in 0..<5 { set.notify(value) }
         await eventually { isCalled.isSet }
-        expect(token.waitingCount, equals: 4)
+        expect(token.pendingCount, equals: 4)
         token.remove()
 
-        expect(token.waitingCount, equals: 0)
+        expect(token.pendingCount, equals: 0)
     }
 
     @Test("A value that a bounded buffer drops does not count any more, and counts as dropped")
@@ -58,23 +58,23 @@ struct WaitingCountTests {
         let counts = await keeper.perform { [set] keeper in
             let token = set.addAsync(keeper, buffering: .newest(2)) { (_: isolated Keeper, _) in }
             for value in 0..<5 { set.notify(value) }
-            return (token.waitingCount, token.droppedCount)
+            return (token.pendingCount, token.droppedCount)
         }
         await set.settled()
 
         #expect(counts == (2, 3))
     }
 
-    @Test("It is zero for observers in place, and registrations that have ended")
+    @Test("It is zero for observers in place, which drop nothing either, and for registrations that have ended")
     func zero() {
         let owner = Tracked()
-        let token = set.addNonisolated { _ in }
-        let owned = set.addNonisolated(owner) { _, _ in }
-        set.notify(1)
-        #expect(token.waitingCount == 0 && owned.waitingCount == 0)
-        token.remove()
-        expect(token.waitingCount, equals: 0)
-        expect(ObserverToken([]).waitingCount, equals: 0)
+        let tokens = [set.addNonisolated { _ in }, set.addNonisolated(owner) { _, _ in }]
+        for isActive in [true, false] {
+            set.notify(1)
+            let counts = (tokens + [ObserverToken([])]).map { [$0.pendingCount, $0.droppedCount] }
+            expect(counts, equals: [[0, 0], [0, 0], [0, 0]], "\(isActive)")
+            tokens.forEach { $0.remove() }
+        }
     }
 
     @Test("While values are posted and delivered it is never negative, and exact when nothing moves")
@@ -85,7 +85,7 @@ struct WaitingCountTests {
         let values = many(100_000)
         let least = Shared(0)
         async let looking: Void = onThread {
-            while !isOver.isSet { least.value = min(least.value, token.waitingCount) }
+            while !isOver.isSet { least.value = min(least.value, token.pendingCount) }
         }
         await onThreads(3) { [set] _ in for value in 0..<values { set.notify(value) } }
         await set.settled()
@@ -93,6 +93,6 @@ struct WaitingCountTests {
         await looking
 
         expect(least.value, equals: 0)
-        expect(token.waitingCount, equals: 0)
+        expect(token.pendingCount, equals: 0)
     }
 }
