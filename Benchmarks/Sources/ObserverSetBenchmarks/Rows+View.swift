@@ -5,7 +5,7 @@ import ObserverSet
 enum ViewRows {
     /// For the chart of the README.
     static let section = Section(
-        name: "a view: a notification on the main actor, which one view observes", unit: "ns",
+        name: "chart: a view, a notification on the main actor, which it observes", unit: "ns",
         columns: { _ in ["1 view"] },
         measure: { plan in
             var samples = [[Double]](repeating: [], count: System.allCases.count)
