@@ -38,7 +38,7 @@ struct TestingArticleTests {
         playlist.append("So What")
         playlist.append("Blue in Green")
 
-        expect(added, equals: ["So What", "Blue in Green"])
+        #expect(added == ["So What", "Blue in Green"])
     }
 
     final class Recorder<Value: Sendable>: Sendable {
@@ -60,7 +60,7 @@ struct TestingArticleTests {
         lineRead.notify("one")
         closed.notify()
 
-        expect(recorder.values, equals: ["read one", "closed"])
+        #expect(recorder.values == ["read one", "closed"])
     }
 
     // MARK: Elsewhere
@@ -72,7 +72,7 @@ struct TestingArticleTests {
         playlist.append("So What")
         await playlist.itemAdded.settled()
 
-        expect(await history.names, equals: ["So What"])
+        #expect(await history.names == ["So What"])
     }
 
     actor Relay {
@@ -100,7 +100,7 @@ struct TestingArticleTests {
         await first.settled()
         await second.settled()
 
-        expect(await receiver.values, equals: Array(1...100))
+        #expect(await receiver.values == Array(1...100))
         withExtendedLifetime(relay) {}
     }
 
@@ -122,7 +122,7 @@ struct TestingArticleTests {
         playlist.itemAdded.removeAll()  // ends the loop, after what was sent
         await loop.value
 
-        expect(await archive.names, equals: ["So What"])
+        #expect(await archive.names == ["So What"])
     }
 
     @Test("`settled()` waits for an observer that awaits, but not for a task that an observer starts, nor for a loop")
@@ -145,19 +145,19 @@ struct TestingArticleTests {
 
         set.notify(1)
         await set.settled()
-        expect(log.entries, equals: [])
+        #expect(log.entries == [])
 
         _ = set.addAsync { _ in log.append("awaited") }
         set.notify(2)
         await set.settled()
-        expect(log.entries, equals: ["awaited"])
+        #expect(log.entries == ["awaited"])
 
         door.open()
         await eventually { log.count == 5 }
         set.removeAll()
         await loop.value
-        expect(log.entries.filter { $0 == "task" }.count, equals: 2)
-        expect(log.entries.filter { $0 == "loop" }.count, equals: 2)
+        #expect(log.entries.filter { $0 == "task" }.count == 2)
+        #expect(log.entries.filter { $0 == "loop" }.count == 2)
     }
 
     // MARK: How often
@@ -183,7 +183,7 @@ struct TestingArticleTests {
 
         var received: [String] = []
         for await name in names { received.append(name) }
-        expect(received, equals: ["So What", "Blue in Green"])
+        #expect(received == ["So What", "Blue in Green"])
     }
 
     @Test @MainActor func nextIsTheOneAfterTheDuplicate() async {
@@ -194,7 +194,7 @@ struct TestingArticleTests {
         playlist.append("So What")
         playlist.append("Blue in Green")
 
-        expect(await names.next(), equals: "Blue in Green")
+        #expect(await names.next() == "Blue in Green")
     }
 
     @Test @MainActor func firstName() async {
@@ -203,7 +203,7 @@ struct TestingArticleTests {
 
         let name = await playlist.itemAdded.first()  // observes, and then is suspended
 
-        expect(name, equals: "So What")
+        #expect(name == "So What")
     }
 
     // MARK: Who observes
@@ -220,7 +220,7 @@ struct TestingArticleTests {
         let titles = ObserverSet<String>()
         var view: TitleView? = TitleView(titles)
         weak let reference = view
-        expect(titles.count, equals: 1)
+        #expect(titles.count == 1)
 
         view = nil
 
@@ -232,7 +232,7 @@ struct TestingArticleTests {
         let playlist = Playlist()
         let history = History(playlist)
 
-        expect(playlist.itemAdded.count, equals: 1)
+        #expect(playlist.itemAdded.count == 1)
         #expect(playlist.itemAdded.debugDescription.contains("History, on History, registered at "))
         withExtendedLifetime(history) {}
     }
@@ -245,7 +245,7 @@ struct TestingArticleTests {
 
         titles.notify("Kind of Blue")
 
-        expect(view.title, equals: "Kind of Blue")
+        #expect(view.title == "Kind of Blue")
     }
 
     struct OrderPlaced: Event {
@@ -266,7 +266,7 @@ struct TestingArticleTests {
 
         events.publish(OrderPlaced(number: 1))
 
-        expect(badge.count, equals: 1)
+        #expect(badge.count == 1)
     }
 
     // MARK: An observer that hangs
@@ -284,7 +284,7 @@ struct TestingArticleTests {
         titles.notify("one")
         await calls.next()  // the call is in progress
         for title in ["two", "three", "four"] { titles.notify(title) }
-        expect(token.droppedCount, equals: 2)
+        #expect(token.droppedCount == 2)
 
         await token.removeAndWait()  // cancels the call, which opens the gate, and waits for it
     }
@@ -305,7 +305,7 @@ struct TestingArticleTests {
         center.post(name: UserDefaults.didChangeNotification, object: nil)
         await center.observers(named: UserDefaults.didChangeNotification).settled()
 
-        expect(settings.reloads, equals: 1)
+        #expect(settings.reloads == 1)
     }
     #endif
 }
