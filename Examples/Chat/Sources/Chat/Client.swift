@@ -18,7 +18,7 @@ actor Client {
     }
 
     /// How many lines are pending, and how many found no room.
-    var backlog: (pending: Int, dropped: Int) { (sending?.waitingCount ?? 0, sending?.droppedCount ?? 0) }
+    var backlog: (pending: Int, dropped: Int) { (sending?.pendingCount ?? 0, sending?.droppedCount ?? 0) }
 
     /// Serves the connection until the client leaves, the connection ends, or the task is cancelled.
     func run(as name: String) async {
