@@ -40,7 +40,7 @@ STEPS = {
     "block": (SLOTS, "var block: Block?", "head.load(ordering: .acquiring)"),
     "state": (SLOT, "var state: UInt64", "word.load(ordering: .acquiring)"),
     "leave": (RECLAMATION, "static func leave(", "count.pointee.wrappingSubtract(1, ordering: .sequentiallyConsistent)"),
-    "waiting": (RECLAMATION, "func mayRelease(", "isWaiting.load(ordering: .sequentiallyConsistent)"),
+    "waiting": (RECLAMATION, "func mayRelease(", "hasRetired.load(ordering: .sequentiallyConsistent)"),
     "fence-after-leaving": (
         WRITE, "func collectAfterLeaving()",
         "atomicMemoryFence(ordering: .sequentiallyConsistent) var hasMetAnother = false writeIfAvailable"),
@@ -73,7 +73,7 @@ STEPS = {
     "flip": (
         RECLAMATION, "func collect(_ contents",
         "open.store(1 ^ open.load(ordering: .relaxed), ordering: .relaxed)"),
-    "raise": (RECLAMATION, "func retire(", "isWaiting.store(true, ordering: .relaxed)"),
+    "raise": (RECLAMATION, "func retire(", "hasRetired.store(true, ordering: .relaxed)"),
     "fence-after-unlocking": (
         WRITE, "private func collectAfterUnlocking(",
         "atomicMemoryFence(ordering: .sequentiallyConsistent) guard reclamation.idleIsEmpty()"),
@@ -105,13 +105,13 @@ STEPS = {
         "$0.reclamation.enter() } unsafe block = unsafe registry._withUnsafeGuaranteedRef { unsafe $0.slots.head.load(",
         "none"),
     "flag-after-leaving": (
-        RECLAMATION, "func mayRelease(", "guard count.after == 0 else { return false } return isWaiting.load", "none"),
-    "mark-first": (WRITE, REMOVE, "slot.pointee.markRemoved() if contents.isAnythingWaiting", "none"),
+        RECLAMATION, "func mayRelease(", "guard count.after == 0 else { return false } return hasRetired.load", "none"),
+    "mark-first": (WRITE, REMOVE, "slot.pointee.markRemoved() if contents.hasRetired", "none"),
     "last-id-first": (SET, "package func notify(_ parameters: Parameters,", "guard last != 0 else { return }", "none"),
-    "quick-way": (RECLAMATION, "func retire(", "if !contents.isAnythingWaiting && isEmpty()", "none"),
+    "quick-way": (RECLAMATION, "func retire(", "if !contents.hasRetired && isEmpty()", "none"),
     "both-counts": (RECLAMATION, "func isEmpty() -> Bool", "isEmpty(0) && isEmpty(1)", "none"),
     "older": (RECLAMATION, "func collect(_ contents", "rare.older = rare.newer", "none"),
-    "trim": (WRITE, "private func collect(", "if !contents.isAnythingWaiting { slots.trim(&contents) }", "none"),
+    "trim": (WRITE, "private func collect(", "if !contents.hasRetired { slots.trim(&contents) }", "none"),
     "depart": (WRITE, "private func keepMailbox(", "!mailbox.isIdle", "none"),
 }
 
@@ -377,7 +377,7 @@ TESTS = [
     # "Why nothing is forgotten"
     Test(
         "leave-flag",
-        "A traversal empties its count and loads `isWaiting`; a change raises it, unlocks, fences and looks at the "
+        "A traversal empties its count and loads `hasRetired`; a change raises it, unlocks, fences and looks at the "
         "count. Weakened, each would rely on the other, and what waits would wait for ever.",
         "count=1 mutex=1",
         ["""

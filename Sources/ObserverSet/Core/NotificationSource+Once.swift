@@ -33,7 +33,7 @@ struct OnceSource<Base: NotificationSource>: NotificationSource, CustomDebugStri
 
     @inlinable
     func register(_ observer: Observer<Base.Parameters>) -> ObserverToken {
-        let gate = OnceGate(for: observer.registration)
+        let gate = OnceGate()
         return gate.arm(with: base.register(observer.gated(by: gate)))
     }
     @usableFromInline

@@ -43,12 +43,12 @@ private struct StartingSource<Base: NotificationSource>: NotificationSource, Cus
         // The source has claimed the observer's registration, or one that shares its state; what ends that one drops the
         // value, too. If the source has registered nothing, the token has to end this registration by itself.
         let registration = observer.registration
-        let isUnclaimed = registration?.claim() == true
+        let hasJustClaimed = registration?.claim() == true
         let mailbox = registration?.observer.mailbox
         // The runtime is asked whether the caller is on the observer's actor, whatever the compiler knows.
         var notifier = Notifier(claiming: mailbox?.identity ?? 0)
         observer.send(value, by: &notifier)
-        return mailbox != nil && isUnclaimed ? ObserverToken(token, unregistered: registration) : token
+        return mailbox != nil && hasJustClaimed ? ObserverToken(token, unregistered: registration) : token
     }
 
     func settled() async { await base.settled() }

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// Publishes events to the observers of their types.
 ///
 /// With an `ObserverSet` you observe one object. With a publisher you observe a type of events, whichever object

@@ -60,15 +60,15 @@ import Synchronization
     @usableFromInline
     func append(_ observer: @escaping (Parameters) -> Void, isOnce: Bool, site: Site) -> Token {
         guard isOnce else { return append(Callee(retaining: observer), nil, site) }
-        let gate = OnceGate(for: nil)
-        return append(Callee(retaining: FurtherRegistration(FunctionTarget(observer), gate)), gate, site)
+        let gate = OnceGate()
+        return append(Callee(retaining: FurtherRegistration(FunctionTarget(observer), gate, of: nil)), gate, site)
     }
 
     @usableFromInline
     func append(_ target: consuming Target<Parameters>, isOnce: Bool, site: Site) -> Token {
         guard isOnce else { return append(Callee(retaining: consume target), nil, site) }
-        let gate = OnceGate(for: nil)
-        return append(Callee(retaining: FurtherRegistration(target, gate)), gate, site)
+        let gate = OnceGate()
+        return append(Callee(retaining: FurtherRegistration(target, gate, of: nil)), gate, site)
     }
 
     private func append(_ callee: Callee, _ gate: OnceGate?, _ site: Site) -> Token {
@@ -195,8 +195,8 @@ extension LocalObserverSet {
     ///
     /// Observers whose owner has been deallocated don't count.
     ///
-    /// - Complexity: O(*n*).
-    public var isEmpty: Bool { count == 0 }
+    /// - Complexity: O(*n*), where *n* is the number of dead owners before the first living observer.
+    public var isEmpty: Bool { registry?.isEmpty ?? true }
 }
 
 // MARK: - Tokens

@@ -164,7 +164,7 @@ struct LifetimeTests {
 
         registry.removeAll(dropping: true)
 
-        let isWaiting = registry.reclamation.isWaiting.load(ordering: .relaxed)
+        let isWaiting = registry.reclamation.hasRetired.load(ordering: .relaxed)
         #expect(!isWaiting)
         extendLifetime(traversal)
     }

@@ -6,7 +6,12 @@ import Testing
 @Suite("The gate of an observer that is called once", .lifetimesChecked)
 struct OnceGateTests {
     private let set = ObserverSet<Int>()
-    private let gate = OnceGate(for: nil)
+    private let gate = OnceGate()
+
+    /// A registration whose calls have to pass a gate, and then those of another registration.
+    private func registration(_ gate: OnceGate, behind original: Registration? = nil) -> Registration {
+        FurtherRegistration(FunctionTarget { (_: Int) in }, gate, of: original)
+    }
 
     /// As with two threads: the second removal begins and ends while the first one is about to remove the observer.
     @Test("Of two removals at the same time, also through the set, exactly one returns true", arguments: [true, false])
@@ -30,40 +35,58 @@ struct OnceGateTests {
 
     @Test("A gate that has been passed leaves the one behind it alone")
     func farther() {
-        let farther = OnceGate(for: nil)
-        let nearest = OnceGate(for: FurtherRegistration(FunctionTarget { (_: Int) in }, farther))
-        let token = nearest.arm(with: set.add { _ in })
+        let farther = registration(OnceGate())
+        let nearest = registration(gate, behind: farther)
+        let token = gate.arm(with: set.add { _ in })
         #expect(token.remove())
 
-        #expect(!nearest.pass())
+        #expect(!nearest.passGates())
 
         #expect(nearest.isClosed && !farther.isClosed)
-        #expect(farther.pass())
+        #expect(farther.passGates())
+        #expect(nearest.isCalledOnce && !registration(gate).passGates())
+    }
+
+    @Test("Gates behind gates are released with their registration and their tokens", arguments: [true, false])
+    func released(isCalled: Bool) {
+        weak var nearest: TokenIssuer?
+        weak var farthest: TokenIssuer?
+        do {
+            let token = set.once.map { $0 }.once.once.add { _ in }
+            farthest = token.issuer
+            nearest = token.issuer.parts.first?.issuer
+            if isCalled { set.notify(1) } else { token.remove() }
+            #expect(set.isEmpty)
+        }
+
+        #expect(farthest == nil && nearest == nil)
     }
 
     /// As if a notification on another thread called the observer before `add` has returned.
     @Test("A registration ended by a call before its token is known removes the observer as soon as the token is known")
     func passedBeforeItBegan() {
-        #expect(gate.pass())
+        #expect(registration(gate).passGates())
 
         let token = gate.arm(with: set.add { _ in })
 
         #expect(set.isEmpty)
         #expect(!token.isActive)
         #expect(!token.remove())
-        #expect(!gate.pass())
+        #expect(!registration(gate).passGates())
     }
 
     @Test("A call that comes during a removal, or after it, is not made")
     func calledWhileRemoved() {
         let slow = SlowIssuer(set.add { _ in })
         let token = gate.arm(with: slow.token)
-        slow.meanwhile.value = { [gate] in #expect(!gate.pass()) }
+        slow.meanwhile.value = { [registration = registration(gate)] in
+            #expect(!registration.passGates())
+        }
 
         #expect(token.remove())
 
         #expect(set.isEmpty)
-        #expect(!gate.pass())
+        #expect(!registration(gate).passGates())
     }
 }
 

@@ -328,7 +328,7 @@ private final class WatchedIssuer: TokenIssuer, @unchecked Sendable {
 
     func end(_ index: Int) { _ = endedIDs.withLock { $0.insert(UInt64(index)) } }
 
-    override func visitOwn(_ id: UInt64, _ body: (Registration?, Place?) -> Void) {
+    override func visitOwn(_ id: UInt64, _ body: (Registration?, RegistrationInfo?) -> Void) {
         looks.increment()
         if endedIDs.withLock({ !$0.contains(id) }) { body(nil, (true, Site())) }
     }

@@ -5,7 +5,7 @@ extension ActorMailbox {
     /// The values that have been posted since a drain last looked, and which drains there are.
     struct Inbox: Sendable {
         fileprivate var jobs: [Job?] = []
-        /// The highest of the notifiers'.
+        /// The highest urgency of the notifiers that have posted them.
         fileprivate var urgency = Urgency.lowest
         var drains = Drains()
 
@@ -39,8 +39,8 @@ extension ActorMailbox {
             while head < jobs.count {
                 defer { head += 1 }
                 guard let job = jobs[head].take() else { continue }
-                // An event loop runs inside a call. No value overtakes the one of the call, nor may anybody go on who waits
-                // for the call.
+                // A call has started an event loop, and this drain runs inside it. Values for observers that are in a call, and
+                // callers of `settled()`, must wait until that call returns.
                 if catchUps > 0, job.recipient.isInCall { held.append(job) } else { return job }
             }
             return nil
@@ -72,9 +72,9 @@ extension ActorMailbox {
             return false
         }
 
-        /// Takes out that many jobs of an observer, which waits for no more; returns the last one first.
+        /// Takes out all `count` pending jobs of an observer, and returns the newest one first.
         ///
-        /// Nil if they are not all here: a catch-up under way has the others, which come first. It is releasing a value whose
+        /// Returns nil if an outer catch-up has already taken some of them, which come first; it is releasing a value whose
         /// `deinit` notifies.
         mutating func beginCatchUp(of observer: Recipient, _ count: Int, from inbox: inout Inbox) -> [Job]? {
             _ = refill(from: &inbox)

@@ -12,7 +12,7 @@ import Synchronization
 /// observer still receives its values in order.
 ///
 /// Values are taken out only on the actor. If the actor has been deallocated, any thread may take them out, but only
-/// one at a time (see `send`). An idle mailbox keeps none of the user's objects alive.
+/// one at a time (see `startDrain`). An idle mailbox keeps none of the user's objects alive.
 @safe final class ActorMailbox: Mailbox, @unchecked Sendable {
     /// Keeps three groups of fields on separate cache lines: those that a drain writes, those that notifiers write, and
     /// those that both only read.
@@ -55,14 +55,14 @@ import Synchronization
         // then.
         var isHeld = isMain
         while true {
-            let isToSend = inbox.withLock { inbox -> Bool? in
+            let mustStartDrain = inbox.withLock { inbox -> Bool? in
                 if !isHeld, inbox.drains.isNeeded(for: urgency) { return nil }
                 pending.notePosted()
                 registration.notePosted()
                 isBusy.store(true, ordering: .relaxed)
                 return inbox.append(Job(value: value, recipient: registration), urgency)
             }
-            if let isToSend { return isToSend ? send(urgency, to: actor) : () }
+            if let mustStartDrain { return mustStartDrain ? startDrain(urgency, on: actor) : () }
             actor = self.actor
             isHeld = true
         }
@@ -72,21 +72,21 @@ import Synchronization
         let urgency = Urgency.current
         // Load a strong reference before a drain is claimed, as `post` does for a value.
         let actor = actor
-        let (isHeldUp, isToSend) = inbox.withLock { inbox in
+        let (isHeldUp, mustStartDrain) = inbox.withLock { inbox in
             if isIdle { return (false, false) }
             // The marker goes behind the pending values, so that the drain resumes the caller after them, and under no
             // lock.
             return (true, inbox.append(Job(value: (), recipient: settledWait), urgency))
         }
-        if isToSend { send(urgency, to: actor) }
+        if mustStartDrain { startDrain(urgency, on: actor) }
         return isHeldUp
     }
 
-    /// Starts a drain on the actor; `again` is true if the previous drain has used up its turn.
+    /// Starts a drain on the actor; `again` is true if this thread has just delivered some, and must not go on with the rest.
     ///
     /// A separate task for each value would lose the order, because the runtime may start tasks in any order. The task
     /// is detached, because observers must not see the task-local values of the notifier that happened to start it.
-    private func send(_ urgency: Urgency, to actor: (any Actor)?, again: Bool = false) {
+    private func startDrain(_ urgency: Urgency, on actor: (any Actor)?, again: Bool = false) {
         let priority = urgency.priority
         if isMain {
             Task.detached(priority: priority) { @MainActor in self.drain(urgency) }
@@ -152,7 +152,7 @@ import Synchronization
             }
             return inbox.drains.claim(urgency) ? urgency : nil
         }
-        if let urgency { send(urgency, to: actor, again: true) }
+        if let urgency { startDrain(urgency, on: actor, again: true) }
     }
 
     /// Marks the mailbox as idle; called under both locks when no values are left.

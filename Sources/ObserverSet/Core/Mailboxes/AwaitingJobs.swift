@@ -5,7 +5,7 @@
 final class AwaitingJob: @unchecked Sendable {
     let value: any Sendable
     let registration: Recipient
-    /// The notifier's.
+    /// The urgency of the notifier.
     let urgency: Urgency
     /// Ascending in each mailbox; set once, under the mailbox's lock.
     fileprivate(set) var number: UInt64 = 0
@@ -39,7 +39,7 @@ struct AwaitingJobs: Sendable {
 
     /// The number of values.
     var values: Int { jobs.count }
-    /// The highest of the values' and of the waiters'; nil if there are none.
+    /// The highest urgency of a value or a waiter; nil if there are none.
     var urgency: Urgency? { (0..<4).last { counts[$0] > 0 }.map { Urgency(step: UInt8($0)) } }
 
     /// Appends a value, and numbers it.

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// The values that wait for one observer that awaits: first in, first out, one call at a time.
 ///
 /// While there is something to deliver, one task delivers it, on the observer's actor: it takes a value, calls the observer,
@@ -41,12 +39,11 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
         var worker: Worker?
         var drains = Drains()
 
-        /// Whether a task has to be sent for that urgency: none is on its way, or delivers, which hands over to the next by
-        /// itself.
-        func needsTask(_ urgency: Urgency) -> Bool { worker == nil && drains.isNeeded(for: urgency) }
+        /// Whether a task must be started: none is delivering, and none of at least this urgency is on its way.
+        func needsDrain(_ urgency: Urgency) -> Bool { worker == nil && drains.isNeeded(for: urgency) }
 
         /// Notes that a task is sent, and returns true, unless none has to be.
-        mutating func claimTask(_ urgency: Urgency) -> Bool { worker == nil && drains.claim(urgency) }
+        mutating func claimDrain(_ urgency: Urgency) -> Bool { worker == nil && drains.claim(urgency) }
 
         /// Removes and returns the waiters in front of which nothing is left, neither a value nor a call.
         mutating func takeFreeWaiters() -> [SettledWait] { called == nil ? jobs.takeWaiters() : [] }
@@ -79,7 +76,7 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
             }
             self.worker = nil
             drains.end()
-            guard let urgency = jobs.urgency, claimTask(urgency) else { return .end }
+            guard let urgency = jobs.urgency, claimDrain(urgency) else { return .end }
             return .handOver(urgency)
         }
 
@@ -119,11 +116,11 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
         var dropped: AwaitingJob?
         var cancelled: Task<Void, Never>?
         var settled: [SettledWait] = []
-        let isToSend = state.withLock { state -> Bool? in
+        let mustStart = state.withLock { state -> Bool? in
             // Under the lock: a value that is posted after `end` must not wait behind a call that was cancelled.
             guard job.registration.isActive else { return false }
             // When a task is sent, others rely on it, and may let the actor go: the caller must hold it by then.
-            if !isHeld, state.needsTask(job.urgency) { return nil }
+            if !isHeld, state.needsDrain(job.urgency) { return nil }
             if let room = buffering.room, state.jobs.values >= room {
                 if case .oldest = buffering {
                     job.registration.noteDropped()
@@ -135,10 +132,10 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
             }
             if buffering == .latest { cancelled = state.cancelCall(in: self) }
             state.jobs.append(job)
-            return state.claimTask(job.urgency)
+            return state.claimDrain(job.urgency)
         }
-        guard let isToSend else { return post(job, holding: self.actor, isHeld: true) }
-        if isToSend { send(job.urgency, to: actor) }
+        guard let mustStart else { return post(job, holding: self.actor, isHeld: true) }
+        if mustStart { startDrain(job.urgency, on: actor) }
         cancelled?.cancel()
         settled.leave()
         // Released here, and not under the lock.
@@ -166,13 +163,13 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
         let urgency = Urgency.current
         // Before a task is claimed, as for a value.
         let actor = holdsActor ? actor : nil
-        let (isHeldUp, isToSend) = state.withLock { state in
+        let (isHeldUp, mustStart) = state.withLock { state in
             // An observer that waited for its own call would wait for ever.
             guard state.called != nil || state.jobs.values > 0, !state.isCaller(in: self) else { return (false, false) }
             state.jobs.append(settledWait, urgency)
-            return (true, state.claimTask(urgency))
+            return (true, state.claimDrain(urgency))
         }
-        if isToSend { send(urgency, to: actor) }
+        if mustStart { startDrain(urgency, on: actor) }
         return isHeldUp
     }
 
@@ -184,22 +181,22 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
 
     // MARK: Delivering
 
-    private func send(_ urgency: Urgency, to actor: (any Actor)?) {
+    private func startDrain(_ urgency: Urgency, on actor: (any Actor)?) {
         let worker = Worker(urgency)
         // Under the lock, which the task takes before its first call: no call begins that cannot be cancelled yet.
         state.withLock { _ in
             // Detached, so that the observer does not see the task-local values of whoever happened to start it.
-            worker.task = Task.detached(priority: urgency.priority) { await self.deliver(worker, holding: actor) }
+            worker.task = Task.detached(priority: urgency.priority) { await self.drain(worker, holding: actor) }
         }
     }
 
-    private func deliver(_ worker: Worker, holding actor: (any Actor)?) async {
+    private func drain(_ worker: Worker, holding actor: (any Actor)?) async {
         // What is not held is loaded each time.
-        while await deliver(worker, on: holdsActor ? actor : self.actor) {}
+        while await drain(worker, on: holdsActor ? actor : self.actor) {}
     }
 
     /// Delivers on the actor for one turn; returns true if the actor must be let go before the next call, and false at the end.
-    private func deliver(_ worker: Worker, on actor: isolated (any Actor)?) async -> Bool {
+    private func drain(_ worker: Worker, on actor: isolated (any Actor)?) async -> Bool {
         var turn = Turn()
         // Each task that begins makes at least one step.
         var isOver = false
@@ -218,7 +215,7 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
             case .resume(let waiters):
                 waiters.leave()
             case .handOver(let urgency):
-                send(urgency, to: holdsActor ? actor : nil)
+                startDrain(urgency, on: holdsActor ? actor : nil)
                 return false
             case .end:
                 return false

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// Where values wait until their observers can be called.
 ///
 /// An actor has one mailbox for all its observers, see `ActorMailbox`. On a dispatch queue, each observer has one, and so

@@ -5,7 +5,7 @@ import Dispatch
 ///
 /// Each value is enqueued with a block of its own. So on a serial queue, the queue's order is that of all its observers. On a
 /// concurrent one, a block delivers the next value for its observer, which need not be the one that it was enqueued
-/// with; while another block is at it, that one does.
+/// with; if another block is already delivering, that block delivers this value, too.
 final class QueueMailbox: Mailbox, @unchecked Sendable {
     private let queue: DispatchQueue
     /// The jobs, and how many blocks have begun whose value has not been delivered: the first of them delivers for all.

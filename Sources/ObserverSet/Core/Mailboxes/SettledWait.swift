@@ -19,7 +19,7 @@
     /// Its maker holds up the caller, until it calls `leave()`.
     override init() { unsafe progress = Lock((1, nil)) }
 
-    /// So that a drain inside a call of an event loop does not let the caller go on before that call has ended.
+    /// True, so that a drain inside an event loop that a call has started doesn't let the caller go on before that call ends.
     override var isInCall: Bool { true }
 
     override func receive(_ value: any Sendable) { leave() }

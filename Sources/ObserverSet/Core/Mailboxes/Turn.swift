@@ -10,7 +10,7 @@ struct Turn {
     /// The number of calls at which to look at the clock, which costs as much as a few of them.
     private var nextLook: Int
 
-    /// `isTimed` is false where it must not depend on the machine how far a delivery comes.
+    /// Pass false for `isTimed` if the number of calls must not depend on the machine's speed.
     init(isTimed: Bool = true) {
         nextLook = isTimed ? 1 : Self.limit
     }

@@ -27,7 +27,7 @@ final class AdaptedTarget<Input: Sendable, Parameters: Sendable>: Target<Input>,
             return unsafe unsafeDowncast(adapted, to: Target<Parameters>.self)
                 .send(parameters, for: registration, by: &notifier)
         }
-        if mayCall(for: registration) { function(parameters) }
+        if takeCall(for: registration) { function(parameters) }
         return .passed
     }
 

@@ -28,7 +28,7 @@ final class AwaitingTarget<Parameters: Sendable>: StatefulTarget<Parameters>, @u
         guard registration.isActive else { return }
         let owner = weakOwner
         guard owner != nil || staticOwnerType == nil else { return registration.noteDeadOwner() }
-        if registration.passGate() { await function(owner, unboxed(value)) }
+        if registration.passGates() { await function(owner, unboxed(value)) }
     }
 
     override var owner: AnyObject? { weakOwner }

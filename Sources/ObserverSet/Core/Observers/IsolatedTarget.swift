@@ -36,13 +36,13 @@
             // One of the pending values may have ended the registration.
             guard registration.isRegistered else { return registration.ownerCheck }
         }
-        return mayCall(for: registration) ? call(value) : .passed
+        return takeCall(for: registration) ? call(value) : .passed
     }
 
     override final func receive(_ value: any Sendable, for registration: Registration) {
         pending.noteCall()
         registration.noteTaken()
-        if registration.isRegistered, mayCall(for: registration), call(unboxed(value)) == .foundDead {
+        if registration.isRegistered, takeCall(for: registration), call(unboxed(value)) == .foundDead {
             registration.noteDeadOwner()
         }
         pending.noteReturn()

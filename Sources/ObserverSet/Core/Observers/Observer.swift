@@ -61,27 +61,29 @@ public struct Observer<Parameters: Sendable>: Sendable {
         Observer<Input>(AdaptedTarget(self, transform), replacing: registration, site: site)
     }
 
-    /// An observer with another target, for a registration that has the same gate and state.
+    /// An observer with another target, for a registration that has the same gates and state.
     @usableFromInline
     init(_ target: Target<Parameters>, replacing registration: Registration?, site: Site) {
         guard let registration, registration !== registration.target else {
             self.init(registration: target, site: site)
             return
         }
-        self.init(registration: FurtherRegistration(target, registration.gate, sharing: registration), site: site)
+        self.init(registration: FurtherRegistration(target, nil, of: registration), site: site)
     }
 
     /// The same observer, for a registration in which each call has to pass a gate.
     @inlinable
     func gated(by gate: OnceGate) -> Observer {
         let target = registration?.target ?? FunctionTarget(function)
-        return Observer(registration: FurtherRegistration(target, gate, sharing: registration), site: site)
+        return Observer(registration: FurtherRegistration(target, gate, of: registration), site: site)
     }
 
     /// The same observer with a registration that no source has claimed, as far as is known.
     func unclaimed() -> Observer {
         guard let registration, registration.isClaimed else { return self }
-        return Observer(registration: FurtherRegistration(registration.target, registration.gate), site: site)
+        return Observer(
+            registration: FurtherRegistration(registration.target, nil, of: registration, sharingState: false),
+            site: site)
     }
 
     /// Calls the observer, or enqueues the call, for its registration.

@@ -136,13 +136,13 @@ package class TokenIssuer: @unchecked Sendable {
     /// place in a registry.
     ///
     /// It must not escape from `body`: after a removal that is waited for, nothing holds it.
-    final func visit(_ id: UInt64, _ body: (Registration?, Place?) -> Void) {
+    final func visit(_ id: UInt64, _ body: (Registration?, RegistrationInfo?) -> Void) {
         visitOwn(id, body)
         for token in parts { token.issuer.visit(token.id, body) }
     }
 
     /// The same for a registration that is not that of a part.
-    func visitOwn(_ id: UInt64, _ body: (Registration?, Place?) -> Void) {}
+    func visitOwn(_ id: UInt64, _ body: (Registration?, RegistrationInfo?) -> Void) {}
 
     /// How many values are pending, and how many were dropped, for the registrations that a token names.
     func counts(_ id: UInt64) -> (pending: Int, dropped: Int) {
@@ -156,17 +156,17 @@ package class TokenIssuer: @unchecked Sendable {
     }
 
     /// Whether a registration is in a set of several isolation domains, and the line that made it.
-    typealias Place = (isShared: Bool, site: Site)
+    typealias RegistrationInfo = (isShared: Bool, site: Site)
 
     /// Where a call of an ended registration may still be running; asked when no traversal can reach its observer.
     var busyMailboxes: [Mailbox] { [] }
 
     /// For example `View, on MainActor, registered at Player/View.swift:12`; nil if the owner is dead.
-    static func describe(_ registration: Registration?, _ place: Place) -> String? {
+    static func describe(_ registration: Registration?, _ info: RegistrationInfo) -> String? {
         guard let owner = registration.map(\.observer.ownerDescription) ?? "closure" else { return nil }
-        let home = registration.map { $0.observer.placeDescription(of: $0) }
-        let isolation = place.isShared ? ", \(home ?? "nonisolated")" : ""
-        return "\(owner)\(isolation), registered at \(place.site)"
+        let placement = registration.map { $0.observer.placeDescription(of: $0) }
+        let isolation = info.isShared ? ", \(placement ?? "nonisolated")" : ""
+        return "\(owner)\(isolation), registered at \(info.site)"
     }
 
     /// Whether tokens of this issuer name registrations of that one.
@@ -178,15 +178,15 @@ package class TokenIssuer: @unchecked Sendable {
 
     final func isActive(_ id: UInt64) -> Bool {
         var isActive = false
-        visit(id) { _, place in isActive = isActive || place != nil }
+        visit(id) { _, info in isActive = isActive || info != nil }
         return isActive
     }
 
     /// The registrations as their sets' descriptions show them; nil if none is active any longer.
     final func describe(_ id: UInt64) -> String? {
         var lines: [String] = []
-        visit(id) { registration, place in
-            if let line = place.flatMap({ Self.describe(registration, $0) }) { lines.append(line) }
+        visit(id) { registration, info in
+            if let line = info.flatMap({ Self.describe(registration, $0) }) { lines.append(line) }
         }
         return lines.isEmpty ? nil : lines.joined(separator: ", ")
     }
@@ -221,7 +221,7 @@ private final class CombinedIssuer: TokenIssuer, @unchecked Sendable {
 
     override var combined: [ObserverToken]? { unregistered == nil && dropped == nil ? tokens : nil }
 
-    override func visitOwn(_ id: UInt64, _ body: (Registration?, Place?) -> Void) {
+    override func visitOwn(_ id: UInt64, _ body: (Registration?, RegistrationInfo?) -> Void) {
         if let unregistered { body(unregistered, nil) }
     }
 

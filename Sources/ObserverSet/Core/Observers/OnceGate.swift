@@ -5,15 +5,12 @@ import Synchronization
 /// The gate issues the token that is handed out, and has the registration's own token. So it alone decides between a call and
 /// `remove()`.
 ///
-/// Where `once` is behind `once`, a call has several gates to pass. They form a list, which begins with the gate that is
-/// nearest to the set.
+/// Where `once` is behind `once`, a call has several gates to pass: see `Registration.passGates`.
 @usableFromInline
 final class OnceGate: TokenIssuer, @unchecked Sendable {
     private static var passed: UInt8 { 1 }
     private static var armed: UInt8 { 2 }
 
-    /// The gate behind this one, seen from the set.
-    private let next: OnceGate?
     /// Whether the gate has been passed, and whether it has its token.
     ///
     /// Both bits are set by read-modify-writes of this one word. So of a caller who passes and one who stores the token, the
@@ -25,42 +22,23 @@ final class OnceGate: TokenIssuer, @unchecked Sendable {
     // registration has ended, or the set is released.
     private nonisolated(unsafe) var storedToken: ObserverToken?
 
-    /// A gate for an observer that may have others: those of its registration are behind this one.
     @usableFromInline
-    init(for registration: Registration?) { next = registration?.gate }
+    override init() {}
 
     /// Whether the observer has been called, or is being removed.
-    private var isPassed: Bool { state.load(ordering: .acquiring) & Self.passed != 0 }
-    /// Whether no call can pass this gate and those behind it any longer.
-    var isClosed: Bool { isPassed || next?.isClosed == true }
+    var isPassed: Bool { state.load(ordering: .acquiring) & Self.passed != 0 }
 
     private var token: ObserverToken? {
         state.load(ordering: .acquiring) & Self.armed != 0 ? unsafe storedToken : nil
     }
 
     /// Returns true for the one caller who passes the gate.
-    private func passFirst() -> Bool {
+    func passFirst() -> Bool {
         state.bitwiseOr(Self.passed, ordering: .acquiringAndReleasing).oldValue & Self.passed == 0
     }
 
-    /// Passes all gates, and ends their registrations; returns true for the one caller who may make the call.
-    ///
-    /// That also holds after the set has been released, when `remove()` returns false: the values that are enqueued then are
-    /// delivered, once. All gates are passed before any registration ends, because the end of one registration passes the
-    /// gate of the other.
-    func pass() -> Bool {
-        guard passAll() else { return false }
-        endAll()
-        return true
-    }
-
-    // If the gate nearest to the set has been passed, those behind it may still let another source's value through.
-    private func passAll() -> Bool { passFirst() && next?.passAll() != false }
-
-    private func endAll() {
-        next?.endAll()
-        token?.remove()
-    }
+    /// Ends the registration, for a caller who has passed the gate.
+    func end() { token?.remove() }
 
     /// Stores the registration's token, and returns the one to hand out; ends the registration if the call has come before.
     @usableFromInline

@@ -1,10 +1,10 @@
-import Synchronization
-
 /// One registration of an observer: what a slot, a token and a mailbox refer to.
 ///
 /// A registration knows whether it is still active, how many values are pending for it, and, if its observer is to be called
 /// only once, the gate for that call. A `Target` is what is called. A target is its own first registration, so that the
-/// usual observer, which is registered once, is a single object. A `FurtherRegistration` stands for every other one.
+/// usual observer, which is registered once, is a single object. A `FurtherRegistration` stands for every other one, and for
+/// one that is called once. (A target without a state needs no other: all its calls are made in place, so the slot's mark is
+/// all there is to know, and several slots may refer to it.)
 ///
 ///     Recipient ─┬ SettledWait
 ///                └ Registration ─┬ FurtherRegistration
@@ -17,13 +17,35 @@ class Registration: Recipient, @unchecked Sendable {
     /// The observer itself: the target behind all conversions. Its registrations share one order.
     // It is yielded, because a getter would retain it, and each change of a set asks several times.
     var observer: AnyTarget { _read { yield unsafe unsafeDowncast(self, to: AnyTarget.self) } }
-    /// What a call has to pass, if the observer is called once.
-    var gate: OnceGate? { nil }
+    // MARK: Gates
 
-    /// Whether a call may be made; asked where the observer runs, just before the call.
+    /// What a call has to pass for this registration, if the observer is called once.
+    var gate: OnceGate? { nil }
+    /// The registration that this one was made from, whose gates are behind this one's, seen from the set.
+    var original: Registration? { nil }
+
+    override final var isCalledOnce: Bool { gate != nil || original?.isCalledOnce == true }
+    /// Whether no call can pass all gates any longer.
+    final var isClosed: Bool { gate?.isPassed == true || original?.isClosed == true }
+
+    /// Passes all gates, and ends their registrations; returns true for the one caller who may make the call.
     ///
-    /// If the observer is called once, asking uses up its one call.
-    func passGate() -> Bool { true }
+    /// It is asked where the observer runs, just before the call. It also returns true after the set has been released, when
+    /// `remove()` returns false: the values that are enqueued then are delivered, once.
+    final func passGates() -> Bool {
+        guard passFirst() else { return false }
+        // Only now, because the end of one registration passes the gate of the other.
+        endAll()
+        return true
+    }
+
+    // If the gate nearest to the set has been passed, those behind it may still let another source's value through.
+    private final func passFirst() -> Bool { gate?.passFirst() != false && original?.passFirst() != false }
+
+    private final func endAll() {
+        original?.endAll()
+        gate?.end()
+    }
 
     // MARK: The tag
 
@@ -50,7 +72,7 @@ class Registration: Recipient, @unchecked Sendable {
     /// Returns this registration, or a further one if this one is taken already.
     final func claimed() -> Registration {
         if claim() { return self }
-        let further = FurtherRegistration(target, gate)
+        let further = FurtherRegistration(target, nil, of: self, sharingState: false)
         _ = further.claim()
         return further
     }
@@ -60,8 +82,7 @@ class Registration: Recipient, @unchecked Sendable {
     final var isClaimed: Bool { withState { $0.isClaimed } ?? false }
 
     // A value for an observer that has had its only call must neither wait nor cancel that call.
-    override final var isActive: Bool { isRegistered && gate?.isClosed != true }
-    override final var isCalledOnce: Bool { gate != nil }
+    override final var isActive: Bool { isRegistered && !isClosed }
     /// Whether a call has found that the owner is dead.
     final var ownerCheck: OwnerCheck { withState { $0.isOwnerKnownDead } == true ? .foundDead : .passed }
     final func noteDeadOwner() { withState { $0.noteDeadOwner() } }
@@ -99,24 +120,26 @@ class Registration: Recipient, @unchecked Sendable {
 final class FurtherRegistration: Registration, @unchecked Sendable {
     let ownTarget: AnyTarget
     private let ownGate: OnceGate?
-    private let original: Registration?
+    private let ownOriginal: Registration?
+    private let sharesState: Bool
     private let ownState = RegistrationState()
 
-    /// A registration of `target`; it shares the state of `original`, if there is one with a state.
+    /// A registration of `target`, made from `original`; it shares the state of that one, if that has a state.
     @usableFromInline
-    init(_ target: AnyTarget, _ gate: OnceGate?, sharing original: Registration? = nil) {
+    init(_ target: AnyTarget, _ gate: OnceGate?, of original: Registration?, sharingState: Bool = true) {
         ownTarget = target
         ownGate = gate
-        self.original = original
+        ownOriginal = original
+        sharesState = sharingState
     }
 
     @usableFromInline override var target: AnyTarget { ownTarget }
     override var observer: AnyTarget { _read { yield ownTarget.observer } }
     override var state: UnsafePointer<RegistrationState>? {
-        unsafe original?.state ?? withUnsafePointer(to: ownState) { unsafe $0 }
+        unsafe (sharesState ? ownOriginal?.state : nil) ?? withUnsafePointer(to: ownState) { unsafe $0 }
     }
     override var gate: OnceGate? { ownGate }
-    override func passGate() -> Bool { ownGate?.pass() ?? true }
+    override var original: Registration? { ownOriginal }
     override var kind: UInt { Self.furtherKind }
 }
 

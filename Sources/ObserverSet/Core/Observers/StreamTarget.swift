@@ -27,7 +27,7 @@ final class StreamTarget<Parameters: Sendable>: Target<Parameters>, @unchecked S
     }
 
     override func send(_ value: Parameters, for registration: Registration, by notifier: inout Notifier) -> OwnerCheck {
-        if mayCall(for: registration), case .dropped = continuation.yield(value) { dropped.increment() }
+        if takeCall(for: registration), case .dropped = continuation.yield(value) { dropped.increment() }
         return .passed
     }
 

@@ -27,7 +27,7 @@ class AnyTarget: Registration, @unchecked Sendable {
     final var isAwaited: Bool { traits & Self.isAwaited != 0 }
     /// Drops the values that are pending for a registration, and cancels its call in progress, if the observer awaits.
     func cancel(_ registration: Registration) {}
-    /// Whether the observer is being called with a value from the mailbox.
+    /// Whether the observer is being called with a value from the mailbox; only an `ActorMailbox` asks.
     var isBeingCalled: Bool { false }
     /// Takes a value from the mailbox whose turn has come, and calls the observer with it.
     func receive(_ value: any Sendable, for registration: Registration) {}
@@ -72,7 +72,7 @@ class Target<Parameters>: AnyTarget, @unchecked Sendable {
 
     /// Whether a call may be made for a registration; if the observer is called once, asking uses up that call.
     @inline(__always)
-    final func mayCall(for registration: Registration) -> Bool { registration === self || registration.passGate() }
+    final func takeCall(for registration: Registration) -> Bool { registration === self || registration.passGates() }
 
     /// Converts a value that `send` has posted back to the type of the parameters.
     ///
@@ -104,7 +104,7 @@ final class FunctionTarget<Parameters>: Target<Parameters>, @unchecked Sendable 
     }
 
     override func send(_ value: Parameters, for registration: Registration, by notifier: inout Notifier) -> OwnerCheck {
-        if mayCall(for: registration) { function(value) }
+        if takeCall(for: registration) { function(value) }
         return .passed
     }
 }
@@ -127,7 +127,7 @@ final class OwnedTarget<Owner: AnyObject, Parameters>: Target<Parameters>, @unch
     }
 
     override func send(_ value: Parameters, for registration: Registration, by notifier: inout Notifier) -> OwnerCheck {
-        guard mayCall(for: registration) else { return .passed }
+        guard takeCall(for: registration) else { return .passed }
         guard let owner = weakOwner else { return .foundDead }
         function(owner, value)
         return .passed

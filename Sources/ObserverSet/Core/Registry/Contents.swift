@@ -8,8 +8,8 @@ struct Contents: ~Copyable, @unchecked Sendable {
     var living: UInt32 = 0
     /// How many observers that may die (with an owner, or weakly held) were added since the last search for dead ones.
     var addedSinceSweep: UInt32 = 0
-    /// Whether something waits for its release, as `Reclamation.isWaiting` tells traversals.
-    var isAnythingWaiting = false
+    /// Whether something waits for its release, as `Reclamation.hasRetired` tells traversals.
+    var hasRetired = false
     /// The id that was issued last.
     ///
     /// Never reset, as `lastID` is: a token of a removed observer must not name a later one.

@@ -7,7 +7,7 @@ import Synchronization
 /// zero, the two change roles; this is a *flip*. So traversals that overlap without end cannot postpone a release for
 /// ever: after the flip every new traversal is counted on the other side.
 ///
-/// What has been unlinked and not yet released is *retired*: it waits in the rare. In the functions of a change,
+/// What has been unlinked and not yet released is *retired*: it is kept in `RareState`. In the functions of a change,
 /// `releasable` is what no traversal can reach any more, and what the change releases after unlocking.
 ///
 /// The counts are spread over stripes. The first stripe is inline. More are added when two threads have been seen to
@@ -24,7 +24,7 @@ import Synchronization
     /// A hint: a traversal may take either parity at any time, and is still counted correctly.
     private let open = Atomic<UInt8>(0)
     /// Whether anything waits for release; stored under the lock.
-    let isWaiting = Atomic<Bool>(false)
+    let hasRetired = Atomic<Bool>(false)
 
     /// How many traversals are under way that counted themselves in on one stripe, with one parity.
     typealias Count = Atomic<UInt32>
@@ -73,7 +73,7 @@ import Synchronization
         if let before = count.before, before != count.after { addStripes() }
         guard count.after == 0 else { return false }
         // fault: no-look-after-leaving
-        return isWaiting.load(ordering: .sequentiallyConsistent)
+        return hasRetired.load(ordering: .sequentiallyConsistent)
     }
 
     // MARK: Changes, under the lock
@@ -84,20 +84,20 @@ import Synchronization
     func retire(_ unlinked: consuming Retired, _ contents: inout Contents, _ releasable: inout Retired) {
         // If something waits already, a traversal is probably under way, and reading the counts would take their cache
         // line away from it.
-        if !contents.isAnythingWaiting && isEmpty() {
+        if !contents.hasRetired && isEmpty() {
             releasable.append(contentsOf: unlinked)
         } else {
             let rare = contents.madeRare()
             rare.thread = Self.thread()
             rare.newer.append(contentsOf: unlinked)
-            contents.isAnythingWaiting = true
-            isWaiting.store(true, ordering: .relaxed)
+            contents.hasRetired = true
+            hasRetired.store(true, ordering: .relaxed)
         }
     }
 
     /// Moves what no traversal can reach any more to `releasable`.
     func collect(_ contents: inout Contents, _ releasable: inout Retired) {
-        guard contents.isAnythingWaiting, let rare = contents.rare else { return }
+        guard contents.hasRetired, let rare = contents.rare else { return }
         while !rare.isEmpty, idleIsEmpty() {
             // Flips only while the idle count is zero: with a flip on every attempt, two threads could take turns to
             // keep a count above zero for ever.
@@ -107,8 +107,8 @@ import Synchronization
             rare.older = rare.newer.take()
         }
         guard rare.isEmpty else { return }
-        contents.isAnythingWaiting = false
-        isWaiting.store(false, ordering: .relaxed)
+        contents.hasRetired = false
+        hasRetired.store(false, ordering: .relaxed)
     }
 
     /// Whether no traversal is counted on the idle side; new ones are counted on the open side.
@@ -203,7 +203,7 @@ import Synchronization
 //
 // What is shared, and who writes it:
 //  - a traversal: the count of its parity and stripe;
-//  - a change, under the lock: the slots, `head`, the lists of what waits, the parity, `isWaiting`;
+//  - a change, under the lock: the slots, `head`, the lists of what waits, the parity, `hasRetired`;
 //  - any thread, once: the pointer to the added stripes.
 //
 // ## What publishes what
@@ -261,7 +261,7 @@ import Synchronization
 // ## Why nothing is forgotten
 // The thread that removes the last obstacle to a release must see that something waits, or another thread must look
 // after that:
-//  - A traversal that leaves, and makes its count zero, then loads `isWaiting`. If that is set, it issues a fence and
+//  - A traversal that leaves, and makes its count zero, then loads `hasRetired`. If that is set, it issues a fence and
 //    tries the lock. If it does not get the lock, it does nothing more.
 //  - A thread that unlocks while something waits issues a fence, and then reads the idle counts. If they are zero, it
 //    tries the lock again.
@@ -269,8 +269,8 @@ import Synchronization
 // So there is a sequentially consistent fence between a traversal's subtraction and its try, and another between an
 // unlocking and the reading of the counts. A mutex guarantees only acquire and release, and a try that fails guarantees
 // not even these. If either fence were missing, the traversal could see the lock as taken although it was free, while
-// the other thread saw the count above zero. For the same reason the subtraction and the load of `isWaiting` are
-// sequentially consistent. The stores to `isWaiting` may be relaxed, since the unlocking thread's fence follows them.
+// the other thread saw the count above zero. For the same reason the subtraction and the load of `hasRetired` are
+// sequentially consistent. The stores to `hasRetired` may be relaxed, since the unlocking thread's fence follows them.
 //
 // The unlocking thread repeats this while the idle counts are zero. It must not repeat it while something waits: a
 // removal made inside an observer would wait for its own traversal. Nor may it try only once more: a wake-up could be

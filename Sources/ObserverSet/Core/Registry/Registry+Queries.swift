@@ -66,8 +66,8 @@ extension Registry {
     @inline(__always)
     func checkInvariants(_ contents: borrowing Contents) {
         guard LockCheck.isChecked else { return }
-        precondition(contents.isAnythingWaiting == contents.rare.map { !$0.isEmpty } ?? false)
-        precondition(contents.isAnythingWaiting == reclamation.isWaiting.load(ordering: .relaxed))
+        precondition(contents.hasRetired == contents.rare.map { !$0.isEmpty } ?? false)
+        precondition(contents.hasRetired == reclamation.hasRetired.load(ordering: .relaxed))
         precondition(contents.living <= contents.taken)
         precondition((lastID.load(ordering: .relaxed) == 0) == (contents.living == 0))
         guard contents.taken <= 16 else { return }

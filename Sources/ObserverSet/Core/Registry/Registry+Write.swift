@@ -95,7 +95,7 @@ extension Registry {
         let registration = callee.registration
         // The current slot first: it is the one that the next notification of any thread reads.
         unsafe slot.pointee.markRemoved()
-        if contents.isAnythingWaiting { contents.rare?.markRemoved(unsafe slot.pointee.id) }
+        if contents.hasRetired { contents.rare?.markRemoved(unsafe slot.pointee.id) }
         if let registration { noteRemoved(callee, registration, dropping: dropping, &contents, &cleanup) }
         contents.living -= 1
         // Relaxed: a notification that does not see it finds nobody in the slots.
@@ -136,7 +136,7 @@ extension Registry {
         reclamation.collect(&contents, &cleanup.releasable)
         // See "Why nothing is released too early".
         // fault: slot-vacant-too-early
-        if !contents.isAnythingWaiting { slots.trim(&contents) }
+        if !contents.hasRetired { slots.trim(&contents) }
         if slots.areWasteful(contents) {
             moveToFreshBlock(&contents, &cleanup)
         }
@@ -144,7 +144,7 @@ extension Registry {
             if callee.has(Registration.hasMailbox) { keepMailbox(of: callee, &contents) }
         }
         checkInvariants(contents)
-        return contents.isAnythingWaiting
+        return contents.hasRetired
     }
 
     /// Keeps the mailbox of a removed observer, if a call may be in progress there; no traversal can post more to it.
@@ -181,27 +181,27 @@ extension Registry {
     /// For a caller who does something after unlocking and before the cleanup.
     @inline(__always)
     func write<Result: Sendable>(_ cleanup: inout Cleanup, _ change: Change<Result>) -> Result {
-        var isWaiting = false
+        var hasRetired = false
         let result = lock.withLock { contents in
             let result = change(&contents, &cleanup)
             // fault: released-under-the-lock
-            isWaiting = collect(&contents, &cleanup)
+            hasRetired = collect(&contents, &cleanup)
             return result
         }
         // fault: no-look-after-unlocking
-        if isWaiting { collectAfterUnlocking(&cleanup) }
+        if hasRetired { collectAfterUnlocking(&cleanup) }
         return result
     }
 
     /// Makes a change unless another thread holds the lock, collects what has become free, and releases it after unlocking.
     func writeIfAvailable(_ change: Change<Void>) {
         var cleanup = Cleanup()
-        let isWaiting = lock.withLockIfAvailable { contents in
+        let hasRetired = lock.withLockIfAvailable { contents in
             change(&contents, &cleanup)
             return collect(&contents, &cleanup)
         }
         // fault: no-look-after-unlocking
-        if isWaiting == true { collectAfterUnlocking(&cleanup) }
+        if hasRetired == true { collectAfterUnlocking(&cleanup) }
         cleanup.run()
     }
 
@@ -229,10 +229,10 @@ extension Registry {
             atomicMemoryFence(ordering: .sequentiallyConsistent)
             guard reclamation.idleIsEmpty() else { return }
             var more = Cleanup()
-            let isWaiting = lock.withLockIfAvailable { contents in collect(&contents, &more) }
+            let hasRetired = lock.withLockIfAvailable { contents in collect(&contents, &more) }
             // fault: collected-and-forgotten
             cleanup.releasable.append(contentsOf: more.releasable)
-            guard isWaiting == true else { return }
+            guard hasRetired == true else { return }
         }
     }
 
@@ -242,7 +242,7 @@ extension Registry {
         atomicMemoryFence(ordering: .sequentiallyConsistent)
         var hasMetAnother = false
         writeIfAvailable { contents, _ in
-            hasMetAnother = contents.isAnythingWaiting && contents.rare?.thread != Reclamation.thread()
+            hasMetAnother = contents.hasRetired && contents.rare?.thread != Reclamation.thread()
         }
         if hasMetAnother { reclamation.addStripes() }
     }

@@ -72,7 +72,7 @@ import Synchronization
         return isMine
     }
 
-    override func visitOwn(_ id: UInt64, _ body: (Registration?, Place?) -> Void) {
+    override func visitOwn(_ id: UInt64, _ body: (Registration?, RegistrationInfo?) -> Void) {
         let traversal = unsafe Traversal(.passUnretained(self))
         defer { extendLifetime(traversal) }
         guard let slot = unsafe slots.living(id), unsafe slot.pointee.isAlive else { return }

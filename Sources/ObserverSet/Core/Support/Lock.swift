@@ -11,7 +11,7 @@ import Android
 /// The mutex of a registry or a mailbox, which in debug builds records that this thread holds it.
 ///
 /// A critical section copies, swaps, and returns what it removed or replaced. It never calls user code, never loads a
-/// weak reference, with two exceptions that say why they may, and never drops the last reference to a user's value:
+/// weak reference (`ActorMailbox.of` and `NotificationChannel` are the exceptions, and say why they may), and never drops the last reference to a user's value:
 /// each of these could run a `deinit` that re-enters the library (guarantee 1). `LockCheck.assertNoLockIsHeld()` comes
 /// before every call of user code, and fails if that rule is broken.
 ///
@@ -68,9 +68,6 @@ package struct Lock<State: ~Copyable & Sendable>: ~Copyable, Sendable {
     private static var mutexSize: Int { MemoryLayout<pthread_mutex_t>.size }
     #endif
 
-    /// At least 16, which is enough for the mutex.
-    private static var alignment: Int { max(16, MemoryLayout<State>.alignment) }
-
     private var state: UnsafeMutablePointer<State> {
         @inline(__always) get {
             unsafe UnsafeMutableRawPointer(mutex).advanced(by: Self.stateOffset).assumingMemoryBound(to: State.self)
@@ -83,8 +80,10 @@ package struct Lock<State: ~Copyable & Sendable>: ~Copyable, Sendable {
     }
 
     init(_ state: consuming sending State) {
+        // A mutex needs the alignment of a word, as does every allocation; more would make an allocation slower.
         let memory = UnsafeMutableRawPointer.allocate(
-            byteCount: Self.stateOffset + MemoryLayout<State>.size, alignment: Self.alignment)
+            byteCount: Self.stateOffset + MemoryLayout<State>.size,
+            alignment: max(MemoryLayout<UInt>.alignment, MemoryLayout<State>.alignment))
         unsafe mutex = memory.initializeMemory(as: pthread_mutex_t.self, to: pthread_mutex_t())
         unsafe (memory + Self.stateOffset).bindMemory(to: State.self, capacity: 1).initialize(to: state)
         var attributes = pthread_mutexattr_t()

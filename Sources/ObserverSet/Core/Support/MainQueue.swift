@@ -10,7 +10,7 @@ import Musl
 #endif
 
 /// Whether the caller runs on the main queue, and therefore on the main actor, whatever the compiler knows of it.
-// Not inlined: it is asked once for a notification, in a function that is called for each observer.
+// Not inlined, because it is seldom called, and would make a function larger that is called for each observer.
 @inline(never)
 func isOnMainQueue() -> Bool { DispatchQueue.getSpecific(key: mainQueueKey) != nil }
 
@@ -20,8 +20,8 @@ private let mainQueueKey = {
     return key
 }()
 
-// The main thread runs the main queue's work, and so the main actor's, unless it waits for ever in `dispatchMain()`. On Linux
-// it also does that where `main` is async. Then other threads run the main queue's work, and only `isOnMainQueue()` knows it.
+// The main thread runs the main queue's work, and so the main actor's, unless it is parked in `dispatchMain()`. On Linux an
+// async `main` parks it there, too. Then other threads run the main queue's work, and only `isOnMainQueue()` knows it.
 #if canImport(Darwin)
 func isOnMainThread() -> Bool { pthread_main_np() != 0 }
 #elseif canImport(Glibc) || canImport(Musl)
