@@ -17,7 +17,7 @@ actor Room {
 
     func say(_ line: String) {
         said.notify(line)
-        for (name, token) in clients where token.waitingCount > 100 {
+        for (name, token) in clients where token.pendingCount > 100 {
             print("\(name) is too slow")
             leave(name)  // drops the pending lines, and cancels the call in progress
         }
@@ -80,7 +80,7 @@ func settle(_ source: some NotificationSource, within limit: Duration) async -> 
 
 func finish(_ room: Room) async {
     if await !settle(room.said, within: .milliseconds(500)) {
-        debugPrint(room.said)  // who is late: "in a call", "3 waiting"
+        debugPrint(room.said)  // who is late: "in a call", "3 pending"
         await room.leaveAll()
     }
     // The journal has written, and the cancelled calls have returned, unless one ignores that.

@@ -185,7 +185,6 @@ class Workshop:
 
     def __init__(self, folder):
         self.folder = Path(folder)
-        # The tools too: the suite replays the fuzzer's corpus.
         for name in ("Sources", "Tests", "Snippets", "Tools", ".ci", "Package.swift"):
             source = ROOT / name
             if source.is_dir():

@@ -1,4 +1,4 @@
-// What the examples of the documentation take for granted: `.ci/examples` compiles each of them as the body of a method of
+// What the examples of the documentation take for granted: `.ci/documentation` compiles each of them as the body of a method of
 // `View`, beside these declarations. What an example declares itself goes before what is declared here.
 
 import Foundation
@@ -42,7 +42,7 @@ final class Download {
     let delegates = MulticastDelegate<any DownloadDelegate>()
 }
 
-/// What the article about messages of the compiler observes, as the mistakes in Tests/Corpora do.
+/// What the article about messages of the compiler observes, as the mistakes in Tests/Clients/Messages do.
 final class Model: Sendable {
     let cleared = ObserverSet<Void>()
     let renamed = ObserverSet<String>()

@@ -25,7 +25,7 @@ MAILBOX = "Core/Mailboxes/ActorMailbox.swift"
 TRAVERSAL_FILE = "Core/Registry/Traversal.swift"
 TABLE = "Events/EventTable.swift"
 
-HOLDING = "mutex.lock() defer { mutex.unlock() } return"
+HOLDING = "unsafe pthread_mutex_lock(mutex) defer { unsafe pthread_mutex_unlock(mutex) } return"
 REMOVE = "private func remove("
 
 # Where a step is: the file, the beginning of the declaration, and what stands in it once. The last order that is named
@@ -50,7 +50,7 @@ STEPS = {
         SLOT, "func publish(",
         "code.store(callee.code, ordering: .relaxed) reference.store(callee.reference, ordering: .relaxed) "
         "file.store(site.file, ordering: .relaxed) line.store(site.line, ordering: .relaxed) "
-        "word.store(id | (callee.hasEntry ? Self.special : 0), ordering: .releasing)"),
+        "word.store(id | (callee.isSpecial ? Self.special : 0), ordering: .releasing)"),
     "mark": (
         SLOT, "func markRemoved()",
         "word.store(word.load(ordering: .relaxed) | Self.removed, ordering: .relaxed)"),
@@ -77,13 +77,10 @@ STEPS = {
     "fence-after-unlocking": (
         WRITE, "private func collectAfterUnlocking(",
         "atomicMemoryFence(ordering: .sequentiallyConsistent) guard reclamation.idleIsEmpty()"),
-    # The lock: what a mutex promises, and, where there is one, the flag beside it. A try that fails is a load.
+    # The lock: what a mutex promises. A try that fails is a load.
     "lock": (LOCK, "func withLock<Result>(", HOLDING, "acquiring"),
     "unlock": (LOCK, "func withLock<Result>(", HOLDING, "releasing"),
-    "try": (LOCK, "func withLockIfAvailable<Result>(", "guard mutex.lockIfAvailable() else { return nil }", "relaxed"),
-    "is-taken": (LOCK, "private var seemsFree: Bool", "!isTaken.load(ordering: .relaxed)"),
-    "begin-holding": (LOCK, "private func taking<Result>(", "isTaken.store(true, ordering: .relaxed)"),
-    "end-holding": (LOCK, "private func taking<Result>(", "defer { isTaken.store(false, ordering: .relaxed) }"),
+    "try": (LOCK, "func withLockIfAvailable<Result>(", "guard unsafe pthread_mutex_trylock(mutex) == 0 else { return nil }", "relaxed"),
     # What is made when it is needed first.
     "registry": (SET, "private var unmanagedRegistry", "lazyRegistry.load(ordering: .acquiring)"),
     "make-registry": (
@@ -115,7 +112,7 @@ STEPS = {
     "both-counts": (RECLAMATION, "func isEmpty() -> Bool", "isEmpty(0) && isEmpty(1)", "none"),
     "older": (RECLAMATION, "func collect(_ contents", "rare.older = rare.newer", "none"),
     "trim": (WRITE, "private func collect(", "if !contents.isAnythingWaiting { slots.trim(&contents) }", "none"),
-    "depart": (WRITE, "private func collect(", "!mailbox.isIdle", "none"),
+    "depart": (WRITE, "private func keepMailbox(", "!mailbox.isIdle", "none"),
 }
 
 
@@ -167,7 +164,6 @@ REMOVED_THEN_ADDED = """
     last = 2 @raise-last-id
     new = 2 @publish
 """
-# With the lock alone, and with a flag beside it.
 WEAKER_TRY = weaker(
     "fence-after-leaving acquiringAndReleasing", "without fence-after-leaving",
     "fence-after-unlocking acquiringAndReleasing", "without fence-after-unlocking", "leave acquiringAndReleasing",
@@ -433,24 +429,6 @@ TESTS = [
         "0:t=1 and 1:z=1",
         WEAKER_TRY),
     Test(
-        "leave-try-flag",
-        "The same where a flag is checked before the mutex is tried, and may say that the lock is taken.",
-        "count=1 mutex=1 taken=1",
-        ["""
-            count -= 1 @leave
-            fence @fence-after-leaving
-            t = taken @is-taken
-            if t == 0:
-                c = mutex @try
-        """, """
-            taken = 0 @end-holding
-            mutex = 0 @unlock
-            fence @fence-after-unlocking
-            z = count @look
-        """],
-        "(0:t=1 or 0:c=1) and 1:z=1",
-        WEAKER_TRY),
-    Test(
         "hand-on",
         "The traversal goes, since the first or the second holds the lock; the first goes, since the second holds it: "
         "the last of them sees the count zero.",
@@ -475,34 +453,6 @@ TESTS = [
         """],
         "(0:t=1 or 0:t=3) and (1:z=1 or 1:t=3) and (2:m=1 or 2:y=1)",
         WEAKER_HAND_ON),
-    Test(
-        "hand-on-flag",
-        "The same where they go since the flag says that the lock is taken.",
-        "count=1 mutex=1 taken=1",
-        ["""
-            count -= 1 @leave
-            fence @fence-after-leaving
-            t = taken @is-taken
-        """, """
-            taken = 0 @end-holding
-            mutex = 0 @unlock
-            fence @fence-after-unlocking
-            z = count @look
-            if z == 0:
-                t = taken @is-taken
-        """, """
-            m = mutex @lock
-            if m == 0:
-                mutex = 1 @lock
-                taken = 2 @begin-holding
-                taken = 0 @end-holding
-                mutex = 2 @unlock
-                fence @fence-after-unlocking
-                y = count @look
-        """],
-        "not 0:t=0 and (1:z=1 or 1:t=2) and (2:m=1 or 2:y=1)",
-        WEAKER_HAND_ON),
-    # "What publishes what"
     Test(
         "publish",
         "`append` writes the callee, then the id; a traversal that sees the id reads the callee.",

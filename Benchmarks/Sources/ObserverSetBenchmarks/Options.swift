@@ -4,26 +4,19 @@ struct Options {
     private(set) var json = false
     /// Run only the rows and tables whose name contains this text.
     private(set) var filter: String?
-    /// Where to write the chart.
-    private(set) var svg: String?
-    /// Where to write the README's chart.
-    private(set) var viewSVG: String?
     /// Measure only what is judged, and fail if a row misses its reach, after it has been measured again.
     private(set) var check = false
     /// Take few samples: enough to see that everything runs, not to judge a figure.
     private(set) var quick = false
 
     static let usage = """
-        usage: ObserverSetBenchmarks [--json] [--filter TEXT] [--check] [--quick] [--svg FILE] [--view-svg FILE]
+        usage: ObserverSetBenchmarks [--json] [--filter TEXT] [--check] [--quick]
 
-          --json         print the report as JSON
+          --json         print the report as JSON, of whose tables `Benchmarks/draw` draws the documentation's pictures
           --filter TEXT  run only the rows and tables whose name contains TEXT
           --check        only the rows that are to reach something; exit with 1 if one misses it, after it has been
                          measured again, up to four times
           --quick        take few samples, to see that everything runs
-          --svg FILE     write a chart, of tables that are run for it whatever the filter
-          --view-svg FILE
-                         write the small chart of the README, of a table that is run for it whatever the filter
         """
 
     /// Reads arguments; nil if one is not understood.
@@ -37,25 +30,12 @@ struct Options {
             case "--filter":
                 guard let text = rest.next() else { return nil }
                 filter = text
-            case "--svg":
-                guard let file = rest.next() else { return nil }
-                svg = file
-            case "--view-svg":
-                guard let file = rest.next() else { return nil }
-                viewSVG = file
             default: return nil
             }
         }
     }
 
-    func includes(_ row: Row) -> Bool { includes(row.name) }
-
-    func includes(_ section: Section) -> Bool {
-        includes(section.name) || section.isCharted && svg != nil
-            || section.name == ViewRows.section.name && viewSVG != nil
-    }
-
-    private func includes(_ name: String) -> Bool {
+    func includes(_ name: String) -> Bool {
         guard let filter else { return true }
         return name.lowercased().contains(filter.lowercased())
     }

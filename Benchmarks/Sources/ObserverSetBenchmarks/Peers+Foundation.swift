@@ -62,13 +62,6 @@ final class BridgePeer: Peer, @unchecked Sendable {
     func notify(_ repetitions: Int) {
         for value in 0..<repetitions { center.post(Happened(value: value)) }
     }
-
-    func change(_ repetitions: Int) {
-        for _ in 0..<repetitions {
-            let token = center.observers(of: Happened.self).addNonisolated { [counter] in counter.value = $0.value }
-            token.remove()
-        }
-    }
 }
 
 /// Foundation's typed messages, of the kind that is delivered in place: on the main actor.
@@ -99,13 +92,6 @@ final class MessagePeer: Peer, @unchecked Sendable {
     func notify(_ repetitions: Int) {
         MainActor.assumeIsolated {
             for value in 0..<repetitions { center.post(Happened(value: value), subject: sender) }
-        }
-    }
-
-    func change(_ repetitions: Int) {
-        for _ in 0..<repetitions {
-            let token = center.addObserver(of: sender, for: Happened.self) { [counter] in counter.value ^= $0.value }
-            center.removeObserver(token)
         }
     }
 }

@@ -43,13 +43,6 @@ final class NonisolatedPeer: Peer {
     func notify(_ repetitions: Int) {
         for value in 0..<repetitions { set.notify(value) }
     }
-
-    func change(_ repetitions: Int) {
-        for _ in 0..<repetitions {
-            let token = set.addNonisolated { [counter] in counter.value = $0 }
-            token.remove()
-        }
-    }
 }
 
 /// With an owner for each observer.
@@ -78,14 +71,6 @@ final class OwnerPeer: Peer, @unchecked Sendable {
     func notify(_ repetitions: Int) {
         for value in 0..<repetitions { set.notify(value) }
     }
-
-    func change(_ repetitions: Int) {
-        let owner = Owner()
-        for _ in 0..<repetitions {
-            let token = set.add(owner) { owner, value in owner.value = value }
-            token.remove()
-        }
-    }
 }
 
 /// Unchecked, since it stays on the thread that measures the rows.
@@ -99,12 +84,5 @@ final class LocalPeer: Peer, @unchecked Sendable {
 
     func notify(_ repetitions: Int) {
         for value in 0..<repetitions { set.notify(value) }
-    }
-
-    func change(_ repetitions: Int) {
-        for _ in 0..<repetitions {
-            let token = set.add { [counter] in counter.value = $0 }
-            token.remove()
-        }
     }
 }

@@ -5,11 +5,11 @@ import Dispatch
 /// A serial queue guards an array of entries with weak owners. A notification collects the living owners on the queue,
 /// removes the dead ones, and then makes the calls.
 final class QueueSet<Parameters>: @unchecked Sendable {
-    final class Entry {
-        fileprivate weak let owner: AnyObject?
-        fileprivate let method: (AnyObject) -> (Parameters) -> Void
+    private final class Entry {
+        weak let owner: AnyObject?
+        let method: (AnyObject) -> (Parameters) -> Void
 
-        fileprivate init(owner: AnyObject, method: @escaping (AnyObject) -> (Parameters) -> Void) {
+        init(owner: AnyObject, method: @escaping (AnyObject) -> (Parameters) -> Void) {
             self.owner = owner
             self.method = method
         }
@@ -18,15 +18,9 @@ final class QueueSet<Parameters>: @unchecked Sendable {
     private let queue = DispatchQueue(label: "QueueSet")
     private var entries: [Entry] = []
 
-    @discardableResult
-    func add<Owner: AnyObject>(_ owner: Owner, _ method: @escaping (Owner) -> (Parameters) -> Void) -> Entry {
+    func add<Owner: AnyObject>(_ owner: Owner, _ method: @escaping (Owner) -> (Parameters) -> Void) {
         let entry = Entry(owner: owner) { method($0 as! Owner) }
         queue.sync { entries.append(entry) }
-        return entry
-    }
-
-    func remove(_ entry: Entry) {
-        queue.sync { entries = entries.filter { $0 !== entry } }
     }
 
     func notify(_ parameters: Parameters) {
@@ -60,10 +54,5 @@ final class QueuePeer: Peer, @unchecked Sendable {
 
     func notify(_ repetitions: Int) {
         for value in 0..<repetitions { set.notify(value) }
-    }
-
-    func change(_ repetitions: Int) {
-        let owner = Owner()
-        for _ in 0..<repetitions { set.remove(set.add(owner, Owner.receive)) }
     }
 }

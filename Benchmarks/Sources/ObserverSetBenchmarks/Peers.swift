@@ -15,7 +15,7 @@ protocol Peer: AnyObject, Sendable {
 extension Peer {
     func addReading(_ count: Int) { preconditionFailure("it belongs to one thread") }
 
-    func change(_ repetitions: Int) { preconditionFailure("it cannot remove one of many") }
+    func change(_ repetitions: Int) { preconditionFailure("no row changes it") }
 }
 
 /// A peer and what the report says about it.
@@ -40,10 +40,6 @@ struct System: Sendable {
     static var messages: [System] {
         guard #available(macOS 26, *) else { return [] }
         return [System(name: "NotificationCenter, messages", peer: MessagePeer.self)]
-    }
-
-    func limited(to count: Int) -> System {
-        System(name: name, peer: peer, limit: count)
     }
 
     func make(_ count: Int) -> any Peer {

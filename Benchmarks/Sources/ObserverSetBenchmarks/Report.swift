@@ -130,11 +130,10 @@ struct Conditions: Encodable, CustomStringConvertible {
     let swift = "\(_SwiftStdlibVersion.current)".split(separator: ".").prefix(2).joined(separator: ".")
     let processor = Self.processor
     let cores = ProcessInfo.processInfo.activeProcessorCount
-
-    var place: String { Self.system }
+    let system = Self.system
 
     var description: String {
-        "Measured on \(date) with Swift \(swift) on \(cores) cores, \(Self.system), \(processor)."
+        "Measured on \(date) with Swift \(swift) on \(cores) cores, \(system), \(processor)."
     }
 
     /// The processor's name where the system provides it, otherwise its architecture.

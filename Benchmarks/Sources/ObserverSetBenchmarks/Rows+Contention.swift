@@ -29,9 +29,6 @@ enum ContentionRows {
             .comparing(name, to: "`DispatchQueue.async`, 8 threads", reach: reach(onTwo: 0.5, onSixteen: 0.3)) { plan in
                 (posting(threads, plan), dispatching(threads, plan))
             },
-            .comparing(name, to: "a Task { } for each value, 8 threads", reach: .throughput(atLeast: 1)) { plan in
-                (posting(threads, plan), launching(threads, plan))
-            },
             .comparing(name, to: "on 1 thread", reach: reach(onTwo: 0.5, onSixteen: 0.35)) { plan in
                 (posting(threads, plan), posting(1, plan))
             },
@@ -47,17 +44,10 @@ enum ContentionRows {
     }
 
     private static var queues: [Row] {
-        let name = "post to a queue, 8 threads"
-        return [
-            .comparing(name, to: "`DispatchQueue.async`, 8 threads", reach: .toldThroughput) { plan in
-                (enqueuing(threads, plan), dispatching(threads, plan))
-            },
-            .comparing(
-                name, to: "a Task { } for each value, 8 threads", reach: reach(onTwo: 1, onSixteen: 0.5)
-            ) { plan in (enqueuing(threads, plan), launching(threads, plan)) },
-            .comparing(name, to: "on 1 thread", reach: .throughput(atLeast: 0.5)) { plan in
+        [
+            .comparing("post to a queue, 8 threads", to: "on 1 thread", reach: .throughput(atLeast: 0.5)) { plan in
                 (enqueuing(threads, plan), enqueuing(1, plan))
-            },
+            }
         ]
     }
 
@@ -125,13 +115,6 @@ enum ContentionRows {
         }
     }
 
-    private static func launching(_ threads: Int, _ plan: Plan) -> Sampler {
-        sending(threads, plan) { arrivals in
-            let sink = Sink(arrivals)
-            return { value in Task { await sink.receive(value) } }
-        }
-    }
-
     /// The time from the first value that a thread sends to the arrival of the last.
     private static func sending(
         _ threads: Int, _ plan: Plan, to receiver: (Arrivals) -> @Sendable (Int) -> Void
@@ -153,8 +136,9 @@ enum ContentionRows {
 
     private static var changes: [Row] {
         [
+            // A good run has 0.22 to 0.41; where threads hand a lock to sleepers it is 0.01.
             .comparing(
-                "add + remove, 8 threads, one set", to: "on 1 thread", reach: reach(onTwo: 0.25, onSixteen: 0.1)
+                "add + remove, 8 threads, one set", to: "on 1 thread", reach: reach(onTwo: 0.15, onSixteen: 0.08)
             ) { plan in
                 let set = ObserverSet<Int>()
                 return (changing(threads, plan) { set }, changing(1, plan) { ObserverSet() })
@@ -192,16 +176,13 @@ enum ContentionRows {
     // MARK: Notifications
 
     private static var notifications: [Row] {
-        let name = "notify, N = 10, 8 threads"
-        return [
-            .comparing(name, to: "on 1 thread", reach: reach(onTwo: 1.4, onSixteen: 2), needsQuiet: true) { plan in
+        [
+            .comparing(
+                "notify, N = 10, 8 threads", to: "on 1 thread", reach: reach(onTwo: 1.4, onSixteen: 2), needsQuiet: true
+            ) { plan in
                 let set = readingSet()
                 return (notifying(threads, plan) { set }, notifying(1, plan) { readingSet() })
-            },
-            .comparing(name, to: "limit: 8 threads, a set each", reach: .toldThroughput) { plan in
-                let set = readingSet()
-                return (notifying(threads, plan) { set }, notifying(threads, plan) { readingSet() })
-            },
+            }
         ]
     }
 

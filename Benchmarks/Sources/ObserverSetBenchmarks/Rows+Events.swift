@@ -33,17 +33,6 @@ enum EventRows {
                 observeTypes(1000, of: publisher, Unobserved.self)
                 return (publishing(publisher, plan) { Observed(value: $0) }, NotifyRows.notifying(set(), plan))
             },
-            .comparing(
-                "publish on the main actor, 1 observer there", to: "notify of a set, the same", reach: .time(atMost: 2)
-            ) { plan in
-                // The rows are measured on the main thread.
-                let sides = MainActor.assumeIsolated { Unchecked((mainActorPublisher(), NotifyRows.mainActorSet(1))) }
-                let (publisher, set) = sides.value
-                return (
-                    loop(plan) { repetitions in MainActor.assumeIsolated { publishOnMain(publisher, repetitions) } },
-                    NotifyRows.notifyingOnMain(set, plan)
-                )
-            },
             .comparing("publish, nobody observes the type", to: "notify of a set, 1 observer", reach: .time(atMost: 1))
             {
                 plan in
@@ -68,19 +57,6 @@ enum EventRows {
         let counter = Counter()
         _ = publisher.observers(of: Observed.self).addNonisolated { counter.value &+= $0.value }
         return publisher
-    }
-
-    @MainActor @inline(never)
-    private static func mainActorPublisher() -> EventPublisher {
-        let publisher = EventPublisher()
-        let counter = Counter()
-        _ = publisher.observers(of: Observed.self).add { counter.value ^= $0.value }
-        return publisher
-    }
-
-    @MainActor @inline(never)
-    private static func publishOnMain(_ publisher: EventPublisher, _ repetitions: Int) {
-        for value in 0..<repetitions { publisher.publish(Observed(value: value)) }
     }
 
     /// Observes that many types, each of which wraps the previous one.
@@ -132,15 +108,6 @@ enum EventRows {
                     publisher.publish(Large(values: (1, 2, 3, 4)))
                     publisher.publish(object)
                 }
-            },
-            .figure("bytes per type of events, 1 observer", reach: .told(unit: "bytes")) { _ in
-                Heap.checkThatItCounts()
-                let publisher = EventPublisher()
-                observeTypes(500, of: publisher, Observed.self)
-                let other = EventPublisher()
-                // The types' metadata exists by now.
-                let change = Heap.change { observeTypes(500, of: other, Observed.self) }
-                return withExtendedLifetime(publisher) { Double(change.bytes) / 500 }
             },
         ]
     }

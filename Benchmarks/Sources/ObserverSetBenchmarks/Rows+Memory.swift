@@ -21,10 +21,7 @@ extension MemoryRows {
     private static var allocations: [Row] {
         [
             allocating("add") { allocated(by: NotifyRows.plainSet($0)) },
-            allocating("addNonisolated") { allocated(by: NotifyRows.nonisolatedSet($0)) },
             allocating("weak owners, closure") { allocated(by: closures(owners($0))) },
-            // A method is applied to its owner for each call.
-            allocating("weak owners, method", reach: .told(unit: "blocks")) { allocated(by: methods(owners($0))) },
             allocating("weak owners, method of the main actor") { count in
                 MainActor.assumeIsolated { allocatedOnMain(by: mainActorMethods(owners(count))) }
             },
@@ -36,10 +33,8 @@ extension MemoryRows {
     }
 
     /// How many blocks are allocated, at worst, in one notification of a set of any size.
-    private static func allocating(
-        _ form: String, reach: Reach = .figure(atMost: 0, unit: "blocks"), _ allocated: @escaping @Sendable (Int) -> Int
-    ) -> Row {
-        .figure("allocations per notify, N = 0…1000, \(form)", reach: reach) { _ in
+    private static func allocating(_ form: String, _ allocated: @escaping @Sendable (Int) -> Int) -> Row {
+        .figure("allocations per notify, N = 0…1000, \(form)", reach: .figure(atMost: 0, unit: "blocks")) { _ in
             Heap.checkThatItCounts()
             return Double(counts.map(allocated).max()!) / Double(notifications)
         }
@@ -98,17 +93,8 @@ extension MemoryRows {
                 let owners = knownOwners()
                 return perObserver { methods(owners) }
             },
-            .figure(
-                "bytes per observer, closure, owner's first weak reference", reach: .told(unit: "bytes")
-            ) { _ in
-                let owners = (0..<observers).map { _ in Owner() }
-                return perObserver { closures(owners) }
-            },
             .figure("bytes per set, never observed", reach: .figure(atMost: 32, unit: "bytes")) { _ in
                 perSet { ObserverSet<Int>() }
-            },
-            .figure("bytes per set, 1 observer", reach: .told(unit: "bytes")) { _ in
-                perSet { NotifyRows.nonisolatedSet(1) }
             },
         ]
     }

@@ -12,10 +12,6 @@ enum OwnerRows {
                 "notify, N = 100, weak owners, method", to: "the same loop that applies the method",
                 reach: .told(unit: "ns")
             ) { plan in (methods(100, plan), methodLoop(100, plan)) },
-            .comparing(
-                "notify, N = 100, weak owners, method of the main actor, from it", to: baseline,
-                reach: .time(atMost: 1.25)
-            ) { plan in (mainActorMethods(100, plan), closureLoop(100, plan)) },
         ]
     }
 
@@ -33,13 +29,6 @@ enum OwnerRows {
         let owners = (0..<count).map { _ in Owner() }
         for owner in owners { set.add(method: Owner.receive, of: owner) }
         return keeping(owners, NotifyRows.notifying(set, plan))
-    }
-
-    private static func mainActorMethods(_ count: Int, _ plan: Plan) -> Sampler {
-        let set = ObserverSet<Int>()
-        let owners = (0..<count).map { _ in Owner() }
-        for owner in owners { set.add(method: Owner.show, of: owner) }
-        return keeping(owners, NotifyRows.notifyingOnMain(set, plan))
     }
 
     private static func closureLoop(_ count: Int, _ plan: Plan) -> Sampler {

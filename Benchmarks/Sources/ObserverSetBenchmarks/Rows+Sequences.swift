@@ -5,9 +5,10 @@ import ObserverSet
 enum SequenceRows {
     static var all: [Row] {
         [
+            // A good run has 1.08 to 1.15; with a buffer in front of the stream's own it would be 2.
             .comparing(
                 "`values()`: notify to one waiting consumer, per element", to: "`AsyncStream` yield",
-                reach: .time(atMost: 1.15)
+                reach: .time(atMost: 1.3)
             ) { plan in
                 // Long compared with the time that a busy machine takes to wake the receiver.
                 let count = Int(plan.sampleTime / 10)

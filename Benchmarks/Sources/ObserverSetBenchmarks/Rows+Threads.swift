@@ -5,7 +5,7 @@ import Synchronization
 ///
 /// Each sample starts new threads, and is long compared with that.
 enum ThreadRows {
-    static var all: [Row] { twoThreads + [beingChanged] }
+    static var all: [Row] { [twoThreads, beingChanged] }
 
     /// The notifications of one thread in one sample, which take a few milliseconds.
     private static func passes(_ plan: Plan) -> Int { Int(plan.sampleTime) }
@@ -14,28 +14,21 @@ enum ThreadRows {
     ///
     /// Two processors may be two halves of a core, which do less together than two cores. Two threads that share
     /// nothing show how much they can do.
-    private static var twoThreads: [Row] {
-        let name = "notify, N = 10, on 2 threads"
-        return [
-            .comparing(name, to: "limit: 2 threads, a set each", reach: .throughput(atLeast: 0.85), needsQuiet: true) {
-                plan in
-                let set = readingSet(10)
-                return (notifying([set, set], plan), notifying([readingSet(10), readingSet(10)], plan))
-            },
-            .comparing(name, to: "on 1 thread", reach: .toldThroughput) { plan in
-                let set = readingSet(10)
-                return (notifying([set, set], plan), notifying([readingSet(10)], plan))
-            },
-            .comparing("limit: 2 threads, a set each", to: "on 1 thread", reach: .toldThroughput) { plan in
-                (notifying([readingSet(10), readingSet(10)], plan), notifying([readingSet(10)], plan))
-            },
-        ]
+    private static var twoThreads: Row {
+        .comparing(
+            "notify, N = 10, on 2 threads", to: "limit: 2 threads, a set each", reach: .throughput(atLeast: 0.85),
+            needsQuiet: true
+        ) { plan in
+            let set = readingSet(10)
+            return (notifying([set, set], plan), notifying([readingSet(10), readingSet(10)], plan))
+        }
     }
 
     private static var beingChanged: Row {
         .comparing(
             "notify, N = 10, while another adds + removes", to: "the notifier alone",
-            reach: .throughput(atLeast: 0.2), needsQuiet: true
+            // A good run has 0.15 to 0.6, as the threads happen to meet; with a lock it would be less than 0.1.
+            reach: .throughput(atLeast: 0.12), needsQuiet: true
         ) { plan in
             let passes = passes(plan)
             let changed = readingSet(10)

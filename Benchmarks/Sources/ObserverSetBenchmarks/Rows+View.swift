@@ -5,7 +5,7 @@ import ObserverSet
 enum ViewRows {
     /// For the chart of the README.
     static let section = Section(
-        name: "a view: a notification on the main actor, which one view observes", unit: "ns",
+        name: "chart: a view, a notification on the main actor, which it observes", unit: "ns",
         columns: { _ in ["1 view"] },
         measure: { plan in
             var samples = [[Double]](repeating: [], count: System.allCases.count)
@@ -22,10 +22,10 @@ enum ViewRows {
         })
 
     enum System: String, CaseIterable {
-        case center = "NotificationCenter of Linux, a block with [weak view]"
+        case center = "NotificationCenter on Linux, a block with [weak view]"
         case queue = "a serial queue with weak owners"
         case ours = "ObserverSet, the view as the owner"
-        case loop = "a loop over weak references, written by hand"
+        case loop = "a hand-written loop over weak references"
     }
 
     @MainActor

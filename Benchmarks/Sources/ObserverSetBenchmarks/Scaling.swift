@@ -1,77 +1,68 @@
-/// How the cost grows with the number of observers, of other observers, and of threads.
+/// How the cost of a notification grows with the number of observers, and of threads.
 enum Scaling {
-    static let sections = [notify, change, removals]
+    // MARK: Observers
+
+    static let observers = Section(
+        name: "chart: observers, the cost of a notification against their number", unit: "ns",
+        columns: { plan in counts(plan).map(Section.short) },
+        measure: { plan in
+            let systems: [System] =
+                [.loop, .local, .nonisolated, .ours, .owners, .array, .tracking, .queue, .center, .bridge]
+                + System.messages
+            let columns = counts(plan).map { count in
+                complain("    \(Section.short(count)) observers")
+                return column(systems, count, plan)
+            }
+            return systems.indices.map { index in
+                Section.Series(name: systems[index].name, figures: columns.map { $0[index] })
+            }
+        })
 
     /// Zero, and powers of ten.
     private static func counts(_ plan: Plan) -> [Int] {
-        [0] + powers(plan, from: 1)
+        [0] + Array(sequence(first: 1) { $0 * 10 }.prefix { $0 <= plan.observers })
     }
 
-    private static func powers(_ plan: Plan, from first: Int) -> [Int] {
-        Array(sequence(first: first) { $0 * 10 }.prefix { $0 <= plan.observers })
-    }
-
-    private static func lines(
-        _ systems: [System], _ body: @escaping @Sendable (any Peer, Int) -> Void
-    ) -> [Section.Line] {
-        systems.map { system in
-            Section.Line(name: system.name) { count, plan in
-                guard count <= system.limit else { return nil }
-                let peer = system.make(count)
-                return loop(plan) { repetitions in body(peer, repetitions) }
+    private static func column(_ systems: [System], _ count: Int, _ plan: Plan) -> [Quartiles?] {
+        var samples = [[Double]](repeating: [], count: systems.count)
+        let present = systems.indices.filter { count <= systems[$0].limit }
+        // Fewer rounds than for rows that are judged, since there are many figures.
+        for _ in 0..<min(3, plan.rounds) {
+            let samplers = present.map { index in
+                let peer = systems[index].make(count)
+                return loop(plan) { repetitions in peer.notify(repetitions) }
             }
+            for (index, some) in zip(present, interleaved(samplers, for: plan.roundTime)) { samples[index] += some }
         }
+        return samples.map { $0.isEmpty ? nil : Quartiles($0) }
     }
-
-    // MARK: Observers and others
-
-    static let notify: Section = .against(
-        "scaling: a notification against observers", unit: "ns", isCharted: true, counts,
-        lines(
-            [.loop, .local, .nonisolated, .ours, .owners, .array, .tracking, .queue, .center, .bridge]
-                + System.messages
-        ) { peer, repetitions in peer.notify(repetitions) })
-
-    // The queue's design searches all observers for the one to remove, so it is measured with fewer.
-    private static let change: Section = .against(
-        "scaling: add + remove against others", unit: "ns", counts,
-        lines([.local, .nonisolated, .ours, .owners, .center, .bridge, .queue.limited(to: 10_000)]) {
-            peer, repetitions in peer.change(repetitions)
-        })
-
-    private static let removals: Section = .against(
-        "scaling: a removal against the number removed", unit: "ns", { powers($0, from: 100) },
-        ChangeRows.Order.allCases.map { order in
-            Section.Line(name: "ObserverSet, " + order.rawValue) { count, _ in ChangeRows.removing(count, order) }
-        })
 
     // MARK: Threads
 
-    private static let observers = 10
-    private static let threads = [1, 2, 4]
+    private static let counts = [1, 2, 4]
 
-    /// Threads that notify the same observers at once, as often as they can.
-    static let contention = Section(
-        name: "contention: notifications of 10 observers, in all, on 1, 2 and 4 threads", unit: "M/s",
-        columns: { _ in threads.map { $0 == 1 ? "1 thread" : "\($0) threads" } },
+    /// Threads that notify the same ten observers at once, as often as they can.
+    static let threads = Section(
+        name: "chart: threads, notifications of 10 observers, in all, on 1, 2 and 4", unit: "M/s",
+        columns: { _ in counts.map { $0 == 1 ? "1 thread" : "\($0) threads" } },
         measure: { plan in
             let systems: [System] = [.nonisolated, .ours, .owners, .queue, .center, .bridge]
-            var samples = [[Double]](repeating: [], count: systems.count * threads.count)
+            var samples = [[Double]](repeating: [], count: systems.count * counts.count)
             for _ in 0..<plan.rounds {
-                let samplers = systems.flatMap { system in threads.map { throughput(system, $0, plan) } }
+                let samplers = systems.flatMap { system in counts.map { throughput(system, $0, plan) } }
                 for (index, some) in interleaved(samplers, for: plan.roundTime).enumerated() { samples[index] += some }
             }
             return systems.enumerated().map { index, system in
-                let first = index * threads.count
+                let first = index * counts.count
                 return Section.Series(
-                    name: system.name, figures: samples[first..<first + threads.count].map { Quartiles($0) })
+                    name: system.name, figures: samples[first..<first + counts.count].map { Quartiles($0) })
             }
-        }, isCharted: true)
+        })
 
     /// Samples how many millions of notifications a second there are.
     private static func throughput(_ system: System, _ threads: Int, _ plan: Plan) -> Sampler {
         let peer = system.peer.init()
-        peer.addReading(observers)
+        peer.addReading(10)
         // Long compared with the start of the threads.
         let passes = repetitions(filling: 20 * plan.sampleTime) { peer.notify($0) }
         return {

@@ -1,4 +1,4 @@
-/// A table of figures that are reported and not judged: how the cost grows.
+/// A table of figures that are reported and not judged, for the documentation's pictures.
 struct Section: Sendable {
     let name: String
     /// The unit of the figures.
@@ -6,8 +6,6 @@ struct Section: Sendable {
     /// The names of the columns.
     let columns: @Sendable (Plan) -> [String]
     let measure: @Sendable (Plan) -> [Series]
-    /// Whether the chart shows it.
-    var isCharted = false
 
     /// One line of the table.
     struct Series: Encodable {
@@ -30,62 +28,20 @@ struct Section: Sendable {
 
     static var all: [Section] {
         #if canImport(Glibc)
-        [EverydayRows.section, ViewRows.section] + Scaling.sections + [Scaling.contention, Spikes.section]
+        [EverydayRows.section, ViewRows.section, Scaling.observers, Scaling.threads]
         #else
-        [ViewRows.section] + Scaling.sections + [Scaling.contention, Spikes.section]
+        [ViewRows.section, Scaling.observers, Scaling.threads]
         #endif
     }
 }
 
 extension Section {
-    /// A line of a table against a series of counts; the lines are measured in turn.
-    struct Line: Sendable {
-        let name: String
-        /// Makes the sampler for a count, or nil if there is nothing to measure for it.
-        let sampler: @Sendable (Int, Plan) -> Sampler?
-    }
-
-    /// Times against counts.
-    static func against(
-        _ name: String, unit: String, isCharted: Bool = false, _ counts: @escaping @Sendable (Plan) -> [Int],
-        _ lines: [Line]
-    ) -> Section {
-        Section(
-            name: name, unit: unit, columns: { plan in counts(plan).map(short) },
-            measure: { plan in
-                let columns = counts(plan).map { count in
-                    progress("\(name), \(short(count))")
-                    return column(lines, count, plan)
-                }
-                return lines.indices.map { index in
-                    Series(name: lines[index].name, figures: columns.map { $0[index] })
-                }
-            }, isCharted: isCharted)
-    }
-
-    private static func column(_ lines: [Line], _ count: Int, _ plan: Plan) -> [Quartiles?] {
-        var samples = [[Double]](repeating: [], count: lines.count)
-        // Fewer rounds than for rows that are judged, since there are many figures.
-        for _ in 0..<min(3, plan.rounds) {
-            let samplers = lines.map { $0.sampler(count, plan) }
-            let present = samplers.indices.filter { samplers[$0] != nil }
-            let taken = interleaved(samplers.compactMap(\.self), for: plan.roundTime)
-            for (index, some) in zip(present, taken) { samples[index] += some }
-        }
-        return samples.map { $0.isEmpty ? nil : Quartiles($0) }
-    }
-
     /// A count as shown above a column.
-    private static func short(_ count: Int) -> String {
+    static func short(_ count: Int) -> String {
         switch count {
         case 1_000_000...: "\(count / 1_000_000)M"
         case 1000...: "\(count / 1000)k"
         default: "\(count)"
         }
-    }
-
-    /// Reports how far a long run has got, without making that a part of the report.
-    private static func progress(_ text: String) {
-        complain("    " + text)
     }
 }

@@ -24,13 +24,13 @@ nonisolated func run(_ arguments: ArraySlice<String>) -> Int32 {
 
 nonisolated func report(_ options: Options) -> Int32 {
     // Rows that are only reported cannot fail a check.
-    var rows = allRows.filter { options.includes($0) && (!options.check || $0.reach.isJudged) }
+    var rows = allRows.filter { options.includes($0.name) && (!options.check || $0.reach.isJudged) }
     if options.check, rows.contains(where: \.needsQuiet), !isQuiet() {
         complain("Another program is at work, so these are left out:")
         for row in rows where row.needsQuiet { complain("    \(row.name), against \(row.baseline)") }
         rows.removeAll(where: \.needsQuiet)
     }
-    let sections = Section.all.filter { options.includes($0) && (!options.check || $0.isCharted && options.svg != nil) }
+    let sections = options.check ? [] : Section.all.filter { options.includes($0.name) }
     let count = rows.count + sections.count
     guard count > 0 else {
         complain("There is no row and no table whose name contains \"\(options.filter ?? "")\".")
@@ -53,22 +53,6 @@ nonisolated func report(_ options: Options) -> Int32 {
         told("\n" + Table.text(report.tables[index]))
     }
     if options.json { tell(report.json) }
-    if let file = options.svg {
-        do {
-            try Chart(report).svg.write(toFile: file, atomically: false, encoding: .utf8)
-        } catch {
-            complain("The chart could not be written: \(error)")
-            return 2
-        }
-    }
-    if let file = options.viewSVG, let chart = ViewChart(report) {
-        do {
-            try chart.svg.write(toFile: file, atomically: false, encoding: .utf8)
-        } catch {
-            complain("The README's chart could not be written: \(error)")
-            return 2
-        }
-    }
     let missed = report.rows.filter { $0.isReached == false }.map {
         "\n    \($0.name), against \($0.baseline ?? "none")"
     }
@@ -81,7 +65,7 @@ nonisolated var allRows: [Row] {
     EverydayRows.all + NotifyRows.all + OwnerRows.all + ChangeRows.all + ThreadRows.all + ContentionRows.all
         + HopRows.all
         + MemoryRows.all + EventRows.all + DelegateRows.all + SequenceRows.all + LocalRows.all + SourceRows.all
-        + MainThreadRows.all + PeerRows.all
+        + MainThreadRows.all
 }
 
 /// Writes to the standard output at once, so that a long run can be watched.

@@ -1,6 +1,6 @@
-/// A source that is made of others: it passes observers on to them, in another form.
+/// A source that a layer makes of its own sets: it passes observers on to them, and hides the rest.
 ///
-/// `package`, not internal: the layers have such sources, too.
+/// It is `package`, not internal, because layers make such sources.
 package struct DerivedSource<Parameters: Sendable>: NotificationSource, CustomDebugStringConvertible {
     private let pass: @Sendable (Observer<Parameters>) -> ObserverToken
     private let settle: @Sendable () async -> Void
@@ -13,15 +13,6 @@ package struct DerivedSource<Parameters: Sendable>: NotificationSource, CustomDe
         pass = register
         settle = settled
         describe = description
-    }
-
-    /// A source that passes observers on to one other source.
-    init<Source: NotificationSource>(
-        of source: Source, register: @escaping @Sendable (Source, Observer<Parameters>) -> ObserverToken
-    ) {
-        self.init(
-            register: { register(source, $0) }, settled: { await source.settled() },
-            description: { "adapted from \(String(reflecting: source))" })
     }
 
     package func register(_ observer: Observer<Parameters>) -> ObserverToken { pass(observer) }

@@ -280,7 +280,7 @@ extension NotificationSource {
 
 // MARK: - Making observers
 
-// Inlinable, so that the entry's type is known where the client knows the types of the owner and the parameters.
+// Inlinable, so that the target's type is known where the client knows the types of the owner and the parameters.
 // Otherwise the runtime would look it up for each observer.
 extension NotificationSource {
     /// Registers a function without its isolation, which runs where that mailbox is drained; if it is nil, on the
@@ -291,7 +291,7 @@ extension NotificationSource {
     ) -> ObserverToken {
         let site = Site(fileID: fileID, line: line)
         guard let mailbox else { return register(Observer(call: call, site: site)) }
-        return register(Observer(entry: IsolatedClosure(call, in: mailbox), site: site))
+        return register(Observer(IsolatedFunction(call, in: mailbox), site: site))
     }
 
     /// Registers a function with an owner, which runs where that mailbox is drained; if it is nil, on the notifying thread.
@@ -301,7 +301,7 @@ extension NotificationSource {
         _ fileID: StaticString, _ line: UInt
     ) -> ObserverToken {
         let site = Site(fileID: fileID, line: line)
-        guard let mailbox else { return register(Observer(entry: OwnedEntry(owner, call), site: site)) }
-        return register(Observer(entry: IsolatedOwnedEntry(owner, call, in: mailbox), site: site))
+        guard let mailbox else { return register(Observer(OwnedTarget(owner, call), site: site)) }
+        return register(Observer(IsolatedOwnedTarget(owner, call, in: mailbox), site: site))
     }
 }

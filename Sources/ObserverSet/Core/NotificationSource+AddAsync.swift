@@ -136,14 +136,14 @@ extension NotificationSource {
     }
 
     private func registerAwaiting(
-        _ owner: AwaitingEntry<Parameters>.Owner?, _ ownerType: Any.Type?, on isolation: (any Actor)?,
+        _ owner: AwaitingTarget<Parameters>.Owner?, _ ownerType: Any.Type?, on isolation: (any Actor)?,
         addedOn adder: (any Actor)? = nil, _ buffering: Buffering, _ fileID: StaticString, _ line: UInt,
-        _ function: @escaping AwaitingEntry<Parameters>.Function
+        _ function: @escaping AwaitingTarget<Parameters>.Function
     ) -> ObserverToken {
         buffering.checkRoom(of: "An observer that awaits", file: fileID, line: line)
         let mailbox = AwaitingMailbox(on: Mailbox.actor(for: isolation, addedOn: adder), buffering)
-        let entry = AwaitingEntry(owner: owner, ownerType, in: mailbox, function)
-        return register(Observer(entry: entry, site: Site(fileID: fileID, line: line)))
+        let target = AwaitingTarget(owner: owner, ownerType, in: mailbox, function)
+        return register(Observer(target, site: Site(fileID: fileID, line: line)))
     }
 }
 

@@ -19,10 +19,25 @@ extension NotificationSource {
     /// `compactMap` or `filter` follows, or precedes, the observer waits for the first value that is not skipped.
     ///
     /// - Complexity: O(1).
-    public var once: some NotificationSource<Parameters> {
-        DerivedSource(of: self) { source, observer in
-            let gate = OnceGate()
-            return gate.begin(source.register(observer.gated(by: gate)))
-        }
+    @inlinable
+    public var once: some NotificationSource<Parameters> { OnceSource(base: self) }
+}
+
+/// A source that sends each observer one value; inlinable for the reason that `NotificationSource+Map.swift` gives.
+@frozen @usableFromInline
+struct OnceSource<Base: NotificationSource>: NotificationSource, CustomDebugStringConvertible {
+    @usableFromInline let base: Base
+
+    @inlinable
+    init(base: Base) { self.base = base }
+
+    @inlinable
+    func register(_ observer: Observer<Base.Parameters>) -> ObserverToken {
+        let gate = OnceGate(for: observer.registration)
+        return gate.arm(with: base.register(observer.gated(by: gate)))
     }
+    @usableFromInline
+    func settled() async { await base.settled() }
+    @usableFromInline
+    var debugDescription: String { "adapted from \(String(reflecting: base))" }
 }

@@ -27,18 +27,30 @@ extension NotificationSource {
     /// - Returns: A source that holds this one and the value.
     /// - Complexity: O(1).
     public func starting(with value: Parameters) -> some NotificationSource<Parameters> {
-        DerivedSource(of: self) { source, observer in
-            // The registration claims this entry, so that what ends it drops the value, too.
-            let observer = observer.forRegistration()
-            // First, so that the observer receives what its call with the value notifies.
-            let token = source.register(observer)
-            // Behind `once` or nowhere, the source has registered another entry or none: then the token ends this one.
-            let isApart = observer.entry?.claim() ?? false
-            let mailbox = observer.entry?.mailbox
-            // The runtime is asked whether the caller is on the observer's actor, whatever the compiler knows.
-            var context = NotifyContext(claiming: mailbox?.identity ?? 0)
-            _ = observer.deliver(value, by: &context)
-            return mailbox != nil && isApart ? ObserverToken(token, first: observer.entry?.posted) : token
-        }
+        StartingSource(base: self, value: value)
     }
+}
+
+/// A source that sends each observer a value of its own first.
+private struct StartingSource<Base: NotificationSource>: NotificationSource, CustomDebugStringConvertible {
+    let base: Base
+    let value: Base.Parameters
+
+    func register(_ observer: Observer<Base.Parameters>) -> ObserverToken {
+        let observer = observer.unclaimed()
+        // The observer is registered first, so that it receives what its call with the value notifies.
+        let token = base.register(observer)
+        // The source has claimed the observer's registration, or one that shares its state; what ends that one drops the
+        // value, too. If the source has registered nothing, the token has to end this registration by itself.
+        let registration = observer.registration
+        let isUnclaimed = registration?.claim() == true
+        let mailbox = registration?.observer.mailbox
+        // The runtime is asked whether the caller is on the observer's actor, whatever the compiler knows.
+        var notifier = Notifier(claiming: mailbox?.identity ?? 0)
+        observer.send(value, by: &notifier)
+        return mailbox != nil && isUnclaimed ? ObserverToken(token, unregistered: registration) : token
+    }
+
+    func settled() async { await base.settled() }
+    var debugDescription: String { "adapted from \(String(reflecting: base))" }
 }

@@ -31,12 +31,13 @@ public protocol NotificationSource<Parameters>: Sendable {
     /// await document.titleChanged.settled()
     /// ```
     ///
-    /// A source that is made of others waits for those, one after the other, and so for all of their observers. While it
-    /// waits for one, the next may be notified, and it then waits for that, too. A source that does not keep the others
-    /// alive returns at once when they are gone, although their pending values are still delivered.
+    /// A source that is made of others waits for those, one after the other, and so for all of their observers. While
+    /// it waits for one, the next may be notified, and it then waits for that, too. A source that does not keep the
+    /// others alive returns at once when they are gone, although their pending values are still delivered.
     ///
-    /// May be called in any task; in a cancelled one it returns at once. See ``ObserverSet/ObserverSet/settled()`` for
-    /// calls from inside an observer.
+    /// May be called in any task. In a cancelled task it returns at once. If a teardown must wait even then, wait in a
+    /// task of its own, because that one isn't cancelled: `await Task { await source.settled() }.value`. See
+    /// ``ObserverSet/ObserverSet/settled()`` for calls from inside an observer.
     ///
     /// - Complexity: O(*n*) in the number of observers, besides the waiting.
     func settled() async

@@ -153,15 +153,15 @@ extension ObserverSet {
     private func notify(
         _ parameters: Parameters, _ registry: Unmanaged<Registry>, upTo limit: UInt64, from actor: UInt
     ) {
-        var context = NotifyContext(claiming: actor)
+        var notifier = Notifier(claiming: actor)
         var traversal = unsafe Traversal(registry, upTo: limit)
         var isPlain = false
         while let slot = unsafe traversal.next(&isPlain) {
             LockCheck.assertNoLockIsHeld()
             if _fastPath(isPlain) {
                 unsafe BorrowedFunction.at(slot).pointee(parameters)
-            } else if unsafe !slot.pointee.callClosure(parameters, by: &context),
-                unsafe !slot.pointee.deliver(parameters, by: &context)
+            } else if unsafe !slot.pointee.callClosure(parameters, by: &notifier),
+                unsafe slot.pointee.send(parameters, by: &notifier) == .foundDead
             {
                 traversal.metDead = true
             }
@@ -199,8 +199,13 @@ extension ObserverSet {
     /// If an observer awaits (``NotificationSource/addAsync(buffering:_:isolation:fileID:line:)``), this method waits
     /// until the observer's calls have returned, even if the observer has been removed in the meantime.
     ///
-    /// If the task that waits is cancelled, this method returns at once. If an observer notifies another set, wait for
-    /// that set, too.
+    /// If the task that waits is cancelled, this method returns at once. If a teardown must wait even then, wait in a
+    /// task of its own, because that one isn't cancelled: `await Task { await set.settled() }.value`. If an observer
+    /// notifies another set, wait for that set, too.
+    ///
+    /// This method doesn't wait for a call in place on another thread, and the library can't interrupt such a call
+    /// before a scope is left. In code that can suspend, ``ObserverToken/removeAndWait()`` waits until the call has
+    /// returned.
     ///
     /// An observer that awaits may call this method, and so may a `Task { }` that the observer starts. The method then
     /// doesn't wait for the observer's current call, nor for the values that are pending behind it, because the call
@@ -240,7 +245,7 @@ extension ObserverSet: NotificationSource {
     ///
     /// - Returns: `true` for exactly one caller. `false` if the token belongs to another set, or if the registration
     ///   has already ended.
-    /// - Complexity: Amortised O(1), plus at most O(log *n*) to find the entry.
+    /// - Complexity: Amortised O(1), plus at most O(log *n*) to find the registration.
     @discardableResult
     public func remove(_ token: ObserverToken) -> Bool { registry?.remove(token) ?? false }
 

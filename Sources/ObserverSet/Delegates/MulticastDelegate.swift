@@ -42,7 +42,7 @@
 ///   pile up (guarantee 8). Removal is idempotent (guarantee 9). The multicast may be released at any time (guarantee 10).
 /// - `notify` takes no lock, allocates nothing and never waits for a delegate being added or removed (guarantee 11).
 ///   After the last delegate it may take the lock for a moment if it is free, to remove those that it found dead.
-/// - `notify` takes time O(*n*), `add` and `remove` take amortised O(1), plus at most O(log *n*) to find the entry
+/// - `notify` takes time O(*n*), `add` and `remove` take amortised O(1), plus at most O(log *n*) to find the registration
 ///   (guarantee 12).
 ///
 /// ### Limits
@@ -87,7 +87,7 @@ extension MulticastDelegate {
     /// - Complexity: O(*n*).
     @inlinable
     public func notify<Failure: Error>(_ body: (Delegate) throws(Failure) -> Void) throws(Failure) {
-        // Inlinable, so that only the client's own code is between an entry and the delegate's method.
+        // Inlinable, so that only the client's own code is between a target and the delegate's method.
         var failure: Failure?
         var traversal = traversal()
         while let (object, bits) = unsafe traversal.nextObject() {
@@ -152,7 +152,7 @@ extension MulticastDelegate {
     /// registration has ended already, and returns false. The delegate is never called again in any case.
     ///
     /// - Returns: True if it was there; if several threads remove it at once, for exactly one of them.
-    /// - Complexity: Amortised O(1), plus at most O(log *n*) to find the entry.
+    /// - Complexity: Amortised O(1), plus at most O(log *n*) to find the registration.
     @discardableResult
     public func remove(_ delegate: Delegate) -> Bool {
         guard let object = object(of: delegate) else { return false }
@@ -163,7 +163,7 @@ extension MulticastDelegate {
     ///
     /// - Returns: True for exactly one caller; false for a token of another multicast, or of a registration that has
     ///   ended.
-    /// - Complexity: Amortised O(1), plus at most O(log *n*) to find the entry.
+    /// - Complexity: Amortised O(1), plus at most O(log *n*) to find the registration.
     @discardableResult
     public func remove(_ token: ObserverToken) -> Bool { registry.remove(token) }
 

@@ -12,8 +12,8 @@
 ///  - Such a value owns nothing but one reference to the object. `lend` passes the value on as a borrowed one, while
 ///    its caller holds the object, and nothing destroys it. So nothing has to be retained or released for it. Code that
 ///    copies the borrowed value retains the object, as with any other value.
-///  - The bits are written once, before the entry is published, and only read after that. They refer to the same object
-///    as the entry's weak reference. The object's address cannot be reused as long as that reference loads.
+///  - The bits are written once, before the target is published, and only read after that. They refer to the same object
+///    as the target's weak reference. The object's address cannot be reused as long as that reference loads.
 ///
 /// Not copyable, and of the same layout as its only field, so that the compiler reads the value in place, without a
 /// retain. No instance is ever created or destroyed: the type is only used to read the stored bits.

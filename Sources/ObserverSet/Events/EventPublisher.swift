@@ -29,14 +29,20 @@ import Synchronization
 ///
 /// ## Which observers are called, and in which order
 ///
-/// 1. The observers of the event's type, as the call of `publish` states it. An `any Event` counts as what is in it. An
-///    instance of a subclass counts as the class it is published as: `publish(circle as Shape)` reaches the observers of
-///    `Shape`, and `publish(circle)` those of `Circle`.
-/// 2. The observers of ``allEvents``.
+/// 1. The observers of ``allEvents``.
+/// 2. The observers of the event's type, as the call of `publish` states it. An `any Event` counts as what is in it. An
+///    instance of a subclass counts as the class it is published as: `publish(circle as Shape)` reaches the observers
+///    of `Shape`, and `publish(circle)` those of `Circle`.
 ///
-/// Within each step observers are called in the order in which they were added. An event that an observer publishes
-/// passes both steps before the outer event continues. An observer that is added during an event, of whatever type, is
-/// first called by the next event.
+/// Within each step, observers are called in the order in which they were added. If an observer publishes another
+/// event, that event passes both steps before the outer event continues. An observer that is added during an event,
+/// whatever its type, is first called for the next event.
+///
+/// `allEvents` comes first so that a log shows causes before effects: if an observer of a type publishes another event,
+/// each log has already received the event that led to it. This has a price: when an observer of `allEvents` is called,
+/// the observers of the event's type have not been called yet, so any state that they change is still old. If you need
+/// the new state, observe the event's type instead. If an actor publishes the event, you can also start a task on that
+/// actor, because the task runs after `publish` has returned.
 ///
 /// ## What it costs
 ///
@@ -55,8 +61,8 @@ public final class EventPublisher: Sendable {
     /// Finds the sets of `channels` by the types of their events.
     private let table = EventTable()
     private let all = ObserverSet<any Event>()
-    /// The sets of the types that have been observed, in the order in which they were made; one is added only under this
-    /// lock.
+    /// The sets of the types that have been observed, in the order in which they were made; one is added only under
+    /// this lock.
     let channels = Lock<[any EventChannel]>([])
 
     /// Makes a publisher without observers.
@@ -66,7 +72,7 @@ public final class EventPublisher: Sendable {
 // MARK: - Publishing
 
 extension EventPublisher {
-    /// Calls the observers of the event's type, and then the observers of all events.
+    /// Calls the observers of all events, and then the observers of the event's type.
     ///
     /// As with ``ObserverSet/ObserverSet/notify(_:isolation:)-(Parameters,_)``, observers that belong to no actor, or
     /// to the one the caller is on, are called before this returns. For the others the event is put into their mailbox.
@@ -90,14 +96,23 @@ extension EventPublisher {
     // Not isolated itself: the closures of an isolated function check at run time that they are called on its actor.
     @inline(__always)
     private func publish<Published: Event>(_ event: Published, from actor: (any Actor)?) {
-        // Before any observer is called: one that is added to this set from here on has a higher id. It is not called for
-        // this event, though the set is notified later (guarantee 3).
+        // The set of the type is used without being retained. The publisher keeps it, and this line keeps the
+        // publisher.
+        defer { _fixLifetime(self) }
+        // Both sets and both limits are taken before any observer is called. An observer that is added later has a
+        // higher id than its set's limit, or is in a set that did not exist yet, so it is not called for this event
+        // (guarantee 3).
         let limit = all.lastID
-        if let set = unsafe table.set(of: Published.self) {
-            unsafe set._withUnsafeGuaranteedRef { $0.notify(event, upTo: .max, from: actor) }
+        let set = unsafe table.set(of: Published.self)
+        var limitOfType = UInt64.max
+        if limit != 0 {
+            if let set = unsafe set { unsafe limitOfType = set._withUnsafeGuaranteedRef { $0.lastID } }
+            // An event of more than three words is boxed when it becomes an `any Event`.
+            all.notify(event, upTo: limit, from: actor)
         }
-        // An event of more than three words is boxed when it becomes an `any Event`.
-        if limit != 0 { all.notify(event, upTo: limit, from: actor) }
+        if let set = unsafe set {
+            unsafe set._withUnsafeGuaranteedRef { $0.notify(event, upTo: limitOfType, from: actor) }
+        }
     }
 
     /// Waits until every event that was enqueued before the call has been delivered or dropped.
@@ -145,6 +160,14 @@ extension EventPublisher {
     /// ```swift
     /// _ = publisher.allEvents.addNonisolated { event in log.debug("\(event)") }
     /// ```
+    ///
+    /// These observers are called before the observers of the event's type. So a log shows an event before the events
+    /// that observers of its type publish in response. There is one exception: an observer of all events that itself
+    /// publishes. The observers of all events that were added after it receive the inner event first, then the outer
+    /// one (guarantee 6).
+    ///
+    /// - Important: State that the observers of the event's type change is still old when these observers are called. To
+    ///   see the new state, observe the type itself, or start a task on the actor that publishes the event.
     public var allEvents: some NotificationSource<any Event> { Self.source(of: all) }
 
     /// Ends all registrations of an owner, for events of any type.

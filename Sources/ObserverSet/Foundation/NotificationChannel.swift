@@ -3,110 +3,148 @@ import Foundation
 
 /// All observers of one center's notifications with one name: one registration with Foundation, and a set behind it.
 ///
-/// Foundation's center guarantees no order, and may call an observer after it was removed. On Linux, removing a
-/// registration twice may remove one of another observer, and what a registration's closure owns is released while
-/// the center holds its lock. So a channel removes its registration exactly once, and the closure owns nothing of the
-/// user's:
+/// The set gives these observers an order and an end. Foundation's center guarantees neither: it may call observers in
+/// any order, and may call one that has already been removed.
 ///
-///     center ──> closure ──> Relay ┄┄(weak)┄┄> NotificationChannel ──> ObserverSet<Post> ──> observers
-///                                                     ^                                         │
-///                       known ┄┄┄┄┄┄(weak)┄┄┄┄┄┄┄┄┄┄┄┄┤                                         │
-///                                                     └─────────────────────────────────────────┘
+/// A solid arrow is a strong reference, a dotted arrow is a weak one:
 ///
-/// The observers hold the channel, so it lives as long as it has one. When the last observer is removed, the channel is
-/// deallocated, which ends its registration. If the center is deallocated first, so is the relay, which makes the
-/// channel end its observers' registrations; what is enqueued for them is still delivered.
+///     center ──> block ┄┄> NotificationChannel ──> ObserverSet<Post> ──> observers
+///       │                   ^       ^                                        │
+///       │                   ┊       └────────────────────────────────────────┘
+///       └──────> block ──> ChannelsOfACenter <┄┄ table
+///
+/// **When the last observer is removed.** Only the observers hold the channel, so the channel is deallocated. Its
+/// `deinit` removes its registration from the center, exactly once: on Linux, removing a registration twice may remove
+/// one that belongs to somebody else. Foundation may release the block while it holds its lock, so the block must not
+/// hold anything that belongs to the user. That is why it refers to the channel weakly.
+///
+/// **When the center is deallocated.** The observers hold the channel, so something must end their registrations.
+/// Otherwise they would stay alive for ever. The block of the channel's own registration can't do that. The channel
+/// keeps the registration's token, and with some versions of Foundation the token holds the block, so the channel would
+/// keep that block alive itself. (That is so on Apple's systems, and on Linux before Swift 6.3.) So each center has one
+/// more registration, whose token nobody keeps. Only the center can hold its block, directly or through the token. When
+/// the center is deallocated, so is the block, and with it `ChannelsOfACenter`, which ends the observers of all the
+/// center's channels. Values that are already enqueued for them are still delivered.
 final class NotificationChannel: Sendable {
     /// A notification on its way through the set.
     ///
-    /// Unchecked `Sendable`: it never leaves the posting thread, on which the transforms of adapted observers are
-    /// called.
+    /// `Sendable` is unchecked, because a post never leaves the posting thread: that is where the transforms of adapted
+    /// observers are called.
     struct Post: @unchecked Sendable {
         let notification: Notification
     }
 
     let posts = ObserverSet<Post>()
 
-    private let key: Key
+    private let name: Notification.Name
     private weak let center: NotificationCenter?
-    /// Foundation's registration; set once, in `init`, and read in `deinit`.
+    /// The token of Foundation's registration, which is set once, in `init`, and read in `deinit`.
     private nonisolated(unsafe) var registration: (any NSObjectProtocol)?
+    /// Shows the sanitizer that the center passes the channel from the registering thread to the posting ones.
+    private let edge = SanitizerEdge()
 
     /// The channel for a name; nil if the name is not observed.
     static func existing(_ name: Notification.Name, of center: NotificationCenter) -> NotificationChannel? {
-        let channel = known.withLock { $0[Key(center: ObjectIdentifier(center), name: name)]?() }
-        // It may be that of a dead center, which had the same address.
-        return channel?.center === center ? channel : nil
+        ChannelsOfACenter.existing(center)?.channel(name)
     }
 
-    /// The channel for a name; makes one if there is none.
+    /// The channel for a name, which is created if there is none.
     static func named(_ name: Notification.Name, of center: NotificationCenter) -> NotificationChannel {
-        if let channel = existing(name, of: center) { return channel }
-        let key = Key(center: ObjectIdentifier(center), name: name)
-        let fresh = NotificationChannel(key, center)
-        // Another thread may have added a channel meanwhile. The one that is not used is released outside the lock.
-        let found = known.withLock { known in
-            let found = known[key]?()
-            // The center's reference may be loaded under the lock, since the caller holds the center.
-            if found?.center !== center { known[key] = { [weak fresh] in fresh } }
-            return found
-        }
-        return found?.center === center ? found! : fresh
+        let channels = ChannelsOfACenter.of(center)
+        return channels.channel(name) ?? channels.enter(NotificationChannel(name, center), name)
     }
 
-    private init(_ key: Key, _ center: NotificationCenter) {
-        self.key = key
+    private init(_ name: Notification.Name, _ center: NotificationCenter) {
+        self.name = name
         self.center = center
-        let relay = Relay(channel: self)
-        unsafe registration = center.addObserver(forName: key.name, object: nil, queue: nil) { notification in
-            relay.pass(notification)
+        edge.release()
+        unsafe registration = center.addObserver(forName: name, object: nil, queue: nil) { [weak self] notification in
+            guard let self else { return }
+            edge.acquire()
+            posts.notify(Post(notification: notification))
         }
     }
 
     deinit {
-        // The place may be that of another channel by now.
-        _ = Self.known.withLock { known in
-            let channel = known[key]?()
-            if channel == nil { known[key] = nil }
-            return channel
-        }
-        if let registration = unsafe registration { center?.removeObserver(registration) }
+        // If the center is gone, so are its registrations and its table.
+        guard let center, let registration = unsafe registration else { return }
+        ChannelsOfACenter.existing(center)?.forget(name)
+        center.removeObserver(registration)
+    }
+}
+
+/// The channels of one center, which ends their observers when the center is deallocated.
+///
+/// Only the center holds it: see `NotificationChannel`. The table and the channels are found through weak references.
+/// These are loaded under a lock, but what they refer to is released outside, because the `deinit` of a channel takes
+/// the same lock.
+private final class ChannelsOfACenter: Sendable {
+    private let address: ObjectIdentifier
+    private weak let center: NotificationCenter?
+    private let channels = Lock<[Notification.Name: @Sendable () -> NotificationChannel?]>([:])
+
+    /// The channels of all centers, by the centers' addresses.
+    private static let table = Lock<[ObjectIdentifier: @Sendable () -> ChannelsOfACenter?]>([:])
+
+    /// The channels of a center that the caller holds; nil if it has never been observed.
+    static func existing(_ center: NotificationCenter) -> ChannelsOfACenter? {
+        let found = table.withLock { $0[ObjectIdentifier(center)]?() }
+        // They may be those of a dead center that had the same address, if another thread is still releasing them.
+        return found?.center === center ? found : nil
     }
 
-    // MARK: The table
-
-    private struct Key: Hashable, Sendable {
-        let center: ObjectIdentifier
-        let name: Notification.Name
+    /// The channels of a center that the caller holds, which are created if the center has never been observed.
+    static func of(_ center: NotificationCenter) -> ChannelsOfACenter {
+        if let found = existing(center) { return found }
+        let fresh = ChannelsOfACenter(center)
+        // Another thread may have been faster.
+        let found = table.withLock { table in
+            let found = table[fresh.address]?()
+            if found?.center !== center { table[fresh.address] = { [weak fresh] in fresh } }
+            return found
+        }
+        if let found, found.center === center { return found }
+        // The token is dropped on purpose: see `NotificationChannel`. Nobody posts this name.
+        _ = center.addObserver(forName: Notification.Name("ObserverSet.ChannelsOfACenter"), object: nil, queue: nil) {
+            _ in withExtendedLifetime(fresh) {}
+        }
+        return fresh
     }
 
-    /// The channels that are alive, held weakly.
-    ///
-    /// Loaded under the lock, and dropped outside: the `deinit` of a channel takes the lock.
-    private static let known = Lock([Key: @Sendable () -> NotificationChannel?]())
+    private init(_ center: NotificationCenter) {
+        address = ObjectIdentifier(center)
+        self.center = center
+    }
 
-    // MARK: What the center holds
-
-    private final class Relay: Sendable {
-        private weak let channel: NotificationChannel?
-
-        /// Shows the sanitizer that the center passes the relay from the registering thread to the posting ones.
-        private let edge = SanitizerEdge()
-
-        init(channel: NotificationChannel) {
-            self.channel = channel
-            edge.release()
+    deinit {
+        // The place may already belong to another center with the same address.
+        _ = Self.table.withLock { [address] table in
+            let found = table[address]?()
+            if found == nil { table[address] = nil }
+            return found
         }
+        let channels = channels.withLock { channels in channels.values.compactMap { $0() } }
+        for channel in channels { channel.posts.removeAll(dropping: false) }
+    }
 
-        deinit {
-            // If the channel itself had its registration removed, the reference is nil, and nothing is called. (The
-            // center is holding its lock then.)
-            channel?.posts.removeAll(dropping: false)
+    func channel(_ name: Notification.Name) -> NotificationChannel? { channels.withLock { $0[name]?() } }
+
+    /// Enters a new channel and returns it, or returns the one that another thread has entered in the meantime.
+    func enter(_ fresh: NotificationChannel, _ name: Notification.Name) -> NotificationChannel {
+        channels.withLock { channels in
+            if let found = channels[name]?() { return found }
+            channels[name] = { [weak fresh] in fresh }
+            return fresh
         }
+    }
 
-        func pass(_ notification: Notification) {
-            edge.acquire()
-            channel?.posts.notify(Post(notification: notification))
+    /// Called when the channel with that name is being deallocated.
+    func forget(_ name: Notification.Name) {
+        // The place may already belong to another channel.
+        _ = channels.withLock { channels in
+            let found = channels[name]?()
+            if found == nil { channels[name] = nil }
+            return found
         }
     }
 }

@@ -21,6 +21,7 @@ extension NotificationSource {
     /// - Parameter others: The other sources, in the order in which observers are to be registered with them.
     /// - Returns: A source without state.
     /// - Complexity: O(*n*) in the number of members; adding is the sum of what it costs with each.
+    @inlinable
     public func merge(with others: any NotificationSource<Parameters>...) -> some NotificationSource<Parameters> {
         merge(with: others)
     }
@@ -37,17 +38,31 @@ extension NotificationSource {
     /// - Parameter others: The other sources, in the order in which observers are to be registered with them.
     /// - Returns: A source without state.
     /// - Complexity: O(*n*) in the number of members; adding is the sum of what it costs with each.
+    @inlinable
     public func merge(with others: [any NotificationSource<Parameters>]) -> some NotificationSource<Parameters> {
-        DerivedSource.merged([self] + others)
+        MergedSource(members: [self] + others)
     }
 }
 
-extension DerivedSource {
-    /// Several sources with the same parameters, each of which gets every observer.
-    static func merged(_ members: [any NotificationSource<Parameters>]) -> Self {
-        Self(
-            register: { observer in ObserverToken(members.map { $0.register(observer) }) },
-            settled: { for member in members { await member.settled() } },
-            description: { members.map { String(reflecting: $0) }.joined(separator: "\n") })
+/// Several sources with the same parameters, each of which gets every observer.
+///
+/// It is inlinable for the reason that `NotificationSource+Map.swift` gives.
+@frozen @usableFromInline
+struct MergedSource<Parameters: Sendable>: NotificationSource, CustomDebugStringConvertible {
+    @usableFromInline let members: [any NotificationSource<Parameters>]
+
+    @inlinable
+    init(members: [any NotificationSource<Parameters>]) { self.members = members }
+
+    @inlinable
+    func register(_ observer: Observer<Parameters>) -> ObserverToken {
+        var tokens: [ObserverToken] = []
+        tokens.reserveCapacity(members.count)
+        for member in members { tokens.append(member.register(observer)) }
+        return ObserverToken(tokens)
     }
+    @usableFromInline
+    func settled() async { for member in members { await member.settled() } }
+    @usableFromInline
+    var debugDescription: String { members.map { String(reflecting: $0) }.joined(separator: "\n") }
 }

@@ -44,14 +44,14 @@ public struct ObserverGroup: NotificationSource {
     ///
     /// - Complexity: The sum of what it costs with each member.
     @discardableResult
-    public func register(_ observer: Observer<Void>) -> ObserverToken { merged.register(observer) }
+    public func register(_ observer: Observer<Void>) -> ObserverToken {
+        ObserverToken(members.map { $0.registerWithoutParameters(observer) })
+    }
 
     /// Waits until every value that any member had enqueued before the call has been delivered or dropped.
     ///
     /// See ``NotificationSource/settled()``. It waits for the members' own observers as well, one member after the other.
-    public func settled() async { await merged.settled() }
-
-    private var merged: DerivedSource<Void> { .merged(members.map { $0.withoutParameters }) }
+    public func settled() async { for member in members { await member.settled() } }
 }
 
 extension ObserverGroup: CustomDebugStringConvertible {
@@ -60,5 +60,7 @@ extension ObserverGroup: CustomDebugStringConvertible {
 }
 
 extension NotificationSource {
-    fileprivate var withoutParameters: any NotificationSource<Void> { map { _ in () } }
+    fileprivate func registerWithoutParameters(_ observer: Observer<Void>) -> ObserverToken {
+        register(observer.adapted { _ in () })
+    }
 }

@@ -101,7 +101,7 @@ extension _LocalSource {
         _ owner: Owner, _ observer: @escaping (Owner, Parameters) -> Void,
         isolation: isolated (any Actor)? = #isolation, fileID: StaticString = #fileID, line: UInt = #line
     ) -> LocalObserverSet<Parameters>.Token {
-        _set.append(OwnedEntry(owner, observer), isOnce: _isOnce, site: Site(fileID: fileID, line: line))
+        _set.append(OwnedTarget(owner, observer), isOnce: _isOnce, site: Site(fileID: fileID, line: line))
     }
 
     /// Adds a method of an owner as an observer, which lives as long as the owner.

@@ -60,15 +60,15 @@ import Synchronization
     @usableFromInline
     func append(_ observer: @escaping (Parameters) -> Void, isOnce: Bool, site: Site) -> Token {
         guard isOnce else { return append(Callee(retaining: observer), nil, site) }
-        let gate = OnceGate()
-        return append(Callee(retaining: OnceEntry([gate], observer)), gate, site)
+        let gate = OnceGate(for: nil)
+        return append(Callee(retaining: FurtherRegistration(FunctionTarget(observer), gate)), gate, site)
     }
 
     @usableFromInline
-    func append(_ entry: consuming Entry<Parameters>, isOnce: Bool, site: Site) -> Token {
-        guard isOnce else { return append(Callee(retaining: consume entry), nil, site) }
-        let gate = OnceGate()
-        return append(Callee(retaining: entry.forRegistration([gate])), gate, site)
+    func append(_ target: consuming Target<Parameters>, isOnce: Bool, site: Site) -> Token {
+        guard isOnce else { return append(Callee(retaining: consume target), nil, site) }
+        let gate = OnceGate(for: nil)
+        return append(Callee(retaining: FurtherRegistration(target, gate)), gate, site)
     }
 
     private func append(_ callee: Callee, _ gate: OnceGate?, _ site: Site) -> Token {
@@ -76,7 +76,7 @@ import Synchronization
         let registry = registry!
         let id = registry.append(callee, site: site)
         let token = ObserverToken(issuer: consume registry, id: id)
-        if let gate { return Token(token: gate.begin(token)) }
+        if let gate { return Token(token: gate.arm(with: token)) }
         return Token(token: token)
     }
 }
@@ -131,13 +131,13 @@ extension LocalObserverSet {
     @inline(never)
     private func deliver(_ parameters: Parameters, _ registry: Unmanaged<Registry>, upTo limit: UInt64) {
         // Nobody asks who notifies: all observers are called here.
-        var context = NotifyContext(claiming: 0)
+        var notifier = Notifier(claiming: 0)
         var traversal = unsafe Traversal(registry, upTo: limit)
         var isPlain = false
         while let slot = unsafe traversal.next(&isPlain) {
             if _fastPath(isPlain) {
                 unsafe BorrowedFunction.at(slot).pointee(parameters)
-            } else if unsafe !slot.pointee.deliver(parameters, by: &context) {
+            } else if unsafe slot.pointee.send(parameters, by: &notifier) == .foundDead {
                 traversal.metDead = true
             }
         }
@@ -165,7 +165,7 @@ extension LocalObserverSet {
     /// Ends a registration, if it is one of this set's.
     ///
     /// - Returns: False for a token of another set, or of a registration that has ended.
-    /// - Complexity: Amortised O(1), plus O(log *n*) to find the entry.
+    /// - Complexity: Amortised O(1), plus O(log *n*) to find the registration.
     @discardableResult
     public func remove(_ token: Token) -> Bool { registry?.remove(token.token) ?? false }
 
@@ -221,7 +221,7 @@ extension LocalObserverSet {
         /// observer from now on.
         ///
         /// - Returns: False if the registration had ended before: removed, or its owner or its set gone.
-        /// - Complexity: Amortised O(1), plus O(log *n*) to find the entry.
+        /// - Complexity: Amortised O(1), plus O(log *n*) to find the registration.
         @discardableResult
         public func remove() -> Bool { token.remove() }
 

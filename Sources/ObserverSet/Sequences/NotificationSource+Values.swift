@@ -26,7 +26,8 @@ extension NotificationSource {
     /// cancelled. Leaving a loop does not end it while something still holds the stream.
     ///
     /// An `AsyncStream` is for one loop: if several iterate over it, each element goes to one of them. Make a stream for each.
-    /// How many elements a bounded buffer has dropped is shown by the set's debug description.
+    /// How many elements a bounded buffer has dropped is shown by the set's debug description, and by the token of
+    /// ``makeStream(buffering:fileID:line:)``.
     ///
     /// The program stops if there is room for less than one element ("AsyncStream needs room for at least one element; use
     /// .newest(1) instead of .newest(0)").
@@ -42,15 +43,46 @@ extension NotificationSource {
         buffering: Buffering = .unbounded,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> AsyncStream<Parameters> {
+        makeStream(buffering: buffering, fileID: fileID, line: line).stream
+    }
+
+    /// The notifications of this source from now on as an asynchronous sequence, and a token that ends it.
+    ///
+    /// The stream is that of ``values(buffering:fileID:line:)``. The token is for code that does not run the loop: it ends the
+    /// stream from outside, and says how many elements a bounded buffer has dropped.
+    ///
+    /// ```swift
+    /// let (words, token) = document.wordAdded.makeStream(buffering: .newest(100))
+    /// let reading = Task { for await word in words { await history.append(word) } }
+    /// token.remove()
+    /// await reading.value     // the loop has received what was buffered, and ended
+    /// print("\(token.droppedCount) words were dropped")
+    /// ```
+    ///
+    /// ``ObserverToken/remove()`` finishes the stream behind what is buffered, as soon as the notifications then in progress
+    /// have ended. ``ObserverToken/removeAndWait()`` returns when nothing more will be buffered; it does not wait for the loop.
+    /// ``ObserverToken/droppedCount`` can still be read when the stream has ended, and ``ObserverToken/pendingCount`` is 0.
+    /// The token holds neither the stream nor its buffer.
+    ///
+    /// - Parameters:
+    ///   - buffering: How many elements may be pending. By default all of them.
+    ///   - fileID: The file of the registration, for descriptions.
+    ///   - line: The line of the registration, for descriptions.
+    /// - Returns: A stream that is registered already, and the token of its registration.
+    /// - Complexity: Amortised O(1).
+    public func makeStream(
+        buffering: Buffering = .unbounded,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> (stream: AsyncStream<Parameters>, token: ObserverToken) {
         buffering.checkRoom(of: "AsyncStream", file: fileID, line: line)
         let (stream, continuation) = AsyncStream.makeStream(
             of: Parameters.self, bufferingPolicy: buffering.policy(of: Parameters.self))
-        let token = register(Observer(continuation, fileID: fileID, line: line))
+        let token = register(continuation, fileID: fileID, line: line)
         continuation.onTermination = { _ in token.remove() }
-        return stream
+        return (stream, token)
     }
 
-    /// Waits for the next notification.
+    /// Waits for the first notification from now on.
     ///
     /// It waits for the first one after the call. Values sent between two calls are missed: use
     /// ``values(buffering:fileID:line:)`` to receive all. A call in another task, as with `async let`, may begin too late;

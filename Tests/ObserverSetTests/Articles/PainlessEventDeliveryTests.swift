@@ -63,69 +63,38 @@ struct PainlessEventDeliveryTests {
 
     // MARK: What it does
 
-    @Test("An observer that belongs to the main actor receives its publisher's events on the main actor")
-    @MainActor func mainByDefault() async {
+    @Test("Observers receive events on the main actor, or on a queue that they choose, as long as they live")
+    @MainActor func program() async {
         let events = EventPublisher()
-        let shelf = Shelf(events)
         let desk = Desk(events: events)
-
-        desk.lend("Emma", to: 1)
-        expect(shelf.lent, equals: ["Emma"], "in place: the desk is on the main actor too")
-        await onThread {
-            desk.lend("Persuasion", to: 2)
-            desk.takeBack("Emma", after: 3)
-        }
-        await events.settled()
-
-        expect(shelf.lent, equals: ["Persuasion"])
-    }
-
-    @Test("An observer may choose a queue")
-    func queue() async {
-        let events = EventPublisher()
-        let cashier = Cashier(events)
-        let desk = Desk(events: events)
-
-        for days in [10, 40, 50] { desk.takeBack("Emma", after: days) }
-        await events.settled()
-
-        expect(cashier.total, equals: 15)
-    }
-
-    @Test("A subscription ends with the object that holds it, without an explicit removal")
-    @MainActor func holder() {
-        let events = EventPublisher()
-        weak var weakShelf: Shelf?
         do {
-            let shelf = Shelf(events)
-            weakShelf = shelf
-            expect(events.description, equals: "EventPublisher(2 observers of 2 types)")
-        }
-        #expect(weakShelf == nil)
-        expect(events.description, equals: "EventPublisher(0 observers)")
+            let (shelf, cashier) = (Shelf(events), Cashier(events))
 
-        Desk(events: events).lend("Emma", to: 1)
+            desk.lend("Emma", to: 1)
+            expect(shelf.lent, equals: ["Emma"], "in place: the desk is on the main actor too")
+            await onThread {
+                desk.lend("Persuasion", to: 2)
+                for days in [10, 40, 50] { desk.takeBack("Emma", after: days) }
+            }
+            await events.settled()
+            expect(events.description, equals: "EventPublisher(3 observers of 2 types)")
+            expect(shelf.lent, equals: ["Persuasion"])
+            expect(cashier.total, equals: 15)
+        }
+        await eventually { Lifetimes.current.count == 0 }
+        expect(events.description, equals: "EventPublisher(0 observers)")
     }
 
-    @Test("Each part of the program may have its publisher, and each test")
+    @Test("Each part of a program may have its publisher; where none is passed, it is the default one")
     @MainActor func severalPublishers() {
         let (north, south) = (EventPublisher(), EventPublisher())
-        let (northern, southern) = (Shelf(north), Shelf(south))
+        let shelves = [Shelf(north), Shelf(south), Shelf()]
 
         Desk(events: north).lend("Emma", to: 1)
         Desk(events: south).lend("Persuasion", to: 1)
+        Desk().lend("Sanditon", to: 1)
 
-        expect(northern.lent, equals: ["Emma"])
-        expect(southern.lent, equals: ["Persuasion"])
-    }
-
-    @Test("Where nothing else is passed, the publisher is the default one")
-    @MainActor func defaultPublisher() {
-        let shelf = Shelf()
-
-        Desk().lend("Emma", to: 1)
-
-        expect(shelf.lent, equals: ["Emma"])
+        expect(shelves.map { $0.lent }, equals: [["Emma"], ["Persuasion"], ["Sanditon"]])
     }
 
     @Test("A test observes what the program publishes")

@@ -1,10 +1,8 @@
-import Foundation
 import ObserverSet
 import Synchronization
 import Testing
 
-/// The examples of the article "Testing code that notifies", to the letter, and what it says of `settled()`, `first()` and
-/// sources of a test's own.
+/// The examples of the page "Testing", to the letter, and what it says of `settled()`.
 @Suite("Testing code that notifies", .lifetimesChecked, .againstHanging)
 struct TestingArticleTests {
     // MARK: What is tested
@@ -104,27 +102,6 @@ struct TestingArticleTests {
         withExtendedLifetime(relay) {}
     }
 
-    actor Archive {
-        private(set) var names: [String] = []
-
-        func run(_ names: AsyncStream<String>) async {
-            for await name in names { self.names.append(name) }
-        }
-    }
-
-    @Test @MainActor func archiveReceivesAll() async {
-        let playlist = Playlist()
-        let archive = Archive()
-        let names = playlist.itemAdded.values()
-        let loop = Task { await archive.run(names) }
-
-        playlist.append("So What")
-        playlist.itemAdded.removeAll()  // ends the loop, after what was sent
-        await loop.value
-
-        expect(await archive.names, equals: ["So What"])
-    }
-
     @Test("`settled()` waits for an observer that awaits, but not for a task that an observer starts, nor for a loop")
     func whatSettledDoesNotWaitFor() async {
         let set = ObserverSet<Int>()
@@ -186,26 +163,6 @@ struct TestingArticleTests {
         expect(received, equals: ["So What", "Blue in Green"])
     }
 
-    @Test @MainActor func nextIsTheOneAfterTheDuplicate() async {
-        let playlist = Playlist()
-        playlist.append("So What")
-        var names = playlist.itemAdded.values().makeAsyncIterator()
-
-        playlist.append("So What")
-        playlist.append("Blue in Green")
-
-        expect(await names.next(), equals: "Blue in Green")
-    }
-
-    @Test @MainActor func firstName() async {
-        let playlist = Playlist()
-        Task { playlist.append("So What") }  // runs on the main actor when this test is suspended
-
-        let name = await playlist.itemAdded.first()  // observes, and then is suspended
-
-        expect(name, equals: "So What")
-    }
-
     // MARK: Who observes
 
     @MainActor final class TitleView {
@@ -228,47 +185,6 @@ struct TestingArticleTests {
         #expect(titles.isEmpty)
     }
 
-    @Test @MainActor func historyObservesOnItself() async {
-        let playlist = Playlist()
-        let history = History(playlist)
-
-        expect(playlist.itemAdded.count, equals: 1)
-        #expect(playlist.itemAdded.debugDescription.contains("History, on History, registered at "))
-        withExtendedLifetime(history) {}
-    }
-
-    // MARK: With a source of the test's own
-
-    @Test @MainActor func viewShowsTheTitle() {
-        let titles = ObserverSet<String>()
-        let view = TitleView(titles)
-
-        titles.notify("Kind of Blue")
-
-        expect(view.title, equals: "Kind of Blue")
-    }
-
-    struct OrderPlaced: Event {
-        let number: Int
-    }
-
-    @MainActor final class Badge {
-        private(set) var count = 0
-
-        init(_ events: EventPublisher = .default) {
-            events.observers(of: OrderPlaced.self).add(self) { badge, _ in badge.count += 1 }
-        }
-    }
-
-    @Test @MainActor func badgeCountsOrders() {
-        let events = EventPublisher()
-        let badge = Badge(events)
-
-        events.publish(OrderPlaced(number: 1))
-
-        expect(badge.count, equals: 1)
-    }
-
     // MARK: An observer that hangs
 
     @Test @MainActor func hangingObserverLosesTitles() async {
@@ -288,24 +204,4 @@ struct TestingArticleTests {
 
         await token.removeAndWait()  // cancels the call, which opens the gate, and waits for it
     }
-
-    #if NotificationCenter
-    @MainActor final class Settings {
-        private(set) var reloads = 0
-
-        init(_ center: NotificationCenter = .default) {
-            center.observers(named: UserDefaults.didChangeNotification).add(self) { settings in settings.reloads += 1 }
-        }
-    }
-
-    @Test @MainActor func settingsAreReloaded() async {
-        let center = NotificationCenter()
-        let settings = Settings(center)
-
-        center.post(name: UserDefaults.didChangeNotification, object: nil)
-        await center.observers(named: UserDefaults.didChangeNotification).settled()
-
-        expect(settings.reloads, equals: 1)
-    }
-    #endif
 }

@@ -39,106 +39,52 @@ struct AwaitingBufferingTests {
         registration.end()
     }
 
-    @Test("Without a limit, all values wait and none is dropped")
-    func unbounded() async {
-        let token = set.addAsync { [received] value in
-            await Task.yield()
-            received.append(value)
-        }
-
-        for value in 0..<5_000 { set.notify(value) }
-        await set.settled()
-
-        expect(received.entries, equals: Array(0..<5_000))
-        expect(token.droppedCount, equals: 0)
-    }
-
-    @Test("Observers that do not await lose nothing")
-    func others() {
-        let token = set.add { _ in }
-
-        set.notify(1)
-
-        expect(token.droppedCount, equals: 0)
-    }
-
-    @Test("Dropped values are released at once", arguments: [.newest(1), .oldest(1)] as [Buffering])
-    func lostIsReleased(_ buffering: Buffering) async {
+    @Test(
+        "A value is released when its call has returned, or when it is dropped",
+        arguments: [.newest(3), .oldest(3)] as [Buffering])
+    func released(_ buffering: Buffering) async {
         let set = ObserverSet<Tracked>()
-        _ = set.addAsync(buffering: buffering) { [door] _ in await door.pass() }
+        let lifetimes = Lifetimes.current
+        let token = set.addAsync(buffering: buffering) { [door] _ in await door.pass() }
         set.notify(Tracked())
         await eventually { door.waiting == 1 }
 
-        for _ in 0..<100 { set.notify(Tracked()) }
-
-        expect(Lifetimes.current.count, equals: 2)
-        door.open()
-        await set.settled()
-    }
-
-    @Test("A value is released when the call that received it has returned")
-    func calledIsReleased() async {
-        let set = ObserverSet<Tracked>()
-        _ = set.addAsync { [door] _ in await door.pass() }
-
-        for _ in 0..<3 { set.notify(Tracked()) }
-        for left in [3, 2, 1] {
-            await eventually { door.waiting == 1 && Lifetimes.current.count == left }
-            expect(Lifetimes.current.count, equals: left)
-            door.letOnOne()
+        for _ in 0..<10 { set.notify(Tracked()) }
+        for left in [4, 3, 2] {
+            await eventually { door.waiting == 1 && lifetimes.count == left }
+            expect(lifetimes.count, equals: left, "one in the call, the others wait")
+            if left > 2 { door.letOnOne() }
         }
-        await eventually { Lifetimes.current.count == 0 }
-        expect(Lifetimes.current.count, equals: 0)
-    }
+        token.remove()
 
-    @Test("Each observer has its own limit")
-    func ownLimits() async {
-        let tokens = [Buffering.newest(1), .oldest(3), .unbounded].map { buffering in
-            set.addAsync(buffering: buffering) { [door] _ in await door.pass() }
-        }
-        set.notify(0)
-        await eventually { door.waiting == 3 }
-
-        for value in 1...5 { set.notify(value) }
-
-        expect(tokens.map(\.droppedCount), equals: [4, 2, 0])
+        expect(lifetimes.count, equals: 1, "only the value of the current call is left")
         door.open()
-        await set.settled()
+        await eventually { lifetimes.count == 0 }
+        expect(lifetimes.count, equals: 0)
     }
 
     // MARK: Memory
 
-    @Test(
-        "With a limit, memory stays flat while a call does not return and a task waits for it",
-        .measuringMemory)
-    func memoryIsFlat() async {
-        await #expect(processExitsWith: .success) {
-            let set = ObserverSet<[Int]>()
-            let door = Door()
-            let token = set.addAsync(buffering: .newest(1)) { _ in await door.pass() }
-            set.notify([0])
-            await eventually { door.waiting == 1 }
-            set.notify([1])
-            let waiting = await taskThatWaits(for: set)
-
-            let growth = await AllocatedMemory.growth {
-                for number in 0..<10_000 { set.notify([number]) }
-            } _: {
-                for number in 0..<many(1_000_000) { set.notify([number]) }
-            }
-
-            #expect(growth < 512 << 10)
-            token.remove()
-            door.open()
-            await waiting.value
-        }
-    }
-
-    @Test("Memory for a burst of waiting values is freed when the burst is over", .measuringMemory)
-    func burst() async {
+    @Test("With a limit, memory stays flat while a call does not return; after a burst it is freed", .measuringMemory)
+    func memory() async {
         await #expect(processExitsWith: .success) {
             let set = ObserverSet<Int>()
             let door = Door()
+            let limited = set.addAsync(buffering: .newest(1)) { _ in await door.pass() }
+            set.notify(0)
+            await eventually { door.waiting == 1 }
+            set.notify(0)
+            let waiting = await taskThatWaits(for: set)
+            let flat = await AllocatedMemory.growth {
+                for number in 0..<10_000 { set.notify(number) }
+            } _: {
+                for number in 0..<many(1_000_000) { set.notify(number) }
+            }
+            #expect(flat < 512 << 10, "\(flat) bytes")
+            limited.remove()
+            door.letOnOne()
+            await waiting.value
+
             _ = set.addAsync { number in if number == 0 { await door.pass() } }
             // Lets that many values wait at once, and then has them delivered.
             let send: (Int) async -> Void = { count in
@@ -148,7 +94,6 @@ struct AwaitingBufferingTests {
                 door.letOnOne()
                 await set.settled()
             }
-
             for more in [nil, 1_000] {
                 let growth = await AllocatedMemory.growth {
                     await send(1_000)
@@ -156,7 +101,6 @@ struct AwaitingBufferingTests {
                     await send(many(1_000_000))
                     if let more { await send(more) }
                 }
-
                 // The memory for fifty thousand values is half a mebibyte.
                 #expect(growth < 128 << 10, "\(growth) bytes, after \(more ?? 0) more")
             }
@@ -167,58 +111,22 @@ struct AwaitingBufferingTests {
 
     @Test("A limit without room traps, with a message that says what to do")
     func noRoom() async {
-        let newest = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             _ = ObserverSet<Int>().addAsync(buffering: .newest(0)) { _ in }
         }
-        let oldest = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-            _ = ObserverSet<Int>().addAsync(Signal(), buffering: .oldest(-1)) { _, _ in }
-        }
-        let actor = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-            _ = ObserverSet<Void>().addAsync(Elsewhere.shared, buffering: .newest(.min)) { _ in }
-        }
 
-        for (result, advice) in [
-            (newest, ".newest(1) instead of .newest(0)"), (oldest, ".oldest(1) instead of .oldest(-1)"),
-            (actor, ".newest(1) instead of .newest(\(Int.min))"),
-        ] {
-            let message = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
-            #expect(message.contains("An observer that awaits needs room for at least one element; use \(advice)"))
-        }
+        let message = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+        let advice = "use .newest(1) instead of .newest(0)"
+        #expect(message.contains("An observer that awaits needs room for at least one element; \(advice)"))
     }
 
     // MARK: A new value cancels the call in progress
 
     /// Search as the user types: the answer to the last text is wanted, and no other.
-    @Test("With `.latest`, a new value cancels the call in progress, and replaces those that wait")
+    @Test("With `.latest`, a new value cancels the call in progress, and is alone in waiting for its end")
     func latest() async {
-        let set = ObserverSet<Int>()
         let log = Log<String>()
-        let token = set.addAsync(buffering: .latest) { value in
-            log.append("in \(value)")
-            while value < 4, !Task.isCancelled { await Task.yield() }
-            log.append("out \(value)")
-        }
-
-        set.notify(1)
-        await eventually { log.count == 1 }
-        for value in 2...4 { set.notify(value) }
-        await set.settled()
-
-        expect(log.entries.prefix(2), equals: ["in 1", "out 1"])
-        expect(log.entries.suffix(2), equals: ["in 4", "out 4"])
-        // Two of them were replaced if all arrived while the first call was in progress.
-        #expect((0...2).contains(token.droppedCount))
-        expect(token.droppedCount, equals: (8 - log.count) / 2)
-    }
-
-    @Test(
-        "With `.latest`, the call for the new value begins when the cancelled one has returned, and is not cancelled"
-    )
-    func latestAfterTheEnd() async {
-        let set = ObserverSet<Int>()
-        let log = Log<String>()
-        let door = Door()
-        _ = set.addAsync(buffering: .latest) { value in
+        let token = set.addAsync(buffering: .latest) { [door] value in
             log.append("in \(value)")
             await door.pass()
             log.append("out \(value)" + (Task.isCancelled ? ", cancelled" : ""))
@@ -226,12 +134,13 @@ struct AwaitingBufferingTests {
 
         set.notify(1)
         await eventually { door.waiting == 1 }
-        set.notify(2)
+        for value in 2...4 { set.notify(value) }
         expect(log.entries, equals: ["in 1"])
         door.open()
         await set.settled()
 
-        expect(log.entries, equals: ["in 1", "out 1, cancelled", "in 2", "out 2"])
+        expect(log.entries, equals: ["in 1", "out 1, cancelled", "in 4", "out 4"])
+        expect(token.droppedCount, equals: 2)
     }
 
     @Test("With `.latest`, no value cancels the call of an observer that is called once")

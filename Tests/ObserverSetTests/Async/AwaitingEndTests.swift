@@ -61,41 +61,6 @@ struct AwaitingEndTests {
         }
     }
 
-    @Test(
-        "An observer removed before its call has begun is not called",
-        arguments: [AwaitingForm.closureOnMainActor, .ownerOnMainActor])
-    @MainActor func removedBefore(_ form: AwaitingForm) async {
-        let calls = Counter()
-        let registration = form.add(to: set) { @MainActor _ in calls.increment() }
-
-        set.notify(1)
-        // The call has not begun yet: it needs the main actor, which this test occupies.
-        registration.token.remove()
-        await set.settled()
-        for _ in 0..<100 { await Task.yield() }
-
-        expect(calls.value, equals: 0)
-        registration.end()
-    }
-
-    @Test("Removing an observer releases its waiting values", arguments: AwaitingForm.allCases)
-    func releasedByRemoval(_ form: AwaitingForm) async {
-        let set = ObserverSet<Tracked>()
-        let lifetimes = Lifetimes.current
-        let registration = form.add(to: set) { [door] _ in await door.pass() }
-        let before = lifetimes.count
-        for _ in 0..<100 { set.notify(Tracked()) }
-        await eventually { door.waiting == 1 }
-
-        registration.token.remove()
-
-        expect(lifetimes.count, equals: before + 1, "only the value of the current call is left")
-        door.open()
-        await eventually { lifetimes.count == before }
-        expect(lifetimes.count, equals: before)
-        registration.end()
-    }
-
     @Test("A cancellation handler runs under no lock, and before the removal has returned")
     func cancellationHandler() async {
         let token = set.addAsync { [set, log, door] _ in
@@ -115,39 +80,20 @@ struct AwaitingEndTests {
         door.open()
     }
 
-    @Test("A call that ends by its cancellation leaves nothing behind")
-    func endsByCancellation() async {
-        let capture = Tracked()
-        let hasBegun = Signal()
-        let token = set.addAsync { [capture, log] _ in
-            hasBegun.set()
-            while !Task.isCancelled { await Task.yield() }
-            log.append("over \(capture.isIntact)")
-        }
-        set.notify(1)
-        await eventually { hasBegun.isSet }
-
-        token.remove()
-        await eventually { log.count == 1 }
-
-        expect(log.entries, equals: ["over true"])
-        #expect(set.isEmpty)
-    }
-
     @Test(
         "A value that arrives after the removal is dropped, without waiting for the current call",
         arguments: [.unbounded, .newest(1), .oldest(1)] as [Buffering])
     func postedLate(_ buffering: Buffering) async {
         let lifetimes = Lifetimes.current
-        let entry = AwaitingEntry<Tracked>(owner: nil, nil, in: AwaitingMailbox(on: nil, buffering)) { [door] _, _ in
+        let entry = AwaitingTarget<Tracked>(owner: nil, nil, in: AwaitingMailbox(on: nil, buffering)) { [door] _, _ in
             await door.pass()
         }
         #expect(entry.claim())
         let mailbox = AwaitingMailbox(on: nil, buffering)
         mailbox.post(Tracked(), to: entry, .current)
         await eventually { door.waiting == 1 }
-        entry.end()
-        mailbox.end(entry)
+        entry.markRemoved()
+        mailbox.dropAll(for: entry)
 
         // As by a notification that reached the entry before its removal.
         mailbox.post(Tracked(), to: entry, .current)
@@ -166,7 +112,7 @@ struct AwaitingEndTests {
         mailbox.post(2, to: observer, .current)
 
         // As between the removal and what follows it after unlocking.
-        observer.isRemoved.set()
+        observer.markRemoved()
         door.open()
         await mailbox.settled()
 
@@ -175,21 +121,19 @@ struct AwaitingEndTests {
 
     // MARK: Owners
 
-    @Test("Values that wait keep no owner alive", arguments: [AwaitingForm.owner, .ownerOnMainActor])
-    @MainActor func ownerIsWeakWhileValuesWait(_ form: AwaitingForm) async {
-        let listeners = Log<String>()
+    @Test("Values that wait keep no owner alive")
+    @MainActor func ownerIsWeakWhileValuesWait() async {
         var owner: PlainListener<Int>? = PlainListener { _ in }
         weak let reference = owner
-        let token = set.addAsync(owner!) { @MainActor _, value in listeners.append("\(value)") }
+        let token = set.addAsync(owner!) { @MainActor [log] _, value in log.append("\(value)") }
 
         for value in 1...3 { set.notify(value) }
         // No call has begun yet: it needs the main actor, which this test occupies.
         owner = nil
 
-        #expect(reference == nil)
-        #expect(!token.isActive)
+        #expect(reference == nil && !token.isActive)
         await set.settled()
-        expect(listeners.entries, equals: [])
+        expect(log.entries, equals: [])
         set.notify(4)
         expect(set.registry?.living, equals: 0)
     }
@@ -213,60 +157,39 @@ struct AwaitingEndTests {
         #expect(token.isActive, "the current call holds the owner")
         door.open()
         await eventually { lifetimes.count == 0 }
-
-        expect(lifetimes.count, equals: 0)
-        expect(log.entries, equals: ["in 1", "out 1"])
-        #expect(!token.isActive)
         set.notify(Tracked(4))
-        expect(set.registry?.living, equals: 0)
-        expect(log.count, equals: 2)
+
+        expect(log.entries, equals: ["in 1", "out 1"])
+        #expect(!token.isActive && set.registry?.living == 0)
     }
 
-    /// A store whose last reference goes right after a thousand rows were notified to it must write them all.
-    @Test("An actor lives until it has received what was notified to it, awaited or not", arguments: [false, true])
-    func actorReceivesAll(_ isAwaited: Bool) async {
-        for _ in 0..<20 {
-            let set = ObserverSet<Int>()
-            var keeper: Keeper? = Keeper()
-            if isAwaited {
-                set.addAsync(keeper!) { [log] (_: isolated Keeper, value) in
-                    await Task.yield()
-                    log.append("\(value)")
-                }
-            } else {
-                set.add(keeper!) { [log] (_: isolated Keeper, value) in log.append("\(value)") }
-            }
-
-            for value in 0..<100 { set.notify(value) }
-            keeper = nil
-            await set.settled()
-
-            expect(log.entries, equals: (0..<100).map { "\($0)" })
-            log.removeAll()
-            await eventually { set.isEmpty }
+    @Test("An owner that dies at the end of its call may use the set in its `deinit`, and so may a capture")
+    func ownerAndClosureDieUnderNoLock() async {
+        let dead = Counter()
+        let last = { [set, dead] in
+            Shared<Tracked?>(
+                Tracked {
+                    useEverywhere(set)
+                    dead.increment()
+                })
         }
-    }
-
-    @Test("An owner that dies at the end of its call may use the set in its `deinit`")
-    func ownerDiesUnderNoLock() async {
-        let isDead = Signal()
-        var owner: Tracked? = Tracked { [set] in
-            useEverywhere(set)
-            isDead.set()
+        let (owner, capture) = (last(), last())
+        set.addAsync(owner.value!) { [door] _, _ in await door.pass() }
+        let token = set.addAsync { [door, capture = capture.exchange(nil)] _ in
+            await door.pass()
+            _ = capture?.isIntact
         }
-        set.addAsync(owner!) { [door] _, _ in await door.pass() }
         set.notify(1)
-        set.notify(2)
-        await eventually { door.waiting == 1 }
+        await eventually { door.waiting == 2 }
 
-        owner = nil
-        #expect(!isDead.isSet)
+        owner.value = nil
+        token.remove()
+        expect(dead.value, equals: 0)
         door.open()
-        await eventually { isDead.isSet }
+        await eventually { dead.value == 2 }
         await set.settled()
 
-        #expect(isDead.isSet)
-        #expect(set.isEmpty)
+        expect([dead.value, set.count], equals: [2, 0])
     }
 
     // MARK: Sets
@@ -297,8 +220,8 @@ struct AwaitingEndTests {
     // MARK: User code and locks
 
     @Test(
-        "A dropped value may use the set in its `deinit`",
-        arguments: [.newest(1), .oldest(1), .unbounded] as [Buffering])
+        "A value for which there is no room may use the set in its `deinit`",
+        arguments: [.newest(1), .oldest(1)] as [Buffering])
     func valuesDieUnderNoLock(_ buffering: Buffering) async {
         let set = ObserverSet<Tracked>()
         let other = ObserverSet<Int>()
@@ -317,72 +240,49 @@ struct AwaitingEndTests {
         token.remove()
         expect(dead.value, equals: 4)
         door.open()
-        await eventually { dead.value == 5 }
-
-        expect(dead.value, equals: 5)
-    }
-
-    @Test("A capture may use the set in its `deinit` when the observer's last call releases the closure")
-    func closureDiesUnderNoLock() async {
-        let isDead = Signal()
-        let capture = Shared<Tracked?>(
-            Tracked { [set] in
-                useEverywhere(set)
-                isDead.set()
-            })
-        let token = set.addAsync { [door, capture = capture.exchange(nil)] _ in
-            await door.pass()
-            _ = capture?.isIntact
-        }
-        set.notify(1)
-        await eventually { door.waiting == 1 }
-
-        token.remove()
-        door.open()
-        await eventually { isDead.isSet }
-
-        #expect(isDead.isSet)
     }
 
     // MARK: Several registrations
 
-    @Test("Removing one of several registrations in its call neither drops nor cancels the values of the others")
-    func cancelledForOne() async {
+    @Test("When one of several registrations ends, what it waits for is its call; the others' values are delivered")
+    func oneOfSeveral() async {
         let other = ObserverSet<Int>()
         let (first, second) = addInBoth(set, other) { [log, door] value in
             await door.pass()
             log.append("\(value)" + (Task.isCancelled ? ", cancelled" : ""))
         }
-        set.notify(1)
-        other.notify(2)
-        set.notify(3)
-        other.notify(4)
+        for value in 1...4 { (value % 2 == 1 ? set : other).notify(value) }
         await eventually { door.waiting == 1 }
+        let settling = await taskThatWaits(for: other) { [log] in log.append("settled") }
+        let removing = await taskThatWaits { await first.removeAndWait() }
+        #expect(!first.isActive && second.isActive)
+        for _ in 0..<100 { await Task.yield() }
+        expect(log.entries, equals: [])
 
-        first.remove()
         door.open()
-        await other.settled()
+        await settling.value
 
-        expect(log.entries, equals: ["1, cancelled", "2", "4"])
-        #expect(second.isActive)
+        #expect(await removing.value)
+        expect(log.entries, equals: ["1, cancelled", "2", "4", "settled"])
+        second.remove()
     }
 
     @Test(
-        "A task that waits for one registration's value, behind another's call, resumes when both are removed and it is over"
-    )
+        "Tasks that wait for one of several registrations, behind another's call, resume when both have ended, and it")
     func waitersOfBoth() async {
         let other = ObserverSet<Int>()
         let (first, second) = addInBoth(set, other) { [door] _ in await door.pass() }
         set.notify(1)
         other.notify(2)
         await eventually { door.waiting == 1 }
-        let waiting = await taskThatWaits(for: other)
+        let settling = await taskThatWaits(for: other)
+        let removing = await taskThatWaits { await first.removeAndWait() }
 
-        first.remove()
         second.remove()
         expect(door.waiting, equals: 1)
         door.open()
-        await waiting.value
+        await settling.value
+        #expect(await removing.value)
     }
 }
 
@@ -398,24 +298,19 @@ func addInBoth<Parameters>(
 }
 
 /// Counts its calls, each of which waits at a door.
-private final class WatchedObserver: AwaitedObserver {
-    let isCalledOnce = false
+private final class WatchedObserver: StatefulTarget<Int>, @unchecked Sendable {
     let calls = Counter()
-    let isRemoved = Signal()
     private let door: Door
 
     init(_ door: Door) {
         self.door = door
+        super.init()
+        _ = claim()
     }
 
-    var isActive: Bool { !isRemoved.isSet }
-
-    func call(_ value: any Sendable, on actor: isolated (any Actor)?) async {
+    override func receive(_ value: any Sendable, for registration: Registration, on actor: isolated (any Actor)?) async
+    {
         calls.increment()
         await door.pass()
     }
-
-    func noteDropped() {}
-    func notePosted() {}
-    func noteTakenOut() {}
 }

@@ -39,40 +39,6 @@ struct Promise01NoLockCheckUnderTheLockTests {
         registration.end()
     }
 
-    /// Scenario 35, where another thread removes the observer that waits for it, or empties the set.
-    @Test(
-        "An observer may wait for a thread that removes it, and keeps its captures until its call ends",
-        arguments: ObserverKind.allCases, [false, true])
-    func observerIsRemovedByAThread(_ kind: ObserverKind, withAllOthers: Bool) async {
-        let token = Shared<ObserverToken?>(nil)
-        let behind = Counter()
-        let isReleased = Signal()
-        let capture = Shared<Tracked?>(Tracked { isReleased.set() })
-        let registration = kind.add(to: set) { [set, ended, capture = capture.exchange(nil)] _ in
-            join {
-                if withAllOthers { set.removeAll() } else { expect(token.value?.remove(), equals: !kind.isOnce) }
-            }
-            expect(capture?.isIntact, equals: true)
-            ended.increment()
-        }
-        token.value = registration.token
-        _ = set.add { _ in behind.increment() }
-
-        set.notify(1)
-        await set.settled()
-
-        expect(ended.value, equals: 1)
-        // An observer that is called elsewhere may empty the set before the notification reaches the next observer, or
-        // after that.
-        if kind.isInPlace { expect(behind.value, equals: (withAllOthers ? 0 : 1)) }
-        expect(set.count, equals: (withAllOthers ? 0 : 1))
-        if ObserverKind.held.contains(kind) {
-            if !kind.isInPlace { await eventually { isReleased.isSet } }
-            #expect(isReleased.isSet)
-        }
-        registration.end()
-    }
-
     // MARK: Captures
 
     /// Scenario 28: a capture whose `deinit` uses the set.
@@ -86,35 +52,12 @@ struct Promise01NoLockCheckUnderTheLockTests {
         "A capture may use the set in its `deinit` when its observer is removed, in any way",
         arguments: WayOfRemoving.ofEach(ObserverKind.held))
     func captureAtRemoval(_ kind: ObserverKind, _ removal: WayOfRemoving) {
-        let registration = addMeddler(kind)
+        let registrations = (0..<(removal == .all ? 3 : 1)).map { _ in addMeddler(kind) }
 
-        #expect(removal.perform(on: set, registration))
+        #expect(removal.perform(on: set, registrations[0]))
 
-        expect(ended.value, equals: 1)
-        registration.end()
-    }
-
-    @Test("A capture may use the set in its `deinit` when the set is emptied", arguments: ObserverKind.held)
-    func captureAtRemoveAll(_ kind: ObserverKind) {
-        let registrations = (0..<3).map { _ in addMeddler(kind) }
-
-        set.removeAll()
-
-        expect(ended.value, equals: 3)
+        expect(ended.value, equals: registrations.count)
         registrations.forEach { $0.end() }
-    }
-
-    @Test("A capture may use the set in its `deinit` when all observers of its owner are removed")
-    func captureAtRemoveAllOfAnOwner() {
-        let owner = Tracked()
-        for _ in 0..<3 {
-            let capture = meddler()
-            set.add(owner) { _, _ in _ = capture }
-        }
-
-        expect(set.removeAll(ownedBy: owner), equals: 3)
-
-        expect(ended.value, equals: 3)
     }
 
     /// Scenario 28 for many captures at once: each `deinit` removes the next one.
@@ -160,17 +103,19 @@ struct Promise01NoLockCheckUnderTheLockTests {
     /// Scenario 7: the entry that is being called is removed, together with what its closure holds.
     ///
     /// Source: nano-signal-slot#7, pbhogan/Signals#4, godot#34752 (a list node used after it was freed).
+    ///
+    /// Scenario 35, where another thread removes the observer that waits for it.
     @Test(
-        "A capture of an observer that removes itself lives until the call returns, and may use the set in its `deinit`",
-        arguments: ObserverKind.lasting)
-    func captureAtSelfRemoval(_ kind: ObserverKind) async {
+        "A capture of an observer that is removed in its call lives until the call returns, and then may use the set",
+        arguments: ObserverKind.allCases, [false, true])
+    func captureAtRemovalInTheCall(_ kind: ObserverKind, byAnotherThread: Bool) async {
         let token = Shared<ObserverToken?>(nil)
+        // An observer that is called once has been removed before its call.
+        let remove = { @Sendable in expect(token.value?.remove(), equals: !kind.isOnce) }
         do {
-            let capture = Shared<Tracked?>(meddler())
-            let registration = kind.add(to: set) { [ended, capture = capture.exchange(nil)] _ in
-                token.value?.remove()
-                expect(capture?.isIntact, equals: true)
-                expect(ended.value, equals: 0)
+            let registration = kind.add(to: set) { [ended, capture = meddler()] _ in
+                if byAnotherThread { join(remove) } else { remove() }
+                #expect(capture.isIntact && ended.value == 0 && token.value?.isActive == false)
             }
             token.value = registration.token
             set.notify(1)
@@ -183,73 +128,18 @@ struct Promise01NoLockCheckUnderTheLockTests {
         expect(ended.value, equals: 1)
     }
 
-    @Test("A capture of a one-time observer may use the set in its `deinit` when the observer has been called")
-    func captureOfOneTimeObserver() {
-        let capture = Shared<Tracked?>(meddler())
-        _ = set.once.add { [capture = capture.exchange(nil)] _ in _ = capture }
-
-        set.notify(1)
-
-        expect(ended.value, equals: 1)
-    }
-
-    @Test("A capture of an observer removed during a notification may use the set in its `deinit` at the end")
-    func captureAtTheEndOfThePass() {
-        let token = Shared<ObserverToken?>(nil)
-        _ = set.add { [ended] _ in
-            token.value?.remove()
-            expect(ended.value, equals: 0)
-        }
-        token.value = addMeddler(.closure).token
-
-        set.notify(1)
-
-        expect(ended.value, equals: 1)
-    }
-
-    @Test("A capture may use the set in its `deinit` while removals compact the set")
-    func captureAtCompaction() {
-        let tokens = (0..<200).map { _ in addMeddler(.closure).token }
-
-        for (index, token) in tokens.enumerated() {
-            #expect(token.remove())
-            expect(ended.value, equals: index + 1)
-        }
-    }
-
     // MARK: Owners
 
-    @Test("A dead owner's capture may use the set in its `deinit` when adding an observer removes the entry")
-    func captureAtPruningByAdd() {
-        addMeddlerOfADeadOwner()
-
-        for _ in 0..<200 {
-            let owner = Tracked()
-            set.add(owner) { _, _ in }
+    @Test(
+        "A dead owner's capture may use the set in its `deinit` when an addition or a notification removes the entry",
+        arguments: [false, true])
+    func captureOfADeadOwner(byNotification: Bool) {
+        do {
+            let (owner, capture) = (Tracked(), meddler())
+            set.add(owner) { _, _ in _ = capture }
         }
 
-        expect(ended.value, equals: 1)
-    }
-
-    @Test("A dead owner's capture may use the set in its `deinit` when a notification removes the entry")
-    func captureAtPruningByNotify() {
-        addMeddlerOfADeadOwner()
-
-        set.notify(1)
-
-        expect(ended.value, equals: 1)
-    }
-
-    @Test("An owner may use the set in its `deinit` when an observer releases the last reference")
-    func ownerInTheMiddleOfAPass() {
-        let owner = Shared<Tracked?>(meddler())
-        set.add(owner.value!) { [ended] _, _ in
-            owner.value = nil
-            // The owner is held for its own call.
-            expect(ended.value, equals: 0)
-        }
-
-        set.notify(1)
+        if byNotification { set.notify(1) } else { for _ in 0..<200 { set.add(Tracked()) { _, _ in } } }
 
         expect(ended.value, equals: 1)
     }
@@ -282,7 +172,7 @@ struct Promise01NoLockCheckUnderTheLockTests {
             if value.isIntact { calls.increment() }
         }
 
-        set.notify(parameter(of: set))
+        set.notify(meddler(with: set))
         await set.settled()
 
         await eventually { ended.value == 1 }
@@ -304,7 +194,7 @@ struct Promise01NoLockCheckUnderTheLockTests {
             calls.increment()
         }
 
-        for _ in 0..<10 { set.notify(parameter(of: set)) }
+        for _ in 0..<10 { set.notify(meddler(with: set)) }
         if withAllOthers { set.removeAll() } else { registration.token.remove() }
         isRemoved.set()
 
@@ -363,8 +253,13 @@ struct Promise01NoLockCheckUnderTheLockTests {
         #expect(set.isEmpty)
     }
 
-    @Test("A call of user code under a lock stops a checked build", .enabled(if: LockCheck.isChecked))
+    @Test(
+        "A call of user code stops a checked build under a lock, and not outside, nor while another thread holds one",
+        .enabled(if: LockCheck.isChecked))
     func control() async {
+        LockCheck.assertNoLockIsHeld()
+        Lock(0).withLock { _ in join { LockCheck.assertNoLockIsHeld() } }
+        LockCheck.assertNoLockIsHeld()
         await #expect(processExitsWith: .failure) {
             Lock(0).withLock { _ in LockCheck.assertNoLockIsHeld() }
         }
@@ -373,18 +268,13 @@ struct Promise01NoLockCheckUnderTheLockTests {
         }
     }
 
-    @Test("A call of user code outside a lock, or while another thread holds one, does not stop a checked build")
-    func negativeControl() {
-        LockCheck.assertNoLockIsHeld()
-        Lock(0).withLock { _ in join { LockCheck.assertNoLockIsHeld() } }
-        LockCheck.assertNoLockIsHeld()
-    }
-
     // MARK: -
 
     /// An object that uses the set in every way in its `deinit`, and then increments `ended`.
-    private func meddler() -> Tracked {
-        Tracked { [set, ended] in
+    private func meddler() -> Tracked { meddler(with: set) }
+
+    private func meddler<Parameters>(with set: ObserverSet<Parameters>) -> Tracked {
+        Tracked { [ended] in
             useEverywhere(set)
             ended.increment()
         }
@@ -397,18 +287,5 @@ struct Promise01NoLockCheckUnderTheLockTests {
 
     private func addCapture(to set: ObserverSet<Int>, _ kind: ObserverKind, _ capture: Tracked) -> KeptRegistration {
         kind.add(to: set) { _ in _ = capture }
-    }
-
-    private func addMeddlerOfADeadOwner() {
-        let owner = Tracked()
-        let capture = meddler()
-        set.add(owner) { _, _ in _ = capture }
-    }
-
-    private func parameter(of set: ObserverSet<Tracked>) -> Tracked {
-        Tracked { [ended] in
-            useEverywhere(set)
-            ended.increment()
-        }
     }
 }

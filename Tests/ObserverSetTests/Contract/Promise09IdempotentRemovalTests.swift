@@ -13,83 +13,46 @@ struct Promise09IdempotentRemovalTests {
         let calls = Counter()
         let registration = kind.add(to: set) { _ in }
         let token = registration.token
-        #expect(token.isActive)
 
         #expect(removal.perform(on: set, registration))
 
-        #expect(!token.isActive)
         #expect(set.isEmpty)
         _ = set.add { _ in calls.increment() }
-        for _ in 0..<100 {
-            #expect(!token.remove())
-            #expect(!set.remove(token))
-        }
+        for _ in 0..<10 { #expect(!token.isActive && !token.remove() && !set.remove(token)) }
         set.notify(1)
         expect(calls.value, equals: 1)
         expect(set.count, equals: 1)
         registration.end()
     }
 
-    @Test("A copy of a token is equal to it, before and after the removal, and no other token is")
-    func copies() {
-        let token = set.add { _ in }
-        let copy = token
-        let hash = token.hashValue
-
-        expect(copy, equals: token)
-        expect(copy.hashValue, equals: hash)
-        #expect(set.add { _ in } != token)
-        #expect(ObserverSet<Int>().add { _ in } != token)
-        #expect(copy.remove())
-        #expect(!token.remove())
-        #expect(!token.isActive)
-        expect(copy, equals: token)
-        expect(token.hashValue, equals: hash)
-    }
-
     /// Scenario 22: many threads remove the same observer.
-    @Test("Of sixteen threads that remove one observer, exactly one gets true", arguments: ObserverKind.allCases)
+    @Test(
+        "Of sixteen threads that remove one observer, or with one combined token, exactly one gets true",
+        arguments: ObserverKind.allCases)
     func sixteenThreads(_ kind: ObserverKind) async {
         let captures = Lifetimes()
-        let registrations = (0..<100).map { _ in
+        let other = ObserverSet<Int>()
+        let registrations = (0..<50).map { _ in
             kind.add(to: set) { [capture = Tracked(in: captures)] _ in _ = capture }
         }
-        let successes = registrations.map { _ in Counter() }
+        let tokens = registrations.map(\.token).enumerated().map { index, token in
+            index.isMultiple(of: 2) ? token : ObserverToken([token, other.add { _ in }])
+        }
+        let successes = tokens.map { _ in Counter() }
+        let gate = Gate(16)
 
         await onThreads(16) { [set] thread in
-            for (index, registration) in registrations.enumerated() {
-                let token = registration.token
-                if (thread + index).isMultiple(of: 2) ? token.remove() : set.remove(token) {
-                    successes[index].increment()
-                }
+            for (index, token) in tokens.enumerated() {
+                gate.pass()
+                let isBySet = index % 4 == 0 && thread.isMultiple(of: 2)
+                if isBySet ? set.remove(token) : token.remove() { successes[index].increment() }
             }
         }
 
         #expect(successes.allSatisfy { $0.value == 1 })
-        #expect(set.isEmpty)
+        #expect(set.isEmpty && other.isEmpty)
         #expect(captures.count == 0 || !ObserverKind.held.contains(kind))
         registrations.forEach { $0.end() }
-    }
-
-    @Test("A `remove` at the same time as a `removeAll` releases the observer exactly once")
-    func againstRemoveAll() async {
-        let released = Counter()
-        let lifetimes = Lifetimes.current
-        let rounds = (0..<500).map { _ in ObserverSet<Int>() }
-        let tokens = rounds.map { set in
-            let capture = Tracked(in: lifetimes) { released.increment() }
-            return set.add { _ in _ = capture }
-        }
-
-        await race(times: 500) {
-            rounds[$0].removeAll()
-        } _: {
-            tokens[$0].remove()
-        }
-
-        expect(released.value, equals: 500)
-        #expect(rounds.allSatisfy { $0.isEmpty })
-        #expect(tokens.allSatisfy { !$0.remove() })
     }
 
     /// Scenario 23: a token of another set.
@@ -97,42 +60,32 @@ struct Promise09IdempotentRemovalTests {
     /// Source: ReactiveCocoa#2199, realm-object-store#580, KeyPath#141, Repeat#13, AXorcist#47.
     @Test("A token of another set removes nothing, even if it belongs to the same slot there")
     func foreign() {
-        let other = ObserverSet<Int>()
+        let (other, strings) = (ObserverSet<Int>(), ObserverSet<String>())
         let log = Log<String>()
         let token = set.add { _ in log.append("set") }
         let foreign = other.add { _ in log.append("other") }
+        let ofStrings = strings.add { _ in log.append("strings") }
 
-        #expect(!set.remove(foreign))
-        #expect(!other.remove(token))
+        #expect(!set.remove(foreign) && !set.remove(ofStrings))
+        #expect(!other.remove(token) && !strings.remove(token))
 
-        #expect(token.isActive && foreign.isActive)
-        #expect(set.count == 1 && other.count == 1)
         set.notify(1)
         other.notify(1)
-        expect(log.entries, equals: ["set", "other"])
-        #expect(other.remove(foreign))
+        strings.notify("")
+        expect(log.entries, equals: ["set", "other", "strings"])
+        #expect(token.remove() && other.remove(foreign) && strings.remove(ofStrings))
     }
 
-    @Test("A token of a set of other parameters removes nothing")
-    func foreignOfAnotherType() {
-        let other = ObserverSet<String>()
-        let token = other.add { _ in }
-
-        #expect(!set.remove(token))
-        #expect(token.isActive)
-        #expect(token.remove())
-    }
-
-    @Test("A set that never had an observer removes nothing")
+    @Test("A set that was never observed may be notified, emptied and counted, and removes nothing")
     func neverUsed() {
         let token = ObserverSet<Int>().add { _ in }
 
-        #expect(!set.remove(token))
-        #expect(!set.remove(token))
-        expect(set.removeAll(ownedBy: Tracked()), equals: 0)
-        expect(set.removeAll(ownedBy: set), equals: 0)
+        set.notify(1)
         set.removeAll()
-        #expect(set.isEmpty)
+
+        #expect(set.isEmpty && !set.remove(token))
+        expect(set.count, equals: 0)
+        expect(set.removeAll(ownedBy: set), equals: 0)
     }
 
     /// Scenario 23: a stale token.
@@ -147,16 +100,12 @@ struct Promise09IdempotentRemovalTests {
             let stale = old.token
             #expect(stale.remove())
             let registration = kind.add(to: set) { _ in log.append(round) }
-            let token = registration.token
 
-            #expect(!stale.remove())
-            #expect(!set.remove(stale))
+            #expect(!stale.remove() && !set.remove(stale))
 
-            #expect(token.isActive)
-            #expect(token != stale)
             set.notify(round)
             await set.settled()
-            #expect(token.remove())
+            #expect(registration.token.remove())
             old.end()
             registration.end()
         }
@@ -181,8 +130,6 @@ struct Promise09IdempotentRemovalTests {
         set.notify(1)
 
         expect(calls.value, equals: 100)
-        expect(set.count, equals: 100)
-        #expect(living.allSatisfy { $0.isActive })
         expect(Set(stale + living).count, equals: stale.count + living.count)
     }
 
@@ -195,7 +142,6 @@ struct Promise09IdempotentRemovalTests {
         let owner = PlainListener<Int> { log.append("method \($0)") }
         let closures = ["first", "second"].map { name in set.add(owner) { _, value in log.append("\(name) \(value)") } }
         let methods = (0..<2).map { _ in set.add(method: PlainListener.hear, of: owner) }
-        expect(Set(closures + methods).count, equals: 4)
         expect(set.count, equals: 4)
 
         set.notify(1)
@@ -210,22 +156,6 @@ struct Promise09IdempotentRemovalTests {
         set.notify(3)
         expect(log.count, equals: 6)
         #expect(set.isEmpty)
-    }
-
-    @Test("A one-time observer that removes itself in its call is already removed")
-    func onceRemovesItself() {
-        let token = Shared<ObserverToken?>(nil)
-        let results = Log<Bool?>()
-        token.value = set.once.add { [set] _ in
-            results.append(token.value?.isActive)
-            results.append(token.value?.remove())
-            results.append(set.isEmpty && set.count == 0)
-        }
-
-        set.notify(1)
-
-        expect(results.entries, equals: [false, false, true])
-        token.value = nil
     }
 
     @Test("Removing an owner's observers again, or those of an object that owns none, removes nothing")
@@ -252,32 +182,11 @@ struct Promise09IdempotentRemovalTests {
         let other = ObserverSet<String>()
         let parts = [set.add { _ in }, other.add { _ in }, set.add { _ in }]
         let token = ObserverToken(parts)
-
         if isOneGone { parts[0].remove() }
-        #expect(token.isActive)
-        #expect(token.remove())
 
-        #expect(!token.remove())
-        #expect(!token.isActive)
-        #expect(parts.allSatisfy { !$0.isActive })
-        #expect(set.isEmpty && other.isEmpty)
-    }
+        #expect(token.isActive && token.remove())
 
-    @Test("Of many threads that remove a combined token, exactly one gets true", arguments: [2, 16])
-    func combinedByThreads(_ count: Int) async {
-        let other = ObserverSet<Int>()
-        let tokens = (0..<10_000 / count).map { _ in ObserverToken([set.add { _ in }, other.add { _ in }]) }
-        let successes = tokens.map { _ in Counter() }
-        let gate = Gate(count)
-
-        await onThreads(count) { _ in
-            for (token, success) in zip(tokens, successes) {
-                gate.pass()
-                if token.remove() { success.increment() }
-            }
-        }
-
-        #expect(successes.allSatisfy { $0.value == 1 })
+        #expect(!token.isActive && !token.remove())
         #expect(set.isEmpty && other.isEmpty)
     }
 }

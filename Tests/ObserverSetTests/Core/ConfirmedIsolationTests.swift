@@ -14,21 +14,14 @@ struct ConfirmedIsolationTests {
     // MARK: Closures of which the compiler is wrong
 
     /// Source: swiftlang/swift#83812, #86083, #87097.
-    @Test("A closure that an actor only takes names the actor, and does not run on it: the values are posted, in order")
+    @Test("A closure that an actor only takes names the actor: its values are posted, in order, unless it runs there")
     func claimedByTheCompiler() async {
         let ledger = Ledger(set)
 
-        for amount in 0..<100 { await ledger.take { set.notify(amount) } }
+        for amount in 3..<100 { await ledger.take { set.notify(amount) } }
         await set.settled()
 
-        expect(await ledger.entries, equals: Array(0..<100))
-    }
-
-    @Test("The same closure is called in place where it does run on the actor")
-    func takenOnTheActor() async {
-        let ledger = Ledger(set)
-
-        expect(await ledger.takeOnItself(set), equals: [1, 2])
+        expect(await ledger.takeOnItself(set), equals: Array(3..<100) + [1, 2])
     }
 
     @Test("A false claim delivers nothing of what waits for the observer, and its value comes after that")
@@ -54,43 +47,35 @@ struct ConfirmedIsolationTests {
         expect(await ledger.entries, equals: [1, 2, 3])
     }
 
-    @Test("A true claim catches up with what waits, in place")
-    func catchingUpInPlace() async {
-        let ledger = Ledger(set)
-
-        let entries = await ledger.perform { ledger in
-            join { [set] in set.notify(1) }
-            set.notify(2)
-            return ledger.entries
-        }
-
-        expect(entries, equals: [1, 2])
-    }
-
     // MARK: Callbacks of older interfaces
 
-    @Test("A callback of the main actor that is called on another thread posts to the main actor's observers")
+    @Test("A callback of the main actor posts when it is called on another thread; on the main queue it calls in place")
     func callbackOfTheMainActor() async {
         let log = Log<Int>()
-        let registration = await MainActor.run { [set] in
-            set.add {
+        let (registration, callback) = await MainActor.run { [set] in
+            let registration = set.add {
                 MainActor.preconditionIsolated()
                 log.append($0)
             }
+            return (registration, Unchecked { set.notify($0) })
         }
-        let callback = await MainActor.run { [set] in Unchecked { set.notify($0) } }
 
         await MainActor.run {
             callback.call(1)
             expect(log.entries, equals: [1])
         }
-        await onThread {
-            callback.call(2)
-            callback.call(3)
-        }
+        await onThread { for value in 2...3 { callback.call(value) } }
         await set.settled()
+        // A block on the main queue, outside tasks.
+        let heard = await withCheckedContinuation { [set] continuation in
+            DispatchQueue.main.async {
+                MainActor.assumeIsolated { set.notify(4) }
+                notifyWithoutIsolation(set, 5)
+                continuation.resume(returning: log.entries)
+            }
+        }
 
-        expect(log.entries, equals: [1, 2, 3])
+        expect(heard, equals: [1, 2, 3, 4, 5])
         registration.remove()
     }
 
@@ -112,53 +97,22 @@ struct ConfirmedIsolationTests {
         expect(entries, equals: [1, 2, 3, 4, 5])
     }
 
-    @Test("A block on the main queue, outside tasks, calls the main actor's observers in place")
-    func blockOnTheMainQueue() async {
-        let log = Log<Int>()
-        let registration = await MainActor.run { [set] in set.add { log.append($0) } }
-
-        let heard = await withCheckedContinuation { [set] continuation in
-            DispatchQueue.main.async {
-                MainActor.assumeIsolated { set.notify(1) }
-                notifyWithoutIsolation(set, 2)
-                continuation.resume(returning: log.entries)
-            }
-        }
-
-        expect(heard, equals: [1, 2])
-        registration.remove()
-    }
-
     // MARK: Executors of the user's own
 
     @Test(
-        "In a task on an actor with an executor of its own, observers are called in place",
+        "On an executor, an actor's task calls observers in place, and a block outside tasks none off it, nor traps",
         arguments: EventLoop.Proof.allCases)
     func customExecutor(_ proof: EventLoop.Proof) async {
-        let station = Station(EventLoop(proof), set)
-
-        expect(await station.notify(set, 1), equals: [1])
-        await station.take { set.notify(2) }
-        await set.settled()
-
-        expect(await station.entries, equals: [1, 2])
-    }
-
-    @Test(
-        "A block on an executor, outside tasks, neither traps nor calls an observer off it",
-        arguments: EventLoop.Proof.allCases)
-    func blockOnACustomExecutor(_ proof: EventLoop.Proof) async {
         let loop = EventLoop(proof)
         let station = Station(loop, set)
         let callback = await station.callback(set)
 
-        await loop.perform {
-            callback.call(1)
-            callback.call(2)
-        }
+        expect(await station.notify(set, 1), equals: [1])
+        await station.take { set.notify(2) }
+        await loop.perform { for value in 3...4 { callback.call(value) } }
         await set.settled()
 
-        expect(await station.entries, equals: [1, 2])
+        expect(await station.entries, equals: [1, 2, 3, 4])
     }
 
     @Test("Of two actors on one executor, the notifier's own observer is called in place, the other's later")
@@ -179,7 +133,7 @@ struct ConfirmedIsolationTests {
 
     @Test("An actor on the main executor is confirmed as the main actor is, in tasks and outside")
     func actorOnTheMainExecutor() async {
-        let clerk = Clerk(set)
+        let clerk = Station(nil, set)
 
         expect(await clerk.notify(set, 1), equals: [1])
         let heard = await withCheckedContinuation { [set] continuation in
@@ -209,23 +163,14 @@ struct ConfirmedIsolationTests {
 
     // MARK: Tasks
 
-    @Test("A task that an actor starts, also one that starts immediately, is on it; one that is detached is not")
+    @Test("Tasks that an actor starts, and bodies of groups and handlers, are on it; detached and child tasks are not")
     func tasks() async {
         let ledger = Ledger(set)
 
-        expect(await ledger.notifyFromTasks(set), equals: [1, 2, 3])
-    }
-
-    @Test(
-        "The bodies of a task group and of a cancellation handler are on the actor, child tasks and the handler are not"
-    )
-    func childTasks() async {
-        let ledger = Ledger(set)
-
-        expect(await ledger.notifyFromChildTasks(set), equals: [1, 2, 3, 4])
+        expect(await ledger.notifyFromTasks(set), equals: Array(1...6))
         await set.settled()
 
-        expect(await ledger.entries, equals: [1, 2, 3, 4, 5])
+        expect(await ledger.entries, equals: Array(1...7))
     }
 
     @Test("An isolated deinit is on its actor, wherever the last reference is dropped")
@@ -251,18 +196,22 @@ struct ConfirmedIsolationTests {
 
     @Test("The runtime is asked once a notification, when the first observer that could be called in place is met")
     func askedOnce() {
-        let place = Mailslot(at: Ledgers.shared, isCurrent: true)
-        for _ in 0..<3 { _ = set.register(place.observer()) }
+        let places = [Mailslot(at: Ledgers.shared, isCurrent: true), Mailslot(at: MainActor.shared, isCurrent: true)]
+        // Code without isolation may be on the main actor.
+        for (place, notifier) in zip(places, [Ledgers.shared, nil] as [(any Actor)?]) {
+            let set = ObserverSet<Int>()
+            for _ in 0..<3 { _ = set.register(place.observer()) }
 
-        set.notify(1, upTo: .max, from: Ledgers.shared)
-        expect(place.questions.value, equals: 1)
-        expect(place.calls.entries, equals: [1, 1, 1])
+            set.notify(1, upTo: .max, from: notifier)
+            expect(place.questions.value, equals: 1)
+            expect(place.calls.entries, equals: [1, 1, 1])
 
-        place.answer.value = false
-        set.notify(2, upTo: .max, from: Ledgers.shared)
-        expect(place.questions.value, equals: 2)
-        expect(place.posts.value, equals: 3)
-        expect(place.calls.entries, equals: [1, 1, 1])
+            place.answer.value = false
+            set.notify(2, upTo: .max, from: notifier)
+            expect(place.questions.value, equals: 2)
+            expect(place.posts.value, equals: 3)
+            expect(place.calls.entries, equals: [1, 1, 1])
+        }
     }
 
     @Test(
@@ -296,23 +245,14 @@ struct ConfirmedIsolationTests {
         expect(living.calls.entries, equals: [])
         expect(living.posts.value, equals: 1)
     }
-
-    @Test("Code without isolation is asked once whether it is on the main actor")
-    func askedAboutTheMainActor() {
-        let place = Mailslot(at: MainActor.shared, isCurrent: true)
-        for _ in 0..<3 { _ = set.register(place.observer()) }
-
-        set.notify(1, upTo: .max, from: nil)
-        expect(place.questions.value, equals: 1)
-        expect(place.calls.entries, equals: [1, 1, 1])
-    }
 }
 
 // MARK: - Actors
 
 extension Ledger {
+    /// Returns what has been received before the cancellation handler of the last task notifies.
     fileprivate func notifyFromTasks(_ set: ObserverSet<Int>) async -> [Int] {
-        await Task { _ = notify(set, 1) }.value
+        await Task { expect(notify(set, 1), equals: [1]) }.value
         if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) {
             Task.immediate { _ = notify(set, 2) }
         } else {
@@ -321,30 +261,23 @@ extension Ledger {
         expect(entries, equals: [1, 2])
         await Task.detached { set.notify(3) }.value
         await set.settled()
-        return entries
-    }
-
-    fileprivate func notifyFromChildTasks(_ set: ObserverSet<Int>) async -> [Int] {
         await withTaskGroup(of: Void.self) { group in
-            set.notify(1)
-            expect(entries, equals: [1])
-            group.addTask { set.notify(2) }
+            set.notify(4)
+            expect(entries, equals: [1, 2, 3, 4])
+            group.addTask { set.notify(5) }
             await group.waitForAll()
         }
         await set.settled()
-        async let child: Void = set.notify(3)
-        await child
-        await set.settled()
         let task = Task {
             await withTaskCancellationHandler {
-                set.notify(4)
-                expect(entries, equals: [1, 2, 3, 4])
+                set.notify(6)
+                expect(entries, equals: Array(1...6))
                 await cancellation()
             } onCancel: {
-                set.notify(5)
+                set.notify(7)
             }
         }
-        await eventually { entries.count == 4 }
+        await eventually { entries.count == 6 }
         let heard = entries
         task.cancel()
         await task.value
@@ -370,17 +303,19 @@ extension Ledger {
     }
 }
 
-/// An actor on an event loop.
+/// An actor on an event loop, or on the main executor.
 private actor Station {
-    private nonisolated let loop: EventLoop
+    private nonisolated let loop: EventLoop?
     private(set) var entries: [Int] = []
 
-    nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe loop.asUnownedSerialExecutor() }
+    nonisolated var unownedExecutor: UnownedSerialExecutor {
+        unsafe loop?.asUnownedSerialExecutor() ?? MainActor.sharedUnownedExecutor
+    }
 
-    init(_ loop: EventLoop, _ set: ObserverSet<Int>) {
+    init(_ loop: EventLoop?, _ set: ObserverSet<Int>) {
         self.loop = loop
         set.add(self) { station, value in
-            #expect(station.loop.isCurrent)
+            if let loop = station.loop { #expect(loop.isCurrent) } else { MainActor.preconditionIsolated() }
             station.entries.append(value)
         }
     }
@@ -400,27 +335,6 @@ private actor Station {
             set.notify($0)
         }
     }
-}
-
-/// An actor on the main executor.
-private actor Clerk {
-    private(set) var entries: [Int] = []
-
-    nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe MainActor.sharedUnownedExecutor }
-
-    init(_ set: ObserverSet<Int>) {
-        set.add(self) { clerk, value in
-            MainActor.preconditionIsolated()
-            clerk.entries.append(value)
-        }
-    }
-
-    func notify(_ set: ObserverSet<Int>, _ value: Int) -> [Int] {
-        set.notify(value)
-        return entries
-    }
-
-    func take(_ body: nonisolated(nonsending) () async -> Void) async { await body() }
 }
 
 // MARK: - Others
@@ -443,7 +357,7 @@ private final class Mailslot: Mailbox, @unchecked Sendable {
 
     func observer() -> Observer<Int> {
         Observer(
-            entry: IsolatedClosure({ [calls] in calls.append($0) }, in: self), site: Site(fileID: #fileID, line: #line))
+            IsolatedFunction({ [calls] in calls.append($0) }, in: self), site: Site(fileID: #fileID, line: #line))
     }
 
     override var isCurrent: Bool {
@@ -452,8 +366,8 @@ private final class Mailslot: Mailbox, @unchecked Sendable {
     }
 
     override func post(
-        _ job: Job, _ pending: borrowing Pending, _ status: borrowing RegistrationStatus,
-        by context: inout NotifyContext
+        _ value: any Sendable, to registration: Recipient, _ pending: borrowing PendingCount,
+        by notifier: inout Notifier
     ) {
         posts.increment()
     }

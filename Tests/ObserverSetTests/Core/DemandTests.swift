@@ -13,7 +13,7 @@ struct DemandTests {
 
     @Test("The first observer starts the producer and removing the last one stops it, before either call returns")
     func firstAndLast() {
-        let set = makeSet()
+        let (set, owner) = (makeSet(), Tracked())
         expect(log.entries, equals: [])
 
         let first = set.add { _ in }
@@ -24,24 +24,13 @@ struct DemandTests {
         second.remove()
         expect(log.entries, equals: [true, false])
 
-        _ = set.add { _ in }
-        expect(log.entries, equals: [true, false, true])
-        set.removeAll()
-        expect(log.entries, equals: [true, false, true, false])
-    }
-
-    @Test(
-        "An observer of any kind starts the producer, and its removal stops the producer",
-        arguments: ObserverKind.allCases)
-    func everyKind(_ kind: ObserverKind) {
-        let set = makeSet()
-
-        let registration = kind.add(to: set) { _ in }
-        expect(log.entries, equals: [true])
-        registration.token.remove()
-
-        expect(log.entries, equals: [true, false])
-        registration.end()
+        for removeAll in [{ set.removeAll() }, { _ = set.removeAll(ownedBy: owner) }] {
+            log.removeAll()
+            for _ in 0..<2 { set.addNonisolated(owner) { _, _ in } }
+            expect(log.entries, equals: [true])
+            removeAll()
+            expect(log.entries, equals: [true, false])
+        }
     }
 
     @Test("A one-time observer stops the producer just before its call", arguments: ObserverKind.lasting)
@@ -56,150 +45,68 @@ struct DemandTests {
         registration.end()
     }
 
-    @Test("The first notification after the last owner's death stops the producer")
-    func deadOwner() {
-        let set = makeSet()
-        var owner: Tracked? = Tracked()
-        set.addNonisolated(owner!) { _, _ in }
-
-        owner = nil
-        set.notify(1)
-
-        expect(log.entries, equals: [true, false])
-    }
-
-    @Test("`removeAll(ownedBy:)` stops the producer")
-    func ownedBy() {
-        let set = makeSet()
-        let owner = Tracked()
-        set.addNonisolated(owner) { _, _ in }
-        set.addNonisolated(owner) { _, _ in }
-
-        set.removeAll(ownedBy: owner)
-
-        expect(log.entries, equals: [true, false])
-    }
-
-    @Test("The death of an observed set stops the producer, whether a token is held or not", arguments: [false, true])
+    @Test("The death of an observed set stops the producer, and releases its function", arguments: [false, true])
     func death(holdsToken: Bool) {
-        var set: ObserverSet<Int>? = makeSet()
-        let token = set!.add { _ in }
-
-        if holdsToken {
-            set = nil
-            expect(log.entries, equals: [true, false])
-            #expect(!token.remove())
-        } else {
-            // Only the set keeps the registry alive from here on.
-            _ = consume token
-            set = nil
-            expect(log.entries, equals: [true, false])
-        }
-    }
-
-    @Test("The death of a set that was never observed does not call the producer's function")
-    func deathUnobserved() {
-        var set: ObserverSet<Int>? = makeSet()
-        expect(set?.isEmpty, equals: true)
-        set = nil
-        expect(log.entries, equals: [])
-    }
-
-    @Test("The captures of the producer's function are released with the set, even if a token is still held")
-    func tokenOutlivesTheSet() {
         let lifetimes = Lifetimes.current
+        // One that was never observed reports nothing.
+        do { #expect(makeSet().isEmpty) }
         var set: ObserverSet<Int>? = ObserverSet { [log, capture = Tracked()] isObserved in
             #expect(capture.isIntact)
             log.append(isObserved)
         }
-        let token = set?.add { _ in }
+        var token = set?.add { _ in }
+        // Otherwise only the set keeps the registry alive from here on.
+        if !holdsToken { token = nil }
 
         set = nil
 
         expect(log.entries, equals: [true, false])
         expect(lifetimes.count, equals: 0)
-        expect(token?.isActive, equals: false)
+        #expect(token?.remove() != true && token?.isActive != true)
     }
 
-    @Test("The producer's function may add and remove; its calls do not nest, and the last one reports the true state")
+    @Test("The producer's function may add, remove and notify; its calls do not nest, and the last one is true")
     func reentrant() {
         let set = Shared<ObserverSet<Int>?>(nil)
         let isInside = Shared(false)
         let token = Shared<ObserverToken?>(nil)
+        let calls = Counter()
+        let observer: @Sendable (Int) -> Void = { _ in calls.increment() }
         set.value = ObserverSet { [log] isObserved in
             #expect(!isInside.exchange(true))
             log.append(isObserved)
+            // The observer whose addition has started it is called.
+            if isObserved { set.value?.notify(7) }
             if log.entries.count == 1 { token.value?.remove() }
-            if log.entries.count == 2 { token.value = set.value?.add { _ in } }
+            if log.entries.count == 2 { token.value = set.value?.add(observer) }
             isInside.value = false
         }
 
-        token.value = set.value?.add { _ in }
+        token.value = set.value?.add(observer)
         // The token had not been returned yet during the function's first call.
         token.value?.remove()
 
         expect(log.entries, equals: [true, false, true])
+        expect(calls.value, equals: 2)
         set.value?.removeAll()
         expect(log.entries, equals: [true, false, true, false])
         set.value = nil
     }
 
-    @Test("The producer's function may notify the observer whose addition has started it")
-    func notifies() {
-        let calls = Counter()
-        let set = Shared<ObserverSet<Int>?>(nil)
-        set.value = ObserverSet { isObserved in
-            if isObserved { set.value?.notify(7) }
-        }
-
-        _ = set.value?.add { _ in calls.increment() }
-
-        expect(calls.value, equals: 1)
-        set.value = nil
-    }
-
-    @Test("A token that outlives the set does not keep the captures of the producer's function")
-    func captures() {
-        var set: ObserverSet<Int>? = ObserverSet { [capture = Tracked()] _ in _ = capture }
-        let token = set?.add { _ in }
-        set = nil
-        expect(token?.isActive, equals: false)
-    }
-
-    @Test("When threads add and remove, the producer's calls alternate, never overlap, and end with the true state")
-    func threads() async {
+    @Test(
+        "When threads add and remove, or owners die, the producer's calls alternate, never overlap, and end rightly",
+        arguments: [false, true])
+    func threads(ownersDie: Bool) async {
         for _ in 0..<many(20, long: 2_000) {
             let probe = Probe()
             let set = ObserverSet<Int> { probe.call($0) }
 
             await onThreads(4) { index in
                 for round in 0..<100 {
-                    let token = set.addNonisolated { _ in }
-                    if round % 3 == index % 3 { set.notify(round) }
-                    token.remove()
-                }
-            }
-            expect(probe.overlaps.value, equals: 0)
-            expect(probe.repetitions.value, equals: 0)
-            #expect(!probe.isObserved)
-
-            let last = set.add { _ in }
-            #expect(probe.isObserved)
-            last.remove()
-        }
-    }
-
-    @Test("When owners die and notifications remove their entries, the producer's calls alternate and never overlap")
-    func threadsWithDeadOwners() async {
-        for _ in 0..<many(20, long: 2_000) {
-            let probe = Probe()
-            let set = ObserverSet<Int> { probe.call($0) }
-
-            await onThreads(4) { index in
-                for round in 0..<100 {
-                    set.addNonisolated(Shared(round)) { _, _ in }
-                    if round % 4 == index { set.addNonisolated { _ in }.remove() }
-                    set.notify(round)
+                    if ownersDie { set.addNonisolated(Shared(round)) { _, _ in } }
+                    let token = !ownersDie || round % 4 == index ? set.addNonisolated { _ in } : nil
+                    if ownersDie || round % 3 == index % 3 { set.notify(round) }
+                    token?.remove()
                 }
             }
             set.notify(0)
@@ -208,17 +115,9 @@ struct DemandTests {
             expect(probe.repetitions.value, equals: 0)
             #expect(!probe.isObserved)
             expect(set.registry?.living, equals: 0)
-        }
-    }
-
-    @Test("The producer is called before `add` returns if nobody else changes the set, also on another thread")
-    func otherThread() async {
-        let set = makeSet()
-        await onThread { [log] in
-            let token = set.add { _ in }
-            expect(log.entries, equals: [true])
-            token.remove()
-            expect(log.entries, equals: [true, false])
+            let last = set.add { _ in }
+            #expect(probe.isObserved)
+            last.remove()
         }
     }
 }

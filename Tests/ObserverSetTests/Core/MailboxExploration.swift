@@ -36,9 +36,9 @@ struct MailboxExploration {
 }
 
 /// An observer as a mailbox sees it.
-private final class ExploredObserver: Recipient, @unchecked Sendable {
+private final class ExploredObserver: AnyTarget, @unchecked Sendable {
     var isCalled = false
-    override var isInCall: Bool { isCalled }
+    override var isBeingCalled: Bool { isCalled }
 }
 
 /// One moment of it, from which each move makes another.

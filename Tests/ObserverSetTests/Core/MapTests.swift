@@ -7,173 +7,76 @@ import Testing
 @Suite("Mapped sources", .lifetimesChecked, .againstHanging)
 struct MapTests {
     private let set = ObserverSet<Int>()
-    private let words = ObserverSet<(word: String, line: Int)>()
     private let log = Log<String>()
 
     // MARK: Values
 
-    @Test("`map` delivers the transform's result for each notification")
-    func map() {
-        _ = set.map { "<\($0)>" }.add { [log] in log.append($0) }
-
-        set.notify(1)
-        set.notify(2)
-
-        expect(log.entries, equals: ["<1>", "<2>"])
-    }
-
-    @Test("`compactMap` skips values for which the transform returns nil")
-    func compactMap() {
-        let texts = ObserverSet<String>()
-        _ = texts.compactMap { Int($0) }.add { [log] in log.append("\($0 + 1)") }
-
-        for text in ["1", "one", "2"] { texts.notify(text) }
-
-        expect(log.entries, equals: ["2", "3"])
-    }
-
-    @Test("`filter` skips values for which the condition is false")
-    func filter() {
-        _ = set.filter { $0.isMultiple(of: 2) }.add { [log] in log.append("\($0)") }
-
-        for value in 1...4 { set.notify(value) }
-
-        expect(log.entries, equals: ["2", "4"])
-    }
-
-    @Test("Key paths work with `map`, `compactMap` and `filter`")
-    func keyPaths() {
-        struct Mail: Sendable {
-            let title: String
-            let sender: String?
-            let isUrgent: Bool
+    @Test("`map` sends results, nil too; `compactMap` and `filter` skip; all call in the order of registration")
+    func values() {
+        func add(_ name: String, to source: some NotificationSource<some Sendable>) {
+            _ = source.add { [log] in log.append("\(name) \($0)") }
         }
-        let received = ObserverSet<Mail>()
-        _ = received.map(\.title).add { [log] in log.append("title \($0)") }
-        _ = received.compactMap(\.sender).add { [log] in log.append("sender \($0)") }
-        _ = received.filter(\.isUrgent).add { [log] in log.append("urgent \($0.title)") }
+        add("first", to: set)
+        add("map", to: set.map { "<\($0)>" })
+        add("compactMap", to: set.compactMap { $0.isMultiple(of: 2) ? $0 * 10 : nil })
+        add("filter", to: set.filter { $0 > 2 })
+        add("optional", to: set.map { $0 == 1 ? nil : $0 })
+        add("nested", to: set.compactMap { value -> Int?? in value == 1 ? .none : .some(value == 2 ? nil : value) })
+        add("last", to: set.map { _ in })
 
-        received.notify(Mail(title: "a", sender: nil, isUrgent: true))
-        received.notify(Mail(title: "b", sender: "c", isUrgent: false))
+        for value in 1...3 { set.notify(value) }
 
-        expect(log.entries, equals: ["title a", "urgent a", "title b", "sender c"])
+        expect(
+            log.entries,
+            equals: [
+                "first 1", "map <1>", "optional nil", "last ()",
+                "first 2", "map <2>", "compactMap 20", "optional Optional(2)", "nested nil", "last ()",
+                "first 3", "map <3>", "filter 3", "optional Optional(3)", "nested Optional(3)", "last ()",
+            ])
     }
 
-    @Test("An optional that `map` returns is delivered, nil or not")
-    func mapToOptional() {
-        _ = set.map { $0 == 0 ? nil : $0 }.add { [log] in log.append("\($0 ?? -1)") }
-
-        set.notify(0)
-        set.notify(1)
-
-        expect(log.entries, equals: ["-1", "1"])
-    }
-
-    @Test("Tuple labels can be read and created by transforms, and are passed on by `filter`")
+    @Test("Tuple labels can be read and created by transforms, passed on by `filter`, and taken apart by a method")
     func labelledTuples() {
+        let words = ObserverSet<(word: String, line: Int)>()
+        let owner = Hearer(log)
         _ = words.map(\.word).add { [log] in log.append($0) }
         _ = words.filter { $0.line > 1 }.add { [log] item in log.append("\(item.word) in \(item.line)") }
         _ = words.map { (length: $0.word.count, at: $0.line) }.add { [log] item in
             log.append("\(item.length)-\(item.at)")
         }
+        words.map { ($0.line, $0.word) }.add(method: Hearer.hearBoth, of: owner)
 
         words.notify((word: "so", line: 1))
         words.notify((word: "what", line: 2))
 
-        expect(log.entries, equals: ["so", "2-1", "what", "what in 2", "4-2"])
-    }
-
-    @Test("A method receives the elements of a tuple that a transform returns")
-    func methodOfTuple() {
-        let owner = Hearer(log)
-        words.map { ($0.line, $0.word) }.add(method: Hearer.hearBoth, of: owner)
-
-        words.notify((word: "so", line: 1))
-
-        expect(log.entries, equals: ["1 so"])
-    }
-
-    @Test("A transform that returns `Void` gives the forms of `add` for `Void`")
-    func mapToVoid() async {
-        let owner = Hearer(log)
-        let actor = ActingHearer(log)
-        let told = set.map { _ in }
-        _ = told.add { [log] in log.append("closure") }
-        told.add(owner) { owner in owner.note("owner") }
-        told.add(method: Hearer.hear, of: owner)
-        told.addNonisolated(owner) { owner in owner.note("nonisolated") }
-        told.once.add(owner) { owner in owner.note("once") }
-        told.add(actor) { actor in actor.hear("actor") }
-
-        set.notify(1)
-        await set.settled()
-
-        expect(log.entries.filter { $0 != "actor" }, equals: ["closure", "owner", "method", "nonisolated", "once"])
-        expect(log.count, equals: 6)
+        expect(log.entries, equals: ["so", "2-1", "1 so", "what", "what in 2", "4-2", "2 what"])
     }
 
     @Test("A chain of transforms runs from the source on, and stops where a value is skipped")
     func chain() {
-        let chain =
-            set
-            .map { [log] value in
-                log.append("map \(value)")
-                return value * 2
+        func noting<Value: Sendable>(_ name: String) -> @Sendable (Value) -> Value {
+            { [log] value in
+                log.append("\(name) \(value)")
+                return value
             }
-            .filter { [log] value in
-                log.append("filter \(value)")
-                return value > 2
-            }
-            .map { [log] value in
-                log.append("map again \(value)")
-                return "\(value)"
-            }
-        _ = chain.add { [log] text in log.append("told \(text)") }
+        }
+        _ = set.map(noting("map")).filter { $0 > 1 }.map(noting("map again")).map { "<\($0)>" }
+            .add { [log] text in log.append("told \(text)") }
 
         set.notify(1)
-        expect(log.entries, equals: ["map 1", "filter 2"])
-        log.removeAll()
         set.notify(2)
 
-        expect(log.entries, equals: ["map 2", "filter 4", "map again 4", "told 4"])
+        expect(log.entries, equals: ["map 1", "map 2", "map again 2", "told <2>"])
     }
 
-    @Test("A class may publish only a part of its set's parameters")
-    func projection() {
-        let model = Model()
-        _ = model.titleChanged.add { [log] title in log.append(title) }
-
-        model.change(to: "So What")
-
-        expect(log.entries, equals: ["So What"])
-    }
-
-    // MARK: Order and threads
-
-    @Test("An observer of a mapped source is called in registration order among all other observers")
-    func registrationOrder() {
-        _ = set.add { [log] in log.append("first \($0)") }
-        _ = set.map { -$0 }.add { [log] in log.append("mapped \($0)") }
-        _ = set.filter { $0 > 0 }.add { [log] in log.append("filtered \($0)") }
-        _ = set.add { [log] in log.append("last \($0)") }
-
-        set.notify(1)
-
-        expect(log.entries, equals: ["first 1", "mapped -1", "filtered 1", "last 1"])
-    }
+    // MARK: Where and when
 
     @Test("The transform is called once for each observer, on the notifying thread, before any hop")
     func transformCalls() async {
-        let actor = ActingHearer(log)
         let threads = Log<ObjectIdentifier>()
-        let mapped = set.map { value in
-            threads.append(ObjectIdentifier(Thread.current))
-            return "\(value)"
-        }
-        _ = mapped.add { _ in }
-        _ = mapped.addNonisolated(on: DispatchQueue(label: "Q")) { _ in }
-        mapped.add(actor) { actor, text in actor.hear(text) }
-        expect(threads.count, equals: 0)
+        let mapped = set.map { _ in threads.append(ObjectIdentifier(Thread.current)) }
+        let kinds: [ObserverKind] = [.closure, .queue, .actorOwner]
+        let registrations = kinds.map { kind in kind.add(to: mapped) { _ in } }
 
         let notifier = await onThread { [set] in
             set.notify(1)
@@ -181,127 +84,91 @@ struct MapTests {
             return ObjectIdentifier(Thread.current)
         }
         await set.settled()
+        for registration in registrations { registration.token.remove() }
+        set.notify(2)
 
         expect(threads.entries, equals: [notifier, notifier, notifier])
-        expect(log.entries, equals: ["1"])
+        registrations.forEach { $0.end() }
     }
 
-    @Test("Without an observer the transform is not called")
-    func withoutObservers() {
-        let calls = Counter()
-        let mapped = set.map { _ in calls.increment() }
-        let token = mapped.add { _ in }
-        token.remove()
-
-        set.notify(1)
-
-        expect(calls.value, equals: 0)
-    }
-
-    @Test("An observer on another actor receives the values that are not skipped, in order")
-    func orderElsewhere() async {
+    @Test(
+        "An observer of any kind receives what is not skipped, in order, until it removes itself",
+        arguments: ObserverKind.lasting)
+    func everyKind(_ kind: ObserverKind) async {
         let numbers = Log<Int>()
-        _ = set.filter { $0.isMultiple(of: 3) }.map { $0 / 3 }.add { @Elsewhere number in
-            Elsewhere.assertIsolated()
+        let allEnqueued = Signal()
+        let registration = Shared<KeptRegistration?>(nil)
+        registration.value = kind.add(to: set.filter { $0.isMultiple(of: 3) }.map { $0 / 3 }) { number in
+            if !kind.isInPlace { allEnqueued.wait() }
             numbers.append(number)
+            if number == 50 { expect(registration.value?.token.remove(), equals: true) }
         }
 
-        for value in 0..<3_000 { set.notify(value) }
+        for value in 0..<300 { set.notify(value) }
+        allEnqueued.set()
         await set.settled()
 
-        expect(numbers.entries, equals: Array(0..<1_000))
+        expect(numbers.entries, equals: Array(0...50))
+        #expect(set.isEmpty)
+        registration.value = nil
     }
 
-    @Test("An observer on the notifier's own actor is called in place")
-    @MainActor func inPlace() {
+    @Test("An observer on the notifier's own actor is called in place, and later from elsewhere")
+    @MainActor func inPlace() async {
         _ = set.map { "\($0)" }.add { [log] text in
             MainActor.assertIsolated()
             log.append(text)
         }
 
         set.notify(1)
+        join { [set] in set.notify(2) }
+        expect(log.entries, equals: ["1"])
+        await set.settled()
+
+        expect(log.entries, equals: ["1", "2"])
+    }
+
+    // MARK: Registrations
+
+    @Test("An observer is not called if its own transform removes it")
+    func transformThatRemoves() {
+        let token = Shared<ObserverToken?>(nil)
+        let source = set.map { value in
+            if value == 2 { expect(token.value?.remove(), equals: true) }
+            return value
+        }
+        token.value = source.add { [log] in log.append("\($0)") }
+
+        set.notify(1)
+        set.notify(2)
 
         expect(log.entries, equals: ["1"])
-    }
-
-    // MARK: Tokens and owners
-
-    @Test("The token of a mapped source ends the registration, and may be removed through the set")
-    func token() {
-        let token = set.map { "\($0)" }.filter { !$0.isEmpty }.add { [log] in log.append($0) }
-        let other = set.filter { _ in true }.add { [log] in log.append("other \($0)") }
-
-        set.notify(1)
-        #expect(token.isActive)
-        #expect(set.remove(token))
-        #expect(!token.isActive)
-        #expect(!token.remove())
-        set.notify(2)
-        #expect(other.remove())
-
-        expect(log.entries, equals: ["1", "other 1", "other 2"])
         #expect(set.isEmpty)
+        token.value = nil
     }
 
-    @Test("An owner's death ends its observers")
-    func ownerDeath() {
+    @Test("An observer ends with its owner, or when the set removes those of the owner")
+    func owners() {
         var owner: Hearer? = Hearer(log)
-        let texts = set.map { "\($0)" }
-        let tokens = [
-            texts.add(owner!) { owner, text in owner.note(text) },
-            texts.add(method: Hearer.note, of: owner!),
-        ]
+        let texts = set.map { "\($0)" }.filter { _ in true }
+        func add(_ owner: Hearer) -> [ObserverToken] {
+            [texts.add(owner) { owner, text in owner.note(text) }, texts.add(method: Hearer.note, of: owner)]
+        }
+        let removed = add(owner!)
+        expect(set.removeAll(ownedBy: Hearer(log)), equals: 0)
+        expect(set.removeAll(ownedBy: owner!), equals: 2)
+        let tokens = add(owner!)
         set.notify(1)
-        expect(set.count, equals: 2)
 
         owner = nil
         set.notify(2)
 
         expect(log.entries, equals: ["1", "1"])
-        #expect(tokens.allSatisfy { !$0.isActive })
+        #expect((removed + tokens).allSatisfy { !$0.isActive })
         #expect(set.isEmpty)
     }
 
-    @Test("`removeAll(ownedBy:)` of the set removes an owner's observers of a mapped source")
-    func removedByOwner() {
-        let owner = Hearer(log)
-        set.map { "\($0)" }.filter { _ in true }.add(method: Hearer.note, of: owner)
-
-        expect(set.removeAll(ownedBy: owner), equals: 1)
-        set.notify(1)
-
-        expect(log.entries, equals: [])
-    }
-
-    @Test("A one-time observer waits for the first value that is not skipped")
-    func once() {
-        let token = set.filter { $0 > 2 }.map { "\($0)" }.once.add { [log] in log.append($0) }
-
-        for value in 1...5 { set.notify(value) }
-
-        expect(log.entries, equals: ["3"])
-        #expect(!token.isActive)
-        #expect(set.isEmpty)
-    }
-
-    @Test("The set's description shows where an observer was added through a mapped source")
-    func description() {
-        let owner = Hearer(log)
-        set.map { "\($0)" }.add(owner) { @MainActor owner, text in owner.note(text) }
-
-        #expect(set.debugDescription.contains("Hearer, on MainActor, registered at ObserverSetTests/MapTests.swift"))
-    }
-
-    @Test("A mapped source's description has the observers of its set")
-    func descriptionOfTheSource() {
-        _ = set.add { _ in }
-
-        expect(String(reflecting: set.map { "\($0)" }), equals: "adapted from " + set.debugDescription)
-    }
-
-    // MARK: Lifetimes
-
-    @Test("A mapped source keeps its set alive, and an observer added through it does not need the mapped source")
+    @Test("A mapped source keeps its set alive, and is described by it; a registration keeps neither of them")
     func keepsItsSource() {
         weak var weakSet: ObserverSet<Int>?
         var mapped: (any NotificationSource<String>)?
@@ -310,29 +177,18 @@ struct MapTests {
             weakSet = set
             mapped = set.map { "\($0)" }
         }
-        #expect(weakSet != nil)
+        var set = weakSet
         let token = mapped?.add { [log] in log.append($0) }
-        let set = weakSet
+        expect(mapped.map { String(reflecting: $0) }, equals: set.map { "adapted from \($0.debugDescription)" })
 
         mapped = nil
         set?.notify(1)
-
         expect(log.entries, equals: ["1"])
         expect(token?.isActive, equals: true)
-    }
-
-    @Test("A registration keeps neither the mapped source nor the set")
-    func registrationKeepsNothing() {
-        weak var weakSet: ObserverSet<Int>?
-        let token: ObserverToken
-        do {
-            let set = ObserverSet<Int>()
-            weakSet = set
-            token = set.map { "\($0)" }.filter { _ in true }.add { _ in }
-        }
+        set = nil
 
         #expect(weakSet == nil)
-        #expect(!token.isActive)
+        expect(token?.isActive, equals: false)
     }
 
     @Test("What a transform captures is released with the source and the last registration")
@@ -355,45 +211,21 @@ struct MapTests {
         expect(lifetimes.count, equals: 0)
     }
 
-    // MARK: Settled
-
-    @Test("`settled()` of a set, of a mapped source and of a custom source waits for an actor's observer")
+    @Test("`settled()` of a set, of sources derived from it and of a custom source waits for an actor's observer")
     func settled() async {
-        #expect(await settledWaitsForAnActor(set) { set.notify(1) })
-        #expect(await settledWaitsForAnActor(set.map { "\($0)" }) { set.notify(1) })
-        #expect(await settledWaitsForAnActor(set.compactMap { $0 }) { set.notify(1) })
-        #expect(await settledWaitsForAnActor(set.filter { $0 > 0 }) { set.notify(1) })
-        #expect(await settledWaitsForAnActor(set.map { $0 + 1 }.filter { $0 > 0 }.map { _ in }) { set.notify(1) })
-        #expect(await settledWaitsForAnActor(Mapped(source: set) { (value: Int) in "\(value)" }) { set.notify(1) })
+        let sources: [any NotificationSource] = [
+            set, set.map { "\($0)" }, set.compactMap { $0 }, set.filter { $0 > 0 }, set.once,
+            set.map { $0 + 1 }.filter { $0 > 0 }.map { _ in }, Mapped(source: set) { (value: Int) in "\(value)" },
+        ]
+        for source in sources { #expect(await settledWaitsForAnActor(source) { set.notify(1) }) }
     }
-}
-
-/// A model that publishes only a part of what its set delivers.
-private final class Model: Sendable {
-    private let observers = ObserverSet<(title: String, length: Int)>()
-    var titleChanged: some NotificationSource<String> { observers.map(\.title) }
-
-    func change(to title: String) { observers.notify((title: title, length: title.count)) }
 }
 
 private final class Hearer: Sendable {
     private let log: Log<String>
 
-    init(_ log: Log<String>) {
-        self.log = log
-    }
+    init(_ log: Log<String>) { self.log = log }
 
-    func hear() { log.append("method") }
     func hearBoth(_ line: Int, _ word: String) { log.append("\(line) \(word)") }
     func note(_ text: String) { log.append(text) }
-}
-
-private actor ActingHearer {
-    private let log: Log<String>
-
-    init(_ log: Log<String>) {
-        self.log = log
-    }
-
-    func hear(_ text: String) { log.append(text) }
 }

@@ -62,99 +62,16 @@ struct QueueTests {
         set.notify(0)
         expect(log.entries, equals: [])
         await set.settled()
-        expect(log.entries, equals: [0])
-
         join { [set] in set.notify(1) }
         expect(log.entries, equals: [0])
         await set.settled()
+
         expect(log.entries, equals: [0, 1])
     }
 
-    @Test(
-        "A notification does not wait for a queue that is busy, or suspended; nothing is lost",
-        arguments: [false, true])
-    func doesNotWait(isSuspended: Bool) async {
-        let mayGoOn = Signal()
-        if isSuspended { queue.suspend() } else { queue.async { mayGoOn.wait() } }
-        _ = set.addNonisolated(on: queue) { [log] in log.append($0) }
-
-        for value in 0..<10 { set.notify(value) }
-        #expect(log.entries.isEmpty)
-        if isSuspended { queue.resume() } else { mayGoOn.set() }
-        await set.settled()
-
-        expect(log.entries, equals: Array(0..<10))
-    }
-
     /// Scenario 11 on a queue that is not serial.
-    @Test("On a concurrent queue, the calls of one observer come one at a time and in order")
-    func concurrentQueue() async {
-        let queue = DispatchQueue(label: "concurrent", attributes: .concurrent)
-        let inside = Shared(false)
-        _ = set.addNonisolated(on: queue) { [log] in
-            #expect(!inside.exchange(true))
-            log.append($0)
-            #expect(inside.exchange(false))
-        }
-
-        for count in [5_000] + Array(repeating: 500, count: 20) {
-            for value in 0..<count { set.notify(value) }
-            await set.settled()
-            expect(log.entries, equals: Array(0..<count))
-            log.removeAll()
-        }
-    }
-
-    @Test("Many observers on one queue each receive all values in order")
-    func manyOnOneQueue() async {
-        let logs = (0..<50).map { _ in Log<Int>() }
-        for log in logs { _ = set.addNonisolated(on: queue) { log.append($0) } }
-
-        for value in 0..<200 { set.notify(value) }
-        await set.settled()
-
-        for log in logs { expect(log.entries, equals: Array(0..<200)) }
-    }
-
-    @Test("Other work on a serial queue runs between the values that were notified before it and after it")
-    func otherWork() async {
-        _ = set.addNonisolated(on: queue) { [log] in log.append($0) }
-
-        queue.suspend()
-        for value in 0..<3_000 {
-            if value.isMultiple(of: 1_000) { queue.async { [log] in log.append(-1) } }
-            set.notify(value)
-        }
-        queue.resume()
-        await set.settled()
-
-        let expected: [Int] = (0..<3_000).flatMap { $0.isMultiple(of: 1_000) ? [-1, $0] : [$0] }
-        expect(log.entries, equals: expected)
-    }
-
-    // MARK: One order for each serial queue
-
-    @Test("Observers of different sets on one serial queue receive what a thread notifies in one order")
-    func oneOrder() async {
-        let other = ObserverSet<Int>()
-        _ = set.addNonisolated(on: queue) { [log] in log.append($0) }
-        _ = set.addNonisolated(on: queue) { [log] in log.append($0) }
-        _ = other.addNonisolated(on: queue) { [log] in log.append($0) }
-
-        for _ in 0..<20 {
-            await onThread { [set] in
-                for value in 0..<300 { value.isMultiple(of: 3) ? set.notify(value) : other.notify(value) }
-            }
-            await set.settled()
-            await other.settled()
-            let expected: [Int] = (0..<300).flatMap { $0.isMultiple(of: 3) ? [$0, $0] : [$0] }
-            expect(log.entries, equals: expected)
-            log.removeAll()
-        }
-    }
-
     @Test("On a concurrent queue, an observer's calls do not overlap, and are in order, while another's may run")
-    func oneCallAtATime() async {
+    func concurrentQueue() async {
         let queue = DispatchQueue(label: "concurrent", attributes: .concurrent)
         let isOtherCalled = Signal()
         let calls = Counter()
@@ -167,10 +84,37 @@ struct QueueTests {
         }
         _ = set.addNonisolated(on: queue) { value in if value == 99 { isOtherCalled.set() } }
 
-        await onThread { [set] in for value in 0..<100 { set.notify(value) } }
-        await set.settled()
+        for count in [5_000] + Array(repeating: 500, count: 20) {
+            await onThread { [set] in for value in 0..<count { set.notify(value) } }
+            await set.settled()
+            expect(log.entries, equals: Array(0..<count))
+            log.removeAll()
+        }
+    }
 
-        expect(log.entries, equals: Array(0..<100))
+    @Test("On a serial queue, what a thread notifies to several sets, and other work, come in one order")
+    func oneOrder() async {
+        let other = ObserverSet<Int>()
+        for (number, source) in [set, set, other].enumerated() {
+            _ = source.addNonisolated(on: queue) { [log] in log.append(number * 10_000 + $0) }
+        }
+
+        for count in [3_000] + Array(repeating: 300, count: 20) {
+            await onThread { [set, log, queue] in
+                for value in 0..<count {
+                    if value.isMultiple(of: 100) { queue.async { log.append(-1) } }
+                    value.isMultiple(of: 3) ? set.notify(value) : other.notify(value)
+                }
+            }
+            await set.settled()
+            await other.settled()
+            let expected = (0..<count).flatMap { value -> [Int] in
+                let values = value.isMultiple(of: 3) ? [value, 10_000 + value] : [20_000 + value]
+                return value.isMultiple(of: 100) ? [-1] + values : values
+            }
+            expect(log.entries, equals: expected)
+            log.removeAll()
+        }
     }
 
     /// Scenario 38, between two values.
@@ -198,24 +142,24 @@ struct QueueTests {
 
     @Test("A description shows how many values wait for a queue, and whether a call is in progress")
     func descriptions() async {
-        let isCalled = Signal()
-        let mayEnd = Signal()
+        let (isCalled, mayEnd) = (Signal(), Signal())
         let token = set.addNonisolated(on: queue) { _ in
             isCalled.set()
             mayEnd.wait()
         }
-        #expect(token.description.contains("on queue \(queue.label), registered"))
+        func shows(_ text: String) -> Bool { token.description.contains("on queue serial\(text), registered") }
+        #expect(shows(""))
 
         queue.suspend()
         for value in 0..<2 { set.notify(value) }
-        #expect(token.description.contains("on queue \(queue.label), 2 waiting, registered"))
+        #expect(shows(", 2 pending"))
 
         queue.resume()
         await eventually { isCalled.isSet }
         set.notify(2)
-        #expect(token.description.contains("on queue \(queue.label), in a call, 2 waiting, registered"))
+        #expect(shows(", in a call, 2 pending"))
         mayEnd.set()
-        await eventually { token.description.contains("on queue \(queue.label), registered") }
-        #expect(token.description.contains("on queue \(queue.label), registered"))
+        await eventually { shows("") }
+        #expect(shows(""))
     }
 }

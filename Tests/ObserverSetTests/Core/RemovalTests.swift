@@ -23,12 +23,10 @@ struct RemovalTests {
             }
             for value in 0..<3 { set.notify(value) }
 
-            #expect(await registration.token.removeAndWait())
+            let isRemoved = await registration.token.removeAndWait()
 
-            #expect(isReleased.isSet)
             let made = calls.value
-            #expect(!registration.token.isActive)
-            #expect(set.isEmpty)
+            #expect(isRemoved && isReleased.isSet && !registration.token.isActive && set.isEmpty)
             set.notify(4)
             await set.settled()
             expect(calls.value, equals: made)
@@ -50,63 +48,46 @@ struct RemovalTests {
         registration.end()
     }
 
-    @Test("A combination of no tokens has nothing to wait for")
-    func noTokens() async {
-        #expect(await !ObserverToken([]).removeAndWait())
-    }
-
     @Test("Of several callers exactly one gets true, and all wait", arguments: [ObserverKind.closure, .queue])
     func severalCallers(_ kind: ObserverKind) async {
-        let isCalled = Signal()
-        let registration = kind.add(to: set) { [mayEnd] _ in
-            isCalled.set()
-            mayEnd.wait()
-        }
-        let notifying = Task { [set] in await onThread { set.notify(1) } }
-        await eventually { isCalled.isSet }
-        let removed = Log<Bool>()
-        let hasWaited = Log<Bool>()
+        let call = await StoppedCall(kind, of: set, by: set) { [log] in log.append("called") }
 
         var waiting: [Task<Void, Never>] = []
         for _ in 0..<4 {
-            await waiting.append(
-                taskThatWaits { [mayEnd] in
-                    removed.append(await registration.token.removeAndWait())
-                    hasWaited.append(mayEnd.isSet)
-                })
+            await waiting.append(taskThatWaits { [log] in log.append("\(await call.token.removeAndWait())") })
         }
         for _ in 0..<100 { await Task.yield() }
-        mayEnd.set()
+        call.letGo()
         for task in waiting { await task.value }
 
-        expect(removed.entries.count { $0 }, equals: 1)
-        expect(hasWaited.entries, equals: [true, true, true, true])
-        await notifying.value
+        expect(log.entries.first, equals: "called")
+        expect(log.entries.dropFirst().sorted(), equals: ["false", "false", "false", "true"])
+        await call.end()
     }
 
     // MARK: Calls in progress
 
-    @Test("It waits for the calls of all threads", arguments: [1, 2, 5])
-    func severalThreads(_ count: Int) async {
-        let mayEnd = (0..<count).map { _ in Signal() }
+    @Test("It waits for the calls of all threads")
+    func severalThreads() async {
+        let mayEnd = (0..<5).map { _ in Signal() }
         let running = Counter()
         let token = set.addNonisolated { number in
             running.increment()
             mayEnd[number].wait()
             running.decrement()
         }
-        let notifying = Task { [set] in await onThreads(count) { set.notify($0) } }
-        await eventually { running.value == count }
+        let notifying = Task { [set] in await onThreads(5) { set.notify($0) } }
+        await eventually { running.value == 5 }
 
         let left = Shared<Int?>(nil)
         let waiting = await taskThatWaits {
             await token.removeAndWait()
             left.value = running.value
         }
-        for number in 0..<count {
+        for end in mayEnd {
             for _ in 0..<50 { await Task.yield() }
             #expect(left.value == nil)
-            mayEnd[number].set()
+            end.set()
         }
         await waiting.value
 
@@ -120,31 +101,16 @@ struct RemovalTests {
             .mainActor, .mainActorOwner, .queue, .queueOwner,
         ])
     func waitsForCall(_ kind: ObserverKind) async {
-        let isCalled = Signal()
         let isReleased = Signal()
-        let registration = kind.add(to: set) { [log, mayEnd, capture = Tracked { isReleased.set() }] value in
-            isCalled.set()
-            mayEnd.wait()
-            log.append(capture.isIntact ? "called with \(value)" : "released too early")
+        let call = await StoppedCall(kind, of: set, by: set) { [log, capture = Tracked { isReleased.set() }] in
+            log.append(capture.isIntact ? "called" : "released too early")
         }
-        let notifying = Task { [set, log] in
-            await onThread { set.notify(1) }
-            if !kind.isInPlace { set.notify(2) }
-            log.append("notified")
-        }
-        await eventually { isCalled.isSet && (kind.isInPlace || log.count == 1) }
+        if !kind.isInPlace { set.notify(2) }
 
-        let waiting = await taskThatWaits { [log] in
-            await registration.token.removeAndWait()
-            log.append(isReleased.isSet ? "over" : "not released")
-        }
-        for _ in 0..<100 { await Task.yield() }
-        mayEnd.set()
-        await waiting.value
-        await notifying.value
+        await removal(of: call.token, releases: isReleased) { call.letGo() }
 
-        expect(log.entries.filter { $0 != "notified" }, equals: ["called with 1", "over"])
-        registration.end()
+        expect(log.entries, equals: ["called", "over"])
+        await call.end()
     }
 
     @Test("It cancels the call of an observer that awaits, and waits for its end", arguments: AwaitingForm.allCases)
@@ -157,17 +123,14 @@ struct RemovalTests {
         for value in 1...3 { set.notify(value) }
         await eventually { door.waiting == 1 }
 
-        let waiting = await taskThatWaits { [log] in
-            await registration.token.removeAndWait()
-            log.append(isReleased.isSet ? "over" : "not released")
+        await removal(of: registration.token, releases: isReleased) {
+            // So does everybody who waits with `settled()`.
+            let settling = await taskThatWaits(for: set) { [log] in log.append("settled") }
+            for _ in 0..<100 { await Task.yield() }
+            expect(log.count, equals: 0)
+            door.open()
+            await settling.value
         }
-        // So does everybody who waits with `settled()`.
-        let settling = await taskThatWaits(for: set) { [log] in log.append("settled") }
-        for _ in 0..<100 { await Task.yield() }
-        expect(log.count, equals: 0)
-        door.open()
-        await waiting.value
-        await settling.value
 
         expect(log.entries.first, equals: "1, true, true")
         expect(log.entries.dropFirst().sorted(), equals: ["over", "settled"])
@@ -183,17 +146,12 @@ struct RemovalTests {
         }
         set.notify(1)
 
-        let wasReleased = Shared<Bool?>(nil)
-        let waiting = await taskThatWaits {
-            await token.removeAndWait()
-            wasReleased.value = isReleased.isSet
+        await removal(of: token, releases: isReleased) { [log] in
+            log.append("let go")
+            actor.letGo()
         }
-        for _ in 0..<100 { await Task.yield() }
-        #expect(wasReleased.value == nil)
-        actor.letGo()
-        await waiting.value
 
-        expect(wasReleased.value, equals: true)
+        expect(log.entries, equals: ["let go", "over"])
         expect(await actor.calls, equals: 0)
     }
 
@@ -208,17 +166,12 @@ struct RemovalTests {
         let notifying = Task { [set] in await onThread { set.notify(1) } }
         await eventually { isCalled.isSet }
 
-        let hasWaited = Shared(false)
-        let waiting = await taskThatWaits { [mayEnd] in
-            await token.removeAndWait()
-            hasWaited.value = mayEnd.isSet
+        await removal(of: token) { [log, mayEnd] in
+            log.append("the other call ends")
+            mayEnd.set()
         }
-        for _ in 0..<100 { await Task.yield() }
-        mayEnd.set()
-        await waiting.value
 
-        #expect(hasWaited.value)
-        expect(log.count, equals: 0)
+        expect(log.entries, equals: ["the other call ends", "over"])
         await notifying.value
     }
 
@@ -261,7 +214,7 @@ struct RemovalTests {
         await eventually { door.waiting == 1 }
 
         // Somebody else waits for that call.
-        await waitForCall(of: registration.token) { door.open() }
+        await removal(of: registration.token, removes: false) { door.open() }
 
         expect(log.entries, equals: ["removed true, cancelled false", "called with 1", "over"])
         token.value = nil
@@ -296,117 +249,104 @@ struct RemovalTests {
         "A cancelled task stops waiting, and the observer is removed all the same",
         arguments: [ObserverKind.queue, .awaited, .closure])
     func cancelled(_ kind: ObserverKind) async {
-        let isCalled = Signal()
-        let token: ObserverToken
-        if kind == .awaited {
-            token = set.addAsync { [door] _ in
-                isCalled.set()
-                await door.pass()
-            }
-        } else {
-            token =
-                kind.add(to: set) { [mayEnd] _ in
-                    isCalled.set()
-                    mayEnd.wait()
-                }.token
-        }
-        let notifying = Task { [set] in await onThread { set.notify(1) } }
-        await eventually { isCalled.isSet }
+        let call = await StoppedCall(kind, of: set, by: set)
 
-        let waiting = Task { await token.removeAndWait() }
-        await eventually { !token.isActive }
+        let waiting = Task { await call.token.removeAndWait() }
+        await eventually { !call.token.isActive }
         let later = Task {
             while !Task.isCancelled { await Task.yield() }
-            return await token.removeAndWait()
+            return await call.token.removeAndWait()
         }
         waiting.cancel()
         later.cancel()
 
         #expect(await waiting.value)
         #expect(await !later.value)
+        call.letGo()
+        await call.token.removeAndWait()
+        await call.end()
+    }
+
+    @Test(
+        "A teardown in a task of its own waits for the call that is running, though the task that awaits it is cancelled",
+        arguments: [ObserverKind.queue, .awaited, .closure], [true, false])
+    func teardownInACancelledTask(_ kind: ObserverKind, isCancelledBefore: Bool) async {
+        let isCalled = Signal()
+        let token: ObserverToken
+        if kind == .awaited {
+            token = set.addAsync { [log, door] _ in
+                isCalled.set()
+                await door.pass()
+                log.append("the call has returned")
+            }
+        } else {
+            token =
+                kind.add(to: set) { [log, mayEnd] _ in
+                    isCalled.set()
+                    mayEnd.wait()
+                    log.append("the call has returned")
+                }.token
+        }
+        let notifying = Task { [set] in await onThread { set.notify(1) } }
+        await eventually { isCalled.isSet }
+
+        let scope = Task { [log] in
+            while isCancelledBefore && !Task.isCancelled { await Task.yield() }
+            let isRemoved = await Task { await token.removeAndWait() }.value
+            log.append("torn down: \(isRemoved), cancelled: \(Task.isCancelled)")
+        }
+        if !isCancelledBefore { await eventually { !token.isActive } }
+        scope.cancel()
+        await eventually { !token.isActive }
+        // If the teardown did not wait, it would very likely be over by now. If it does wait, this loop changes nothing.
+        for _ in 0..<100 { await Task.yield() }
         mayEnd.set()
         door.open()
-        await token.removeAndWait()
+        await scope.value
         await notifying.value
+
+        expect(log.entries, equals: ["the call has returned", "torn down: true, cancelled: true"])
     }
 
     // MARK: Registrations that had ended before
 
     @Test(
-        "It waits for the call of an observer that had been removed before", arguments: [ObserverKind.closure, .queue])
-    func removedBefore(_ kind: ObserverKind) async {
-        let isCalled = Signal()
-        let registration = kind.add(to: set) { [log, mayEnd] _ in
-            isCalled.set()
-            mayEnd.wait()
-            log.append("called")
+        "It waits for the call of an observer that had been removed before, in any way, or has been called by `once`",
+        arguments: [ObserverKind.closure, .queue, .awaited], [.byToken, .bySet, .all, nil] as [WayOfRemoving?])
+    func endedBefore(_ kind: ObserverKind, _ removal: WayOfRemoving?) async {
+        let source: any NotificationSource<Int> = removal == nil ? set.once : set
+        let call = await StoppedCall(kind, of: source, by: set) { [log] in
+            log.append("called, cancelled \(Task.isCancelled)")
         }
-        let notifying = Task { [set] in await onThread { set.notify(1) } }
-        await eventually { isCalled.isSet }
-        registration.token.remove()
+        expect(removal?.perform(on: set, call.registration) ?? !call.token.isActive, equals: true)
 
-        await waitForCall(of: registration.token) { mayEnd.set() }
+        await self.removal(of: call.token, removes: false) { call.letGo() }
 
-        expect(log.entries, equals: ["called", "over"])
-        await notifying.value
+        expect(log.entries, equals: ["called, cancelled \(kind.isAwaited && removal != nil)", "over"])
+        await call.end()
     }
 
-    @Test(
-        "So it does if the observer awaits, however it had been removed, and for other removed observers' calls, too",
-        arguments: WayOfRemoving.allCases)
-    func removedBeforeAwaited(_ removal: WayOfRemoving) async {
-        let call: @Sendable (Int) async -> Void = { [log, door] _ in
-            await door.pass()
-            log.append("called")
+    @Test("So it does for the calls of other observers that had been removed")
+    func othersEndedBefore() async {
+        let tokens = (0..<2).map { _ in
+            set.addAsync { [log, door] _ in
+                await door.pass()
+                log.append("called")
+            }
         }
-        let registration = AwaitingForm.owner.add(to: set, call)
-        let other = set.addAsync { await call($0) }
         set.notify(1)
         await eventually { door.waiting == 2 }
-        other.remove()
-        #expect(removal.perform(on: set, registration))
+        for token in tokens { token.remove() }
 
-        await waitForCall(of: registration.token) { [log, door] in
+        await removal(of: tokens[0], removes: false) { [log, door] in
             door.letOnOne()
             await eventually { log.count == 1 }
             for _ in 0..<100 { await Task.yield() }
-            expect(log.entries, equals: ["called"])
+            log.append("the other one")
             door.letOnOne()
         }
 
-        expect(log.entries, equals: ["called", "called", "over"])
-        registration.end()
-    }
-
-    @Test("It waits for the only call of an observer of `once`", arguments: [ObserverKind.queue, .awaited, .closure])
-    func once(_ kind: ObserverKind) async {
-        let isCalled = Signal()
-        let token: ObserverToken
-        if kind == .awaited {
-            token = set.once.addAsync { [log, door] _ in
-                isCalled.set()
-                await door.pass()
-                log.append("called, \(Task.isCancelled)")
-            }
-        } else {
-            token =
-                kind.add(to: set.once) { [log, mayEnd] _ in
-                    isCalled.set()
-                    mayEnd.wait()
-                    log.append("called, \(Task.isCancelled)")
-                }.token
-        }
-        let notifying = Task { [set] in await onThread { set.notify(1) } }
-        await eventually { isCalled.isSet }
-        #expect(!token.isActive)
-
-        await waitForCall(of: token) {
-            mayEnd.set()
-            door.open()
-        }
-
-        expect(log.entries, equals: ["called, false", "over"])
-        await notifying.value
+        expect(log.entries, equals: ["called", "the other one", "called", "over"])
     }
 
     @Test("An observer of `once` that is removed before its call is not called")
@@ -416,8 +356,7 @@ struct RemovalTests {
         #expect(await token.removeAndWait())
         set.notify(1)
 
-        expect(log.count, equals: 0)
-        #expect(set.isEmpty)
+        #expect(log.entries.isEmpty && set.isEmpty)
         #expect(await !token.removeAndWait())
     }
 
@@ -425,21 +364,13 @@ struct RemovalTests {
     func goneSet() async {
         let actor = Held()
         var set: ObserverSet? = ObserverSet<Int>()
-        let token = set!.add(actor) { (actor: isolated Held, _) in actor.hear() }
-        set?.notify(1)
-        set?.notify(2)
+        let token = set!.add(actor) { [log] (_: isolated Held, value) in log.append("called with \(value)") }
+        for value in 1...2 { set?.notify(value) }
         set = nil
 
-        let calls = Shared(0)
-        let waiting = await taskThatWaits {
-            #expect(await !token.removeAndWait())
-            calls.value = await actor.calls
-        }
-        for _ in 0..<100 { await Task.yield() }
-        actor.letGo()
-        await waiting.value
+        await removal(of: token, removes: false) { actor.letGo() }
 
-        expect(calls.value, equals: 2)
+        expect(log.entries, equals: ["called with 1", "called with 2", "over"])
     }
 
     @Test(
@@ -455,7 +386,7 @@ struct RemovalTests {
         await eventually { door.waiting == 1 }
         set = nil
 
-        await waitForCall(of: registration.token) { door.open() }
+        await removal(of: registration.token, removes: false) { door.open() }
 
         expect(log.entries, equals: ["1, false", "2, false", "3, false", "over"])
         registration.end()
@@ -475,11 +406,13 @@ struct RemovalTests {
         #expect(kept ?? 0 < 10)
     }
 
-    /// Waits for the call of a registration that has ended, lets the call go on meanwhile, and notes when that is over.
-    private func waitForCall(of token: ObserverToken, letOn: () async -> Void) async {
+    /// Has another task remove the observer and wait, lets the call go on meanwhile, and notes when that is over.
+    private func removal(
+        of token: ObserverToken, removes: Bool = true, releases isReleased: Signal? = nil, letOn: () async -> Void
+    ) async {
         let waiting = await taskThatWaits { [log] in
-            #expect(await !token.removeAndWait())
-            log.append("over")
+            expect(await token.removeAndWait(), equals: removes)
+            log.append(isReleased?.isSet == false ? "not released" : "over")
         }
         for _ in 0..<100 { await Task.yield() }
         await letOn()
@@ -525,7 +458,9 @@ struct RemovalRaceTests {
         for round in 0..<rounds {
             let memory = Memory()
             let isReleased = Signal()
-            let registration = add(kind, to: set, memory, lifetimes, isReleased)
+            let registration = kind.add(to: set) { [capture = Tracked(in: lifetimes) { isReleased.set() }] _ in
+                if capture.isIntact { memory.calls += 1 }
+            }
             await onThread { notified.pass() }
             for _ in 0..<round % 40 * 10 { continue }
 
@@ -542,32 +477,26 @@ struct RemovalRaceTests {
 
     @Test("A registration that is asked about at the same moment is released as well")
     func againstQuestions() async {
-        let rounds = many(20_000, long: 100_000)
         let set = ObserverSet<Int>()
-        for _ in 0..<rounds / 100 {
-            let asked = Shared<ObserverToken?>(set.add { _ in })
-            let isOver = Signal()
-            let asking = Task {
-                await onThread {
-                    while !isOver.isSet {
-                        if let token = asked.value { _ = (token.isActive, token.droppedCount, token.description) }
-                    }
-                }
+        let asked = Shared<ObserverToken?>(nil)
+        let isOver = Signal()
+        async let asking: Void = onThread {
+            while !isOver.isSet {
+                if let token = asked.value { _ = (token.isActive, token.droppedCount, token.description) }
             }
-            for _ in 0..<100 {
-                let isReleased = Signal()
-                let owner = Signal()
-                let token = set.add(owner) { [capture = Tracked { isReleased.set() }] _, _ in _ = capture.isIntact }
-                asked.value = token
-
-                await token.removeAndWait()
-
-                #expect(isReleased.isSet)
-            }
-            isOver.set()
-            await asking.value
-            set.removeAll()
         }
+        for _ in 0..<many(20_000, long: 100_000) {
+            let isReleased = Signal()
+            let owner = Signal()
+            let token = set.add(owner) { [capture = Tracked { isReleased.set() }] _, _ in _ = capture.isIntact }
+            asked.value = token
+
+            await token.removeAndWait()
+
+            #expect(isReleased.isSet)
+        }
+        isOver.set()
+        await asking
     }
 
     @Test("Several threads that remove the same observer, while others notify, all return")
@@ -618,15 +547,6 @@ struct RemovalRaceTests {
             #expect(!token.isActive)
             if isCancelled { await token.removeAndWait() }
             expect(calls.value, equals: 0)
-        }
-    }
-
-    /// Adds an observer that writes to that memory, and whose capture sets that signal when it is released.
-    private func add(
-        _ kind: ObserverKind, to set: ObserverSet<Int>, _ memory: Memory, _ lifetimes: Lifetimes, _ isReleased: Signal
-    ) -> KeptRegistration {
-        kind.add(to: set) { [capture = Tracked(in: lifetimes) { isReleased.set() }] _ in
-            if capture.isIntact { memory.calls += 1 }
         }
     }
 

@@ -9,24 +9,16 @@ struct TurnTests {
     func thousandCalls() {
         var turn = Turn(isTimed: false)
 
-        let calls = (1...1_000).first { _ in turn.isOver() }
-
-        expect(calls, equals: 1_000)
+        expect((1...1_000).first { _ in turn.isOver() }, equals: 1_000)
     }
 
-    @Test("A turn ends with the call that takes four milliseconds")
-    func longCall() {
-        var turn = Turn()
+    @Test(
+        "A turn ends with the call that takes four milliseconds, unless it must not depend on the machine",
+        arguments: [false, true])
+    func longCall(isTimed: Bool) {
+        var turn = Turn(isTimed: isTimed)
         spin(for: .milliseconds(4))
-        let isOver = turn.isOver()
-        #expect(isOver)
-    }
 
-    @Test("A turn that must not depend on the machine does not end by the clock")
-    func untimed() {
-        var turn = Turn(isTimed: false)
-        spin(for: .milliseconds(4))
-        let isOver = turn.isOver()
-        #expect(!isOver)
+        expect(turn.isOver(), equals: isTimed)
     }
 }

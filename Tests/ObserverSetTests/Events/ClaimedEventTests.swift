@@ -21,6 +21,6 @@ struct ClaimedEventTests {
         }
         await events.settled()
 
-        expect(await ledger.entries, equals: [1, 101, 2, 102])
+        expect(await ledger.entries, equals: [101, 1, 102, 2])
     }
 }

@@ -395,13 +395,33 @@ struct NotificationCenterTests {
         expect(log.entries, equals: ["theme true", "out"])
     }
 
-    @Test("A center keeps no memory for a name when its last observer has been removed", .measuringMemory)
+    @Test("A center keeps no memory for a registration when its last observer has been removed", .measuringMemory)
     func registrationsLeaveNoMemory() async {
         await #expect(processExitsWith: .success) {
             let center = NotificationCenter()
             let churn: (Int) -> Void = { count in
+                for _ in 0..<count { center.observers(of: ThemeChanged.self).add { _ in }.remove() }
+            }
+
+            let growth = await AllocatedMemory.growth {
+                churn(100)
+            } _: {
+                churn(2_000)
+            }
+
+            // A registration that stays takes some 170 bytes.
+            #expect(growth < 128 << 10, "\(growth) bytes")
+        }
+    }
+
+    @Test(
+        "A center keeps no memory for a name when its last observer has been removed", .measuringMemory,
+        .enabled(if: Self.centersForgetNames, "Before Swift 6.3, Foundation keeps an entry for each name"))
+    func namesLeaveNoMemory() async {
+        await #expect(processExitsWith: .success) {
+            let center = NotificationCenter()
+            let churn: (Int) -> Void = { count in
                 for number in 0..<count {
-                    center.observers(of: ThemeChanged.self).add { _ in }.remove()
                     center.observers(named: Notification.Name("\(count), \(number)")).add { _ in }.remove()
                 }
             }
@@ -415,6 +435,18 @@ struct NotificationCenterTests {
             // A registration that stays takes some 170 bytes.
             #expect(growth < 128 << 10, "\(growth) bytes")
         }
+    }
+
+    /// Whether Foundation's center forgets a name when its last registration is removed.
+    ///
+    /// On Linux, `removeObserver` leaves an empty dictionary for the name with Foundation of Swift 6.2, and none from
+    /// 6.3 on.
+    private static var centersForgetNames: Bool {
+        #if compiler(>=6.3)
+        true
+        #else
+        false
+        #endif
     }
 
     @Test("Sixteen threads that are the first to observe, at once, all receive the next post")
@@ -504,69 +536,6 @@ struct NotificationCenterTests {
         center.post(ThemeChanged(isDark: true))
 
         expect(log.entries, equals: ["last", "heard", "removed", "inside", "heard"])
-    }
-
-    @Test("A center that dies releases its observers, and its sources add none afterwards")
-    func centerDeath() {
-        weak var weakCenter: NotificationCenter?
-        let token: ObserverToken
-        let source: any NotificationSource<ThemeChanged>
-        do {
-            let center = NotificationCenter()
-            weakCenter = center
-            let capture = Tracked()
-            source = center.observers(of: ThemeChanged.self)
-            token = source.add { _ in _ = capture.value }
-            #expect(token.isActive)
-        }
-
-        #expect(weakCenter == nil)
-        expect(Lifetimes.current.count, equals: 0)
-        #expect(!token.isActive)
-        #expect(!token.remove())
-        let late = source.add(logged("late"))
-        #expect(!late.isActive)
-        #expect(!late.remove())
-    }
-
-    @Test("What a center has posted when it dies is delivered all the same, on actors and to observers that await")
-    func centerDeathWithWaitingValues() async {
-        let actor = Held()
-        let door = Door()
-        weak var weakCenter: NotificationCenter?
-        do {
-            let center = NotificationCenter()
-            weakCenter = center
-            let source = center.observers(of: ThemeChanged.self)
-            source.add(actor) { [log] (_: isolated Held, event) in log.append("actor \(event.isDark)") }
-            _ = source.addAsync { [log] event in
-                await door.pass()
-                log.append("awaiting \(event.isDark), cancelled \(Task.isCancelled)")
-            }
-            for isDark in [true, false] { center.post(ThemeChanged(isDark: isDark)) }
-            await eventually { door.waiting == 1 }
-        }
-
-        #expect(weakCenter == nil)
-        door.open()
-        actor.letGo()
-        await eventually { log.count == 4 }
-
-        expect(log.entries.filter { $0.hasPrefix("actor") }, equals: ["actor true", "actor false"])
-        let awaited = ["awaiting true, cancelled false", "awaiting false, cancelled false"]
-        expect(log.entries.filter { $0.hasPrefix("awaiting") }, equals: awaited)
-    }
-
-    @Test("Centers that come and go at one address have nothing to do with each other")
-    func centersAtOneAddress() {
-        for number in 0..<500 {
-            let center = NotificationCenter()
-            _ = center.observers(of: ThemeChanged.self).add { [log] _ in log.append("\(number)") }
-            center.post(ThemeChanged(isDark: true))
-        }
-
-        let expected = (0..<500).map { "\($0)" }
-        expect(log.entries, equals: expected)
     }
 
     // MARK: Delivery

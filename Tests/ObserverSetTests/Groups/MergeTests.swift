@@ -2,375 +2,181 @@ import Dispatch
 import ObserverSet
 import Testing
 
-/// Several sources with the same parameters, merged into one.
-@Suite("Merged sources", .lifetimesChecked, .againstHanging)
+/// Several sources observed as one, merged or as a group: one observer, one token.
+@Suite("Merged sources and groups", .lifetimesChecked, .againstHanging)
 struct MergeTests {
-    private let left = ObserverSet<Int>()
-    private let right = ObserverSet<Int>()
-    private let words = ObserverSet<(word: String, line: Int)>()
+    private let sets = (0..<3).map { _ in ObserverSet<Void>() }
     private let log = Log<String>()
 
-    private var merged: some NotificationSource<Int> { left.merge(with: right, words.map(\.line)) }
-
-    private func notifyEach() {
-        left.notify(1)
-        right.notify(2)
-        words.notify((word: "so", line: 3))
-    }
-
-    @Test("The description of a merged source, and of a group, has the observers of each member")
-    func descriptionOfTheSource() {
-        let (first, second) = (ObserverSet<Int>(), ObserverSet<Int>())
-        _ = second.add { _ in }
-        let expected = first.debugDescription + "\n" + second.debugDescription
-
-        expect(String(reflecting: first.merge(with: second)), equals: expected)
-        expect(ObserverGroup(first, second).debugDescription, equals: expected)
-    }
-
-    @Test(
-        "Where the compiler is wrong to say that the notifier is on the observer's actor, the values are posted in order"
-    )
-    func falseClaim() async {
-        let ledger = Ledger(ObserverSet())
-        ledger.observe(merged)
-
-        await ledger.take { notifyEach() }
-        await ledger.take { left.notify(4) }
-        await merged.settled()
-
-        expect(await ledger.entries, equals: [1, 2, 3, 4])
-    }
+    private func notifyEach() { for set in sets { set.notify() } }
 
     // MARK: Members
 
-    @Test("An observer receives the values of every member")
-    func anyMember() {
-        _ = merged.add { [log] in log.append("\($0)") }
+    @Test(
+        "An observer is called for every member, in order with that member's own, until its one token ends it at all",
+        arguments: WayOfMerging.allCases)
+    func members(_ way: WayOfMerging) {
+        _ = sets[0].add { [log] in log.append("first") }
+        let token = way.source(sets).add { [log] in log.append("all") }
+        _ = sets[0].add { [log] in log.append("last") }
+        #expect(!sets[1].remove(token) && token.isActive, "the token of all is none of a member")
 
         notifyEach()
-
-        expect(log.entries, equals: ["1", "2", "3"])
-        expect([left.count, right.count, words.count], equals: [1, 1, 1])
-    }
-
-    @Test("A list of sources may be merged as well, even an empty one")
-    func list() {
-        _ = left.merge(with: [right, words.map(\.line)]).add { [log] in log.append("\($0)") }
-        _ = left.merge(with: []).add { [log] in log.append("alone \($0)") }
-
+        expect(log.entries, equals: ["first", "all", "last", "all", "all"])
+        #expect(token.description.contains("MergeTests.swift"))
+        expect([token.remove(), token.isActive, token.remove()], equals: [true, false, false])
+        #expect(token.description.contains("inactive"))
         notifyEach()
 
-        expect(log.entries, equals: ["1", "alone 1", "2", "3"])
+        expect(log.count, equals: 7)
+        expect(sets.map(\.count), equals: [2, 0, 0])
     }
 
-    @Test("Tuple labels are passed on, and members of `Void` give the forms of `add` for `Void`")
-    func parameters() {
-        let owner = Hearer(log)
-        let other = ObserverSet<(word: String, line: Int)>()
-        _ = words.merge(with: other).add { [log] item in log.append("\(item.word) in \(item.line)") }
-        left.map { _ in }.merge(with: ObserverSet<Void>()).add(owner) { owner in owner.note("left") }
+    @Test(
+        "While a member lives that has not removed it, an observer is active; what it captures is released at its end",
+        arguments: WayOfMerging.allCases, [true, false])
+    func ends(_ way: WayOfMerging, byToken: Bool) {
+        var sets: [ObserverSet<Void>?] = self.sets
+        sets[0] = ObserverSet()
+        let token = { [capture = Tracked()] in
+            way.source(sets.map { $0! }).add { [log] in log.append("\(capture.isIntact)") }
+        }()
 
-        other.notify((word: "what", line: 4))
-        left.notify(1)
-
-        expect(log.entries, equals: ["what in 4", "left"])
-    }
-
-    @Test("A merged source may be merged, mapped and filtered again")
-    func nested() {
-        let token = left.merge(with: right.merge(with: words.map(\.line)).filter { $0 > 2 }).map { "<\($0)>" }
-            .add { [log] in log.append($0) }
-
-        notifyEach()
-        #expect(token.remove())
-        notifyEach()
-
-        expect(log.entries, equals: ["<1>", "<3>"])
-        #expect(left.isEmpty && right.isEmpty && words.isEmpty)
-    }
-
-    @Test("A source that is merged twice notifies twice, and one token ends both registrations")
-    func sameSourceTwice() {
-        let token = left.merge(with: left.map { -$0 }).add { [log] in log.append("\($0)") }
-
-        left.notify(1)
-
-        expect(log.entries, equals: ["1", "-1"])
-        #expect(token.remove())
-        #expect(left.isEmpty)
-    }
-
-    @Test("Members of a group may be mapped, filtered and merged, and skipped values are not delivered")
-    func groupOfMapped() {
-        let group = ObserverGroup(left.filter { $0 > 1 }, words.map(\.word), right.merge(with: left))
-        let token = group.add { [log] in log.append("told") }
-
-        notifyEach()
-        expect(log.count, equals: 3, "the filtered member has skipped 1")
-        left.notify(2)
-
-        expect(log.count, equals: 5)
-        #expect(token.remove())
-        #expect(left.isEmpty && right.isEmpty && words.isEmpty)
-    }
-
-    // MARK: One observer, one token
-
-    @Test("The token ends all registrations, and is active while any lives")
-    func token() {
-        let token = merged.add { [log] in log.append("\($0)") }
-        left.removeAll()
+        sets[0] = nil
+        sets[1]?.removeAll()
         #expect(token.isActive)
+        sets[2]?.notify()
+        expect(Lifetimes.current.count, equals: 1)
+        if byToken { #expect(token.remove()) } else { sets[2]?.removeAll() }
 
-        #expect(token.remove())
-        notifyEach()
-
-        #expect(!token.isActive)
-        #expect(!token.remove())
-        expect(log.entries, equals: [])
+        expect([token.isActive, token.remove()], equals: [false, false])
+        expect(Lifetimes.current.count, equals: 0)
+        sets[2]?.notify()
+        expect(log.entries, equals: ["true"])
     }
 
-    @Test("An owner's death ends the registration with every member")
-    func ownerDeath() {
-        var owner: Hearer? = Hearer(log)
-        let token = merged.add(owner!) { owner, number in owner.note("\(number)") }
-
-        owner = nil
-        notifyEach()
-
-        expect(log.entries, equals: [])
-        #expect(!token.isActive)
-        #expect(left.isEmpty && right.isEmpty && words.isEmpty)
-    }
-
-    @Test("A one-time observer is called once in total, whichever members have values waiting for it")
-    func onceInAll() async {
-        let actor = Held()
-        let token = merged.once.add { [log] in log.append("\($0)") }
-        let waiting = merged.once.add(actor) { [log] (_: isolated Held, value) in log.append("waiting \(value)") }
-
-        right.notify(2)
-        notifyEach()
-        #expect(!token.isActive && waiting.isActive)
-        actor.letGo()
-        await merged.settled()
-
-        expect(log.entries, equals: ["2", "waiting 2"])
-        #expect(!waiting.isActive && !waiting.remove())
-        #expect(left.isEmpty && right.isEmpty && words.isEmpty)
-    }
-
-    @Test("A one-time observer of which values of several members wait is removed, and not called")
-    func onceRemoved() async {
-        let actor = Held()
-        let token = merged.once.add(actor) { [log] (_: isolated Held, value) in log.append("\(value)") }
-        notifyEach()
-
-        #expect(token.remove())
-        #expect(!token.remove())
-        actor.letGo()
-        await merged.settled()
-
-        expect(log.entries, equals: [])
-    }
-
-    @Test("A member that is emptied, or dies, ends its own registration of a one-time observer, and no other")
-    func onceAndAnEmptiedMember() async {
-        var member: ObserverSet<Int>? = ObserverSet()
-        let actor = Held()
-        let source = left.merge(with: right, member!).once
-        _ = source.add { [log] in log.append("\($0)") }
-        let token = source.add(actor) { [log] (_: isolated Held, value) in log.append("waiting \(value)") }
-        left.removeAll()
-        member = nil
-        #expect(token.isActive)
-
-        right.notify(2)
-        right.notify(3)
-        actor.letGo()
-        await right.settled()
-
-        expect(log.entries, equals: ["2", "waiting 2"])
-        #expect(right.isEmpty && !token.isActive)
-    }
-
-    @Test("Where members are observed once, and so is the merged source, an observer is called once")
-    func onceBehindOnce() {
-        let sources: [any NotificationSource<Int>] = [
-            left.once.merge(with: right).once, left.merge(with: right.once).once,
-        ]
-        for source in sources {
-            let token = source.add { [log] in log.append("\($0)") }
-
-            left.notify(1)
-            right.notify(2)
-
-            expect(log.entries, equals: ["1"])
-            #expect(!token.isActive)
-            #expect(!token.remove())
-            #expect(left.isEmpty && right.isEmpty)
-            log.removeAll()
-        }
-    }
-
-    @Test("Of a merged source's members, one alone may be observed once")
-    func onceOfOneMember() {
-        let token = left.merge(with: right.once).add { [log] in log.append("\($0)") }
-
-        for _ in 0..<2 {
-            left.notify(1)
-            right.notify(2)
-        }
-
-        expect(log.entries, equals: ["1", "2", "1"])
-        #expect(right.isEmpty && left.count == 1)
-        #expect(token.remove())
-    }
-
-    @Test("A merged source keeps its members alive; a registration needs neither the source nor all members")
-    func lifetimes() {
-        weak var member: ObserverSet<Int>?
-        var merged: (any NotificationSource<Int>)?
-        do {
-            let set = ObserverSet<Int>()
+    @Test(
+        "A source of several sets keeps them alive, and no set that it is not made of", arguments: WayOfMerging.allCases
+    )
+    func holdsMembers(_ way: WayOfMerging) {
+        weak var member: ObserverSet<Void>?
+        var source: (any NotificationSource<Void>)? = {
+            let set = ObserverSet<Void>()
             member = set
-            merged = left.merge(with: set)
-        }
-        #expect(member != nil)
-        let token = merged?.add { [log] in log.append("\($0)") }
+            return way.source([sets[0], sets[1], set])
+        }()
+        #expect(source != nil && member != nil)
 
-        merged = nil
-        left.notify(1)
+        source = nil
 
         #expect(member == nil)
-        expect(token?.isActive, equals: true)
-        expect(log.entries, equals: ["1"])
     }
 
-    // MARK: Delivery
+    @Test("The tokens of an empty group are inactive, and the group is settled")
+    func emptyGroup() async {
+        for group in [ObserverGroup(), ObserverGroup([])] {
+            let token = group.add { [log] in log.append("told") }
+            #expect(!token.isActive && !token.remove())
+            await group.settled()
+        }
+    }
 
-    /// Promise 7 across members.
-    @Test("An observer on another actor receives the members' values in the order of one thread")
-    func orderAcrossMembers() async {
-        let received = Log<Int>()
-        let merged = left.merge(with: right.map { $0 }, words.map(\.line))
-        _ = merged.add { @Elsewhere in received.append($0) }
-
-        for number in 0..<1_000 {
-            switch number % 3 {
-            case 0: left.notify(number)
-            case 1: right.notify(number)
-            default: words.notify((word: "", line: number))
+    @Test("An owner's death ends the registration with every member", arguments: WayOfMerging.allCases, [true, false])
+    func ownerDeath(_ way: WayOfMerging, isElsewhere: Bool) async {
+        var owner: Tracked? = Tracked()
+        let source = way.source(sets)
+        let token =
+            if isElsewhere {
+                source.add(owner!) { @Elsewhere [log] _ in log.append("told") }
+            } else {
+                source.add(owner!) { [log] _ in log.append("told") }
             }
-        }
-        await merged.settled()
+        expect(sets.map(\.count), equals: [1, 1, 1])
 
-        expect(received.entries, equals: Array(0..<1_000))
-    }
+        owner = nil
 
-    @Test("A value that one member has enqueued is not overtaken by another member's notification")
-    func oneMailbox() async {
-        let actor = ActingHearer(log)
-        left.merge(with: right.map { 10 * $0 }).add(actor) { actor, number in actor.hear(number) }
-
-        await actor.whileBusy { [left, right, log] in
-            // Notified on another thread while the actor is busy, so the value waits in the mailbox.
-            join { left.notify(1) }
-            expect(log.entries, equals: [])
-            // Notified on the actor itself: the waiting value is delivered first, then this one, before `notify`
-            // returns.
-            right.notify(2, isolation: $0)
-            expect(log.entries, equals: ["1", "20"])
-        }
-    }
-
-    // MARK: Settled
-
-    @Test("`settled()` of a merged source waits for an actor's observer, whichever member has notified it")
-    func mergedSettled() async {
-        #expect(await settledWaitsForAnActor(merged) { left.notify(1) })
-        #expect(await settledWaitsForAnActor(merged) { right.notify(1) })
-        #expect(await settledWaitsForAnActor(merged) { words.notify((word: "so", line: 1)) })
-    }
-
-    @Test("`settled()` of a group waits for an actor's observer, whichever member has notified it")
-    func groupSettled() async {
-        let group = ObserverGroup(left, right.map { _ in }, ObserverGroup(words))
-
-        #expect(await settledWaitsForAnActor(group) { left.notify(1) })
-        #expect(await settledWaitsForAnActor(group) { right.notify(1) })
-        #expect(await settledWaitsForAnActor(group) { words.notify((word: "so", line: 1)) })
-    }
-
-    @Test("`settled()` of a merged source waits for an observer of only one member")
-    func settledForOthers() async {
-        let actor = Held()
-        words.add(actor) { actor, _ in actor.hear() }
-        words.notify((word: "so", line: 1))
-        let waiting = Task.detached { [merged] in
-            await merged.settled()
-            return true
-        }
-        actor.letGo()
-
-        #expect(await waiting.value)
-        expect(await actor.calls, equals: 1)
-    }
-
-    @Test("An empty group and members without observers are settled")
-    func emptySettled() async {
-        await ObserverGroup().settled()
-        await ObserverGroup(left, right).settled()
-        await merged.settled()
+        expect(sets.map(\.count), equals: [0, 0, 0])
         notifyEach()
-
-        #expect(left.isEmpty)
+        await source.settled()
+        #expect(!token.isActive && log.count == 0)
     }
 
-    @Test("Groups, merged and mapped sources keep the order of what is notified to one actor")
-    func derivedSources() async {
-        let sets = (0..<2).map { _ in ObserverSet<Int>() }
-        let keeper = Keeper()
-        let all = Log<Int>()
-        sets[0].merge(with: sets[1]).add(keeper) { [all] (_: isolated Keeper, value) in all.append(value) }
-        sets[1].filter { $0 % 2 == 1 }.map { -$0 }.add(keeper) { [all] (_: isolated Keeper, value) in all.append(value)
+    @Test(
+        "An observer removed in one member's notification is not called by another member's nested notification",
+        arguments: WayOfMerging.allCases)
+    func removedDuringNotification(_ way: WayOfMerging) {
+        let token = Shared<ObserverToken?>(nil)
+        _ = sets[0].add { [last = sets[2]] in
+            token.value?.remove()
+            last.notify()
         }
-        ObserverGroup(sets[0], sets[1]).add(keeper) { [all] (_: isolated Keeper) in all.append(0) }
+        token.value = way.source(sets).add { [log] in log.append("told") }
 
-        await onThread { for value in 1...300 { sets[value % 2].notify(value) } }
-        await sets[0].settled()
+        sets[0].notify()
 
-        let expected: [Int] = (1...300).flatMap { $0 % 2 == 1 ? [$0, -$0, 0] : [$0, 0] }
-        expect(all.entries, equals: expected)
+        expect(log.entries, equals: [])
     }
 
-    @Test("A filtered observer of several sets on one actor is described at each, and ends with its owner")
-    func filteredOnAnActor() async {
-        let sets = (0..<2).map { _ in ObserverSet<Int>() }
-        let all = Log<Int>()
-        var keeper: Keeper? = Keeper()
-        sets[0].merge(with: sets[1]).filter { $0 > 0 }
-            .add(keeper!) { (_: isolated Keeper, value) in all.append(value) }
+    /// Scenario 22, for several registrations.
+    @Test("Exactly one of sixteen threads that remove the token of several registrations gets true")
+    func removedBySixteenThreads() async {
+        for round in 0..<50 {
+            let token = WayOfMerging.allCases[round % 4].source(sets).add {}
+            let removals = Counter()
 
-        for set in sets {
-            #expect(set.debugDescription.contains("Keeper, on Keeper"))
-            for value in [-1, 1] { set.notify(value) }
-            await set.settled()
-        }
-        expect(all.entries, equals: [1, 1])
+            await onThreads(16) { _ in if token.remove() { removals.increment() } }
 
-        keeper = nil
-        for set in sets {
-            await eventually { set.isEmpty }
-            for value in [1, -1, -1] { set.notify(value) }
-            #expect(set.isEmpty)
+            expect(removals.value, equals: 1)
         }
-        expect(all.count, equals: 2)
+        expect(sets.map(\.count), equals: [0, 0, 0])
     }
 
-    @Test("An observer of merged sources, and of a group, receives the value they start with once")
+    // MARK: What a member is
+
+    @Test("Mapped, filtered and merged sources are members like sets, of a merge and of a group; labels are passed on")
+    func derivedMembers() {
+        let (numbers, more) = (ObserverSet<Int>(), ObserverSet<Int>())
+        let words = ObserverSet<(word: String, line: Int)>()
+        let tokens = [
+            numbers.merge(with: more.merge(with: words.map(\.line)).filter { $0 > 2 }).map { "<\($0)>" }
+                .add { [log] in log.append($0) },
+            words.merge(with: ObserverSet<(word: String, line: Int)>()).add { [log] item in
+                log.append("\(item.word) in \(item.line)")
+            },
+            numbers.merge(with: []).add { [log] in log.append("alone \($0)") },
+            ObserverGroup(numbers.filter { $0 > 1 }, words.map(\.word), numbers.merge(with: more))
+                .add { [log] in log.append("group") },
+        ]
+
+        for number in 1...2 { numbers.notify(number) }
+        for number in 2...3 { more.notify(number) }
+        words.notify((word: "so", line: 4))
+
+        let ofNumbers = ["<1>", "alone 1", "group", "<2>", "alone 2", "group", "group"]
+        expect(log.entries, equals: ofNumbers + ["group", "<3>", "group", "<4>", "so in 4", "group"])
+        #expect(tokens.allSatisfy { $0.remove() })
+        expect([numbers.count, more.count, words.count], equals: [0, 0, 0])
+    }
+
+    @Test("A source that is a member twice notifies twice, but only once an observer that is called once")
+    func sameSourceTwice() {
+        let numbers = ObserverSet<Int>()
+        let tokens = [
+            numbers.merge(with: numbers.map { -$0 }).add { [log] in log.append("\($0)") },
+            ObserverGroup(numbers, numbers).add { [log] in log.append("group") },
+        ]
+        _ = ObserverGroup(numbers, ObserverGroup(numbers)).once.add { [log] in log.append("once") }
+
+        numbers.notify(1)
+
+        expect(log.entries, equals: ["1", "-1", "group", "group", "once"])
+        expect(numbers.count, equals: 4)
+        #expect(tokens.allSatisfy { $0.remove() } && numbers.isEmpty)
+    }
+
+    @Test("An observer of several sources, and of a group, receives the value that the source starts with once")
     func starting() {
+        let (left, right) = (ObserverSet<Int>(), ObserverSet<Int>())
         _ = left.merge(with: right).starting(with: 1).addNonisolated { [log] in log.append("\($0)") }
         _ = ObserverGroup(left, right).starting(with: ()).addNonisolated { [log] in log.append("0") }
         right.notify(2)
@@ -378,54 +184,210 @@ struct MergeTests {
         expect(log.entries, equals: ["1", "0", "2", "0"])
     }
 
-    @Test("Each registration of merged sources has its own count, and their token the sum")
-    func waitingCount() async {
+    // MARK: Once
+
+    @Test(
+        "A one-time observer is called once in total, whichever members have values waiting for it, or have gone",
+        arguments: WayOfMerging.allCases, [true, false])
+    func once(_ way: WayOfMerging, haveGone: Bool) async {
+        let actor = Held()
+        let token = way.source(sets).once.add { [log] in log.append("told") }
+        let waiting = way.source(sets).once.add(actor) { [log] (_: isolated Held) in log.append("waiting") }
+        if haveGone { for set in sets[..<2] { set.removeAll() } }
+
+        sets[2].notify()
+        notifyEach()
+        #expect(!token.isActive && waiting.isActive)
+        actor.letGo()
+        await way.source(sets).settled()
+
+        expect(log.entries, equals: ["told", "waiting"])
+        #expect(!waiting.isActive && !waiting.remove())
+        expect(sets.map(\.count), equals: [0, 0, 0])
+    }
+
+    @Test(
+        "A one-time observer of which values of several members wait is removed, and not called",
+        arguments: WayOfMerging.allCases)
+    func onceRemoved(_ way: WayOfMerging) async {
+        let actor = Held()
+        let token = way.source(sets).once.add(actor) { [log] (_: isolated Held) in log.append("told") }
+        notifyEach()
+
+        #expect(token.remove() && !token.remove())
+        actor.letGo()
+        await way.source(sets).settled()
+
+        expect(log.entries, equals: [])
+    }
+
+    @Test("Members and their merged source may each be observed once, and a member alone may be")
+    func onceOfMembers() {
+        let (left, right) = (ObserverSet<Int>(), ObserverSet<Int>())
+        let sources: [(any NotificationSource<Int>, [String])] = [
+            (left.once.merge(with: right).once, ["1"]), (left.merge(with: right.once).once, ["1"]),
+            (left.merge(with: right.once), ["1", "2", "1"]),
+        ]
+        for (source, expected) in sources {
+            let token = source.add { [log] in log.append("\($0)") }
+
+            for _ in 0..<2 {
+                left.notify(1)
+                right.notify(2)
+            }
+
+            expect(log.entries, equals: expected)
+            expect([token.isActive, token.remove()], equals: (expected.count == 1 ? [false, false] : [true, true]))
+            #expect(left.isEmpty && right.isEmpty)
+            log.removeAll()
+        }
+    }
+
+    @Test(
+        "A one-time observer is called once, even if members notify at once, or while it is being registered",
+        arguments: WayOfMerging.allCases)
+    func onceAgainstThreads(_ way: WayOfMerging) async {
+        let calls = Counter()
+        for _ in 0..<many(400) {
+            let token = way.source(sets).once.add { calls.increment() }
+            await onThreads(3) { [sets] thread in sets[thread].notify() }
+            #expect(!token.isActive)
+        }
+        let isOver = Signal()
+        await onThreads(2) { [sets] thread in
+            if thread == 0 {
+                for _ in 0..<many(4_000) { _ = way.source(sets).once.add { calls.increment() } }
+                isOver.set()
+            } else {
+                while !isOver.isSet { for set in sets { set.notify() } }
+            }
+        }
+        notifyEach()
+
+        expect(calls.value, equals: many(400) + many(4_000))
+        expect(sets.map(\.count), equals: [0, 0, 0])
+    }
+
+    // MARK: On actors
+
+    /// Guarantee 7 across members.
+    @Test(
+        "Merged and mapped sources and groups keep the order of what is notified to one actor, wherever it is said to be"
+    )
+    func order() async {
+        let sets = (0..<2).map { _ in ObserverSet<Int>() }
+        let keeper = Keeper()
+        let ledger = Ledger(ObserverSet())
+        let all = Log<Int>()
+        ledger.observe(sets[0].merge(with: sets[1]))
+        sets[0].merge(with: sets[1]).add(keeper) { (_: isolated Keeper, value) in all.append(value) }
+        sets[1].filter { $0 % 2 == 1 }.map { -$0 }.add(keeper) { (_: isolated Keeper, value) in all.append(value) }
+        ObserverGroup(sets[0], sets[1]).add(keeper) { (_: isolated Keeper) in all.append(0) }
+
+        await onThread { for value in 1...300 { sets[value % 2].notify(value) } }
+        // The compiler is wrong to say that this notifies on the observer's actor.
+        await ledger.take { for value in 301...302 { sets[value % 2].notify(value) } }
+        await sets[0].settled()
+
+        expect(all.entries, equals: (1...302).flatMap { $0 % 2 == 1 ? [$0, -$0, 0] : [$0, 0] })
+        expect(await ledger.entries, equals: Array(1...302))
+    }
+
+    @Test(
+        "A value that one member has enqueued is not overtaken by another member's notification",
+        arguments: WayOfMerging.allCases)
+    func oneMailbox(_ way: WayOfMerging) async {
+        let keeper = Keeper()
+        way.source(sets).add(keeper) { [log] (_: isolated Keeper) in log.append("told") }
+
+        await keeper.perform { [sets, log] keeper in
+            // Notified on another thread while the actor is busy, so the call waits in the mailbox.
+            join { sets[0].notify() }
+            expect(log.count, equals: 0)
+            // Notified on the actor itself: the waiting call is made first, then this one, before `notify` returns.
+            sets[2].notify(isolation: keeper)
+            expect(log.count, equals: 2)
+        }
+    }
+
+    @Test(
+        "`settled()` waits for what any member has notified, also to its own observers",
+        arguments: WayOfMerging.allCases)
+    func settled(_ way: WayOfMerging) async {
+        let source = way.source(sets)
+        await source.settled()
+        for set in sets {
+            let actor = Held()
+            set.add(actor) { actor in actor.hear() }
+            set.notify()
+            let waiting = await taskThatWaits { [log] in
+                await source.settled()
+                log.append("settled")
+            }
+            for _ in 0..<100 { await Task.yield() }
+            expect(log.count, equals: 0)
+
+            actor.letGo()
+            await waiting.value
+            expect(await actor.calls, equals: 1)
+            log.removeAll()
+        }
+    }
+
+    // MARK: Descriptions and counts
+
+    @Test(
+        "A source of several is described by the observers of each, and an observer of it at each, until its owner dies"
+    )
+    func descriptions() async {
+        let sets = (0..<2).map { _ in ObserverSet<Int>() }
+        let all = Log<Int>()
+        var keeper: Keeper? = Keeper()
+        sets[0].merge(with: sets[1]).filter { $0 > 0 }
+            .add(keeper!) { (_: isolated Keeper, value) in all.append(value) }
+        let expected = sets[0].debugDescription + "\n" + sets[1].debugDescription
+        expect(String(reflecting: sets[0].merge(with: sets[1])), equals: expected)
+        expect(ObserverGroup(sets[0], sets[1]).debugDescription, equals: expected)
+        expect(expected.ranges(of: "Keeper, on Keeper").count, equals: 2)
+
+        for set in sets {
+            for value in [-1, 1] { set.notify(value) }
+            await set.settled()
+        }
+        expect(all.entries, equals: [1, 1])
+        keeper = nil
+        for set in sets {
+            await eventually { set.isEmpty }
+            for value in [1, -1, -1] { set.notify(value) }
+            expect(set.count, equals: 0)
+        }
+        expect(all.count, equals: 2)
+    }
+
+    @Test("Each registration of several has its own count of values that wait, and their token the sum")
+    func pendingCount() async {
         let queue = DispatchQueue(label: "queue")
         queue.suspend()
         let tokens = Log<ObserverToken>()
-        let noting = NotingSource(source: left, tokens: tokens)
-        let token = noting.merge(with: NotingSource(source: right, tokens: tokens)).addNonisolated(on: queue) { _ in }
-        left.notify(1)
-        for value in 0..<3 { right.notify(value) }
+        let noting = sets.map { NotingSource(source: $0, tokens: tokens) }
+        let token = noting[0].merge(with: noting[1]).addNonisolated(on: queue) {}
+        sets[0].notify()
+        for _ in 0..<3 { sets[1].notify() }
 
-        expect(tokens.entries.map(\.waitingCount), equals: [1, 3])
-        expect(token.waitingCount, equals: 4)
+        expect(tokens.entries.map(\.pendingCount), equals: [1, 3])
+        expect(token.pendingCount, equals: 4)
         queue.resume()
-        await left.settled()
-        await right.settled()
-        expect(token.waitingCount, equals: 0)
+        await noting[0].merge(with: noting[1]).settled()
+        expect(token.pendingCount, equals: 0)
     }
-}
-
-private final class Hearer: Sendable {
-    private let log: Log<String>
-
-    init(_ log: Log<String>) {
-        self.log = log
-    }
-
-    func note(_ text: String) { log.append(text) }
-}
-
-private actor ActingHearer {
-    private let log: Log<String>
-
-    init(_ log: Log<String>) {
-        self.log = log
-    }
-
-    func hear(_ number: Int) { log.append("\(number)") }
-
-    /// Runs `body` on the actor, which is busy until `body` returns.
-    func whileBusy(_ body: @Sendable (isolated ActingHearer) -> Void) { body(self) }
 }
 
 /// Notes the tokens of its source.
 private struct NotingSource: NotificationSource {
-    let source: ObserverSet<Int>
+    let source: ObserverSet<Void>
     let tokens: Log<ObserverToken>
 
-    func register(_ observer: Observer<Int>) -> ObserverToken {
+    func register(_ observer: Observer<Void>) -> ObserverToken {
         let token = source.register(observer)
         tokens.append(token)
         return token

@@ -22,23 +22,17 @@ struct SequencesOfGroupsTests {
         expect(await loop.value, equals: 6)
     }
 
-    @Test("A sequence of merged sources that send once ends after one element")
-    func once() async {
-        let (set, other) = (ObserverSet<Int>(), ObserverSet<Int>())
-        let sequence = other.merge(with: set).once.values()
-        for value in 1...3 { set.notify(value) }
-
-        #expect(set.isEmpty && other.isEmpty)
-        expect(await elements(of: sequence), equals: [1])
-    }
-
-    @Test("A sequence of a set that is merged with nothing ends with the set")
-    func mergedWithNothing() async {
+    @Test("A sequence of merged sources ends after one element if they send once, and of a set alone with the set")
+    func onceAndAlone() async {
         var set: ObserverSet<Int>? = ObserverSet()
-        let sequence = set!.merge(with: []).values()
-        set?.notify(1)
+        let other = ObserverSet<Int>()
+        let once = other.merge(with: set!).once.values()
+        let alone = set!.merge(with: []).values()
+        for value in 1...3 { set?.notify(value) }
         set = nil
 
-        expect(await elements(of: sequence), equals: [1])
+        #expect(other.isEmpty)
+        expect(await elements(of: once), equals: [1])
+        expect(await elements(of: alone), equals: [1, 2, 3])
     }
 }

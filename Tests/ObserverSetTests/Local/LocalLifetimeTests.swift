@@ -7,87 +7,37 @@ struct LocalLifetimeTests {
     private let set = LocalObserverSet<Int>()
     private let notes = Notes<Int>()
 
-    @Test("Adding and removing an owner beside many closures rarely causes a sweep for dead owners")
-    func ownerBesideClosures() {
-        let captures = Lifetimes()
-        let set = LocalObserverSet<Int>()
-        for _ in 0..<10_000 { _ = set.add { _ in } }
-        set.add(Tracked()) { [capture = Tracked(in: captures)] _, _ in _ = capture }
-        let owner = Tracked()
-
-        for _ in 0..<1_000 { set.add(owner) { _, _ in }.remove() }
-        expect(captures.count, equals: 1, "there has been no sweep for dead owners")
-        for _ in 0..<10_000 { set.add(owner) { _, _ in }.remove() }
-        expect(captures.count, equals: 0, "after as many additions as there are observers, there has been a sweep")
-
-        set.removeAll()
-        for _ in 0..<1_000 { set.add(Tracked()) { [capture = Tracked(in: captures)] _, _ in _ = capture } }
-        #expect(captures.count <= 64, "a set that was large sweeps as often as a small one again")
-    }
-
-    @Test("A one-time observer that is an owner's method is called once, whatever its parameters")
-    func methodsOnce() {
-        final class Window {
-            var heard: [String] = []
-            func clear() { heard.append("clear") }
-            func show(_ value: Int) { heard.append("show \(value)") }
-            func move(_ from: Int, _ to: Int) { heard.append("move \(from) to \(to)") }
-        }
-        let cleared = LocalObserverSet<Void>()
-        let shown = LocalObserverSet<Int>()
-        let moved = LocalObserverSet<(Int, Int)>()
-        let window = Window()
-        cleared.once.add(method: Window.clear, of: window)
-        shown.once.add(method: Window.show, of: window)
-        moved.once.add(method: Window.move, of: window)
-
-        for _ in 0..<2 {
-            cleared.notify()
-            shown.notify(1)
-            moved.notify(2, 3)
-        }
-
-        expect(window.heard, equals: ["clear", "show 1", "move 2 to 3"])
-        #expect(cleared.isEmpty && shown.isEmpty && moved.isEmpty)
-    }
-
-    @Test("A dead owner's registration has ended even before the next notification")
-    func deadHasEnded() {
-        let set = LocalObserverSet<Int>()
-        let tokens = (0..<2).map { _ in set.add(Tracked()) { _, _ in } }
-
-        #expect(!tokens[0].remove())
-        #expect(!set.remove(tokens[1]))
-    }
-
-    /// Scenarios 15 and 16: the owner dies before it is ever notified, or between notifications.
+    /// Scenarios 15, 16 and 25: the owner dies before it is ever notified, or between notifications; the dead are counted.
     ///
-    /// Source: boost dead_slot_test.cpp, track_test.cpp.
+    /// Source: boost dead_slot_test.cpp, track_test.cpp; jonasman/MulticastDelegate#21.
     @Test("An observer whose owner has died is neither called nor counted, and its token is inactive")
     func ownerDies() {
-        var owner: Plain? = Plain()
-        let token = set.add(owner!) { [notes] _, value in notes.entries.append(value) }
+        var owners = (0..<5).map { _ in Plain() }
+        let tokens = owners.map { owner in set.add(owner) { [notes] _, value in notes.entries.append(value) } }
+        owners.removeLast(3)
+        expect(set.count, equals: 2)
+        #expect(set.debugDescription.hasSuffix(" × 2"))
+        expect([tokens[4].remove(), set.remove(tokens[3])], equals: [false, false], "they have ended already")
         set.notify(1)
-        #expect(token.isActive)
+        expect(tokens.map(\.isActive), equals: [true, true, false, false, false])
 
-        owner = nil
+        owners = []
 
-        #expect(!token.isActive)
-        expect(set.count, equals: 0)
-        #expect(set.isEmpty)
+        #expect(!tokens[0].isActive && set.isEmpty)
         set.notify(2)
-        expect(notes.entries, equals: [1])
-        #expect(!token.remove(), "the notification has removed the entry")
+        expect(notes.entries, equals: [1, 1])
+        #expect(!tokens[0].remove(), "the notification has removed the entry")
     }
 
-    @Test("A notification that meets a dead owner releases its closure")
+    @Test("A notification that meets a dead owner releases its closure; an owner in its `deinit` is not called")
     func deadOwnersClosure() {
-        do { set.add(Notes<Int>()) { [capture = Plain()] _, _ in _ = capture } }
-        expect(Lifetimes.current.count, equals: 1)
-
-        set.notify(1)
+        do {
+            let owner = Plain { [set] in set.notify(9) }
+            set.add(owner) { [notes, capture = Plain()] _, value in notes.entries.append(value + capture.heard.count) }
+        }
 
         expect(Lifetimes.current.count, equals: 0)
+        expect(notes.entries, equals: [])
     }
 
     /// Scenario 17: the owner's last strong reference is released inside the owner's own call.
@@ -141,18 +91,23 @@ struct LocalLifetimeTests {
     }
 
     /// Scenario 19: owner → set → closure, and no way back.
-    @Test("A set that its observer's owner holds dies with the owner")
+    @Test("A set that its observer's owner holds dies with the owner, even if that is the set itself")
     func noCycle() {
         final class Model {
             let life = Tracked()
             let changed = LocalObserverSet<Int>()
             var value = 0
-            init() { changed.add(self) { model, value in model.value = value } }
+            init() {
+                changed.add(self) { model, value in model.value += value }
+                changed.add(changed) { [unowned self, life = Tracked()] set, _ in
+                    value += 10 * set.count * (life.isIntact ? 1 : 0)
+                }
+            }
         }
         do {
             let model = Model()
             model.changed.notify(3)
-            expect(model.value, equals: 3)
+            expect(model.value, equals: 23)
         }
         expect(Lifetimes.current.count, equals: 0)
     }
@@ -172,8 +127,7 @@ struct LocalLifetimeTests {
 
         #expect(set == nil)
         expect(Lifetimes.current.count, equals: 0)
-        expect(token?.isActive, equals: false)
-        expect(token?.remove(), equals: false)
+        #expect(token?.isActive == false && token?.remove() == false)
         expect(token?.description.hasSuffix(", inactive)"), equals: true)
     }
 
@@ -188,33 +142,13 @@ struct LocalLifetimeTests {
         #expect(set.remove(first))
         let second = set.add { [notes] value in notes.entries.append(value) }
 
-        #expect(!first.remove())
-        #expect(!set.remove(first))
-        #expect(!set.remove(foreign))
-        #expect(!other.remove(second))
-        #expect(first != second)
-        #expect(first != foreign)
+        let removals = [first.remove(), set.remove(first), set.remove(foreign), other.remove(second)]
+        expect(removals, equals: [false, false, false, false])
         expect(Set([first, second, foreign, second]).count, equals: 3)
         set.notify(7)
 
         expect(notes.entries, equals: [7])
         #expect(foreign.isActive)
-    }
-
-    /// Scenario 25: the count.
-    ///
-    /// Source: jonasman/MulticastDelegate#21.
-    @Test("Only living owners are counted")
-    func count() {
-        var owners = (0..<5).map { _ in Plain() }
-        for owner in owners { set.add(owner) { _, _ in } }
-        owners.removeLast(2)
-        expect(set.count, equals: 3)
-        #expect(!set.isEmpty)
-        #expect(set.debugDescription.hasSuffix(" × 3"))
-        owners = []
-        expect(set.count, equals: 0)
-        #expect(set.isEmpty)
     }
 
     /// Scenario 28: a capture whose `deinit` uses the set, however the capture is released.
@@ -298,9 +232,9 @@ struct LocalLifetimeTests {
 
     /// Scenario 33: long lists.
     @Test(
-        "A hundred thousand observers are added, called, removed in any order, and released")
+        "Ten thousand observers are added, called, removed in any order, and released")
     func many() {
-        let count = 100_000
+        let count = 10_000
         var calls = 0
         var random = SeededGenerator(seed: 33)
         let tokens = (0..<count).map { _ in set.add { _ in calls += 1 } }.shuffled(using: &random)
@@ -311,7 +245,7 @@ struct LocalLifetimeTests {
         set.notify(1)
         expect(calls, equals: count + count / 2)
         set.removeAll()
-        #expect(set.isEmpty)
+        expect(set.count, equals: 0)
     }
 
     /// Scenario 40: the same owner twice.
@@ -329,101 +263,6 @@ struct LocalLifetimeTests {
         set.add(method: Plain.hear, of: owner)
         expect(set.removeAll(ownedBy: owner), equals: 2)
         expect(set.removeAll(ownedBy: owner), equals: 0)
-    }
-
-    @Test("A set that is released inside its own notification finishes the notification first")
-    func diesInItsNotification() {
-        var set: LocalObserverSet<Int>? = LocalObserverSet()
-        weak let witness = set
-        var token: LocalObserverSet<Int>.Token?
-        _ = set?.add { _ in set = nil }
-        token = set?.add { [notes] value in
-            notes.entries.append(value)
-            #expect(witness != nil)
-        }
-
-        set?.notify(5)
-
-        expect(notes.entries, equals: [5])
-        #expect(witness == nil)
-        expect(token?.isActive, equals: false)
-    }
-
-    @Test("Observers that come and go leave no memory behind", .measuringMemory)
-    func growth() async {
-        await #expect(processExitsWith: .success) {
-            let removed = LocalObserverSet<Int>()
-            let owned = LocalObserverSet<Int>()
-            func churn(_ count: Int) {
-                for _ in 0..<count {
-                    removed.add { _ in }.remove()
-                    owned.add(Plain()) { _, _ in }
-                }
-            }
-
-            let growth = await AllocatedMemory.growth {
-                churn(20_000)
-            } _: {
-                churn(200_000)
-            }
-
-            #expect(growth < 1 << 20)
-            #expect(removed.isEmpty)
-            #expect(owned.isEmpty)
-        }
-    }
-
-    @Test("Memory that a set no longer needs is freed at once, or at the end of the notification", .measuringMemory)
-    func room() async {
-        await #expect(processExitsWith: .success) {
-            func add(_ set: LocalObserverSet<Int>) {
-                for _ in 0..<100 { _ = set.add { _ in } }
-            }
-            /// How many bytes five hundred sets allocate during a call of `body` for each.
-            func bytes(_ body: (LocalObserverSet<Int>) -> Void) async -> Int {
-                let sets = (0..<500).map { _ in LocalObserverSet<Int>() }
-                let growth = await AllocatedMemory.growth {
-                } _: {
-                    sets.forEach(body)
-                }
-                return withExtendedLifetime(sets) { growth }
-            }
-
-            let grown = await bytes(add)
-            let grownInside = await bytes { set in
-                _ = set.add { [unowned set] _ in add(set) }
-                set.notify(1)
-            }
-            let emptied = await bytes { set in
-                add(set)
-                set.removeAll()
-            }
-
-            let removed = await bytes { set in
-                for token in (0..<100).map({ _ in set.add { _ in } }) { token.remove() }
-            }
-
-            // Slots of forty bytes for a hundred observers, and at most as many again.
-            #expect(grown <= 500 * (2 * 100 * 40 + 1_024))
-            #expect(grownInside <= grown * 5 / 4)
-            #expect(emptied <= grown / 4)
-            #expect(removed <= grown / 4)
-        }
-    }
-
-    @Test("A set may be the owner of its own observer, and an owner in its `deinit` is not called")
-    func oddOwners() {
-        do {
-            let own = LocalObserverSet<Int>()
-            own.add(own) { [notes] set, value in notes.entries.append(value + set.count) }
-            own.notify(1)
-        }
-        expect(notes.entries, equals: [2])
-        do {
-            let owner = Plain { [set] in set.notify(9) }
-            set.add(owner) { [notes] _, value in notes.entries.append(value) }
-        }
-        expect(notes.entries, equals: [2])
     }
 }
 

@@ -16,7 +16,7 @@ struct ModelRun {
         var done = 0
         while done < operations {
             let count = min(Self.operationsPerRound, operations - done)
-            let choices = SeededChoices(seed: roundSeed)
+            let choices = Choices(seed: roundSeed)
             if let divergence = ModelRound.firstDivergence(choosingBy: choices, operations: count, fault: fault) {
                 return (roundSeed, ProgramShrinker.shortest(divergence, fault: fault))
             }
@@ -24,19 +24,5 @@ struct ModelRun {
             roundSeed = roundSeeds.next()
         }
         return nil
-    }
-}
-
-/// Choices that are the same for the same seed.
-final class SeededChoices: Choices {
-    private var generator: SeededGenerator
-
-    init(seed: UInt64) {
-        generator = SeededGenerator(seed: seed)
-    }
-
-    /// Its bias is too small to matter, and it is fast even without optimisation.
-    override func below(_ bound: Int) -> Int {
-        Int(truncatingIfNeeded: generator.next() >> 33) % bound
     }
 }

@@ -60,14 +60,6 @@ struct ReclamationTests {
 
         expect(failure?.what, equals: fault.effect)
     }
-
-    @Test(
-        "A missing memory order is not found in the model of a machine that keeps the order",
-        arguments: ReclamationFault.allCases.filter(\.needsWeakMemory),
-        Effort.current == .quick ? [small[0]] : small)
-    func hidden(fault: ReclamationFault, scenario: Scenario) {
-        #expect(Exploration(scenario.with(fault, isWeak: false)).failure == nil)
-    }
 }
 
 extension ReclamationFault {

@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// Tests add it directly to the registry, so that they can count how many slots a sweep checks, including those of
 /// closures.
-final class WatchedEntry: Entry<Int>, @unchecked Sendable {
+final class WatchedEntry: Target<Int>, @unchecked Sendable {
     private let looks: Counter
     private let hasOwner: Bool
     private let countsEveryCheck: Bool
@@ -24,7 +24,7 @@ final class WatchedEntry: Entry<Int>, @unchecked Sendable {
     /// From now on, its owner counts as dead.
     func die() { isOver.store(true, ordering: .relaxed) }
 
-    override var mayDie: Bool { hasOwner }
+    override var traits: UInt { hasOwner ? Self.mayDie : 0 }
 
     // Every check of an entry begins with this.
     override var ownerType: Any.Type? {
@@ -40,15 +40,17 @@ final class WatchedEntry: Entry<Int>, @unchecked Sendable {
 
     override var owner: AnyObject? { hasOwner && !isOver.load(ordering: .relaxed) ? self : nil }
 
-    override func deliver(_ parameters: Int, by context: inout NotifyContext) -> Bool {
-        !isOver.load(ordering: .relaxed)
+    override func send(
+        _ parameters: Int, for registration: Registration, by notifier: inout Notifier
+    ) -> OwnerCheck {
+        isOver.load(ordering: .relaxed) ? .foundDead : .passed
     }
 }
 
 extension Registry {
     /// Registers the entry once more, even if it is already registered here or elsewhere.
     @discardableResult
-    func append(_ entry: AnyEntry) -> UInt64 { append(Callee(retaining: entry), site: Site()) }
+    func append(_ entry: Registration) -> UInt64 { append(Callee(retaining: entry), site: Site()) }
 
     /// Registers a closure.
     @discardableResult

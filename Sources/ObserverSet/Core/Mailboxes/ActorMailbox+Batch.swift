@@ -82,7 +82,7 @@ extension ActorMailbox {
             var place = jobs.count
             while places.count < count, place > head {
                 place -= 1
-                if jobs[place]?.recipient.observer === observer { places.append(place) }
+                if jobs[place]?.recipient.isFor(observer) == true { places.append(place) }
             }
             guard places.count == count else { return nil }
             catchUps += 1

@@ -46,10 +46,10 @@ import Synchronization
     // MARK: Posting
 
     override func post(
-        _ job: Job, _ pending: borrowing Pending, _ status: borrowing RegistrationStatus,
-        by context: inout NotifyContext
+        _ value: any Sendable, to registration: Recipient, _ pending: borrowing PendingCount,
+        by notifier: inout Notifier
     ) {
-        let urgency = context.urgency
+        let urgency = notifier.urgency
         var actor: (any Actor)?
         // Once a drain is claimed, other notifiers rely on it and may release the actor. So the caller must hold it by
         // then.
@@ -57,10 +57,10 @@ import Synchronization
         while true {
             let isToSend = inbox.withLock { inbox -> Bool? in
                 if !isHeld, inbox.drains.isNeeded(for: urgency) { return nil }
-                pending.post()
-                status.post()
+                pending.notePosted()
+                registration.notePosted()
                 isBusy.store(true, ordering: .relaxed)
-                return inbox.append(job, urgency)
+                return inbox.append(Job(value: value, recipient: registration), urgency)
             }
             if let isToSend { return isToSend ? send(urgency, to: actor) : () }
             actor = self.actor
@@ -111,16 +111,16 @@ import Synchronization
     private func drain(_ urgency: Urgency, isTimed: Bool = true) {
         guard inbox.withLock({ $0.drains.begin(urgency) }) else { return }
         var turn = Turn(isTimed: isTimed)
-        while deliverNext() {
+        while runNext() {
             if turn.isOver() { return leaveTheRest { _, inbox in inbox.drains.end() } }
         }
     }
 
-    /// Delivers the first job, and releases it before another drain can continue; returns false if there is no job.
+    /// Runs the first job, and releases it before another drain can continue; returns false if there is no job.
     @inline(__always)
-    private func deliverNext() -> Bool {
+    private func runNext() -> Bool {
         guard let job = next() else { return false }
-        job.deliver()
+        job.run()
         return true
     }
 
@@ -175,19 +175,19 @@ import Synchronization
     /// Returns false inside a call of that observer, because no value may overtake the value of the call. Also returns
     /// false if more values are pending than fit into a turn, because the caller, perhaps an event handler, must not be
     /// delayed. The clock doesn't count, so that whether a call is made in place doesn't depend on the machine.
-    override func catchUp(_ observer: Recipient, _ pending: borrowing Pending) -> Bool {
-        if pending.isEmpty { return true }
+    override func catchUp(_ observer: Recipient, _ pending: borrowing PendingCount) -> Bool {
+        if pending.isZero { return true }
         // If the actor has been deallocated, another actor may now have its address, and another thread may be
         // delivering.
-        guard actor != nil, !pending.isInCall, pending.waiting <= Turn.limit else { return false }
+        guard actor != nil, !pending.isInCall, pending.count <= Turn.limit else { return false }
         // The values are counted under the lock under which they are posted. So these are all of them, the oldest
         // included.
         guard
-            var jobs = withAll({ batch, inbox in batch.beginCatchUp(of: observer, pending.waiting, from: &inbox) })
+            var jobs = withAll({ batch, inbox in batch.beginCatchUp(of: observer, pending.count, from: &inbox) })
         else { return false }
         // Each job is released before the next one is delivered.
         // fault: last-of-what-waits-first
-        while let job = jobs.popLast() { job.deliver() }
+        while let job = jobs.popLast() { job.run() }
         leaveTheRest { batch, _ in batch.endCatchUp() }
         return true
     }

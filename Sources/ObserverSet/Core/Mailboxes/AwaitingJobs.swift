@@ -1,34 +1,18 @@
-/// An observer that awaits, as its mailbox sees it.
-protocol AwaitedObserver: AnyObject, Sendable {
-    /// Whether a value from the mailbox may be delivered.
-    var isActive: Bool { get }
-    /// Whether it is called only once, and so its call never cancelled: it has ended its registration itself.
-    var isCalledOnce: Bool { get }
-    /// Calls the observer with a value that `deliver` has posted, if its owner is alive.
-    ///
-    /// Runs on the observer's actor, so that the owner is loaded there, and its `deinit` cannot run elsewhere.
-    func call(_ value: any Sendable, on actor: isolated (any Actor)?) async
-    /// Called under the mailbox's lock, as are the next two.
-    func noteDropped()
-    func notePosted()
-    func noteTakenOut()
-}
-
 /// A value that waits for an observer that awaits, or with which the observer is being called.
 ///
 /// An object that is made before the lock is taken, so that little is done under the lock. The value is stored as an
 /// existential, as in any mailbox: the runtime would have to look up a generic type for each value.
 final class AwaitingJob: @unchecked Sendable {
     let value: any Sendable
-    let observer: any AwaitedObserver
+    let registration: Recipient
     /// The notifier's.
     let urgency: Urgency
     /// Ascending in each mailbox; set once, under the mailbox's lock.
     fileprivate(set) var number: UInt64 = 0
 
-    init(_ value: any Sendable, to observer: any AwaitedObserver, _ urgency: Urgency) {
+    init(_ value: any Sendable, to registration: Recipient, _ urgency: Urgency) {
         self.value = value
-        self.observer = observer
+        self.registration = registration
         self.urgency = urgency
     }
 }
@@ -64,7 +48,7 @@ struct AwaitingJobs: Sendable {
         job.number = last
         jobs.append(job)
         counts[job.urgency] += 1
-        job.observer.notePosted()
+        job.registration.notePosted()
     }
 
     mutating func append(_ settledWait: SettledWait, _ urgency: Urgency) {
@@ -80,14 +64,15 @@ struct AwaitingJobs: Sendable {
     /// Removes and returns the first value.
     mutating func removeFirst() -> AwaitingJob { noteRemoved(jobs.removeFirst()) }
 
-    /// Removes and returns all values for that observer.
-    mutating func remove(for observer: any AwaitedObserver) -> [AwaitingJob] {
-        jobs.remove { $0.observer === observer }.map { noteRemoved($0) }
+    /// Removes and returns all values for that registration.
+    mutating func remove(for registration: Recipient) -> [AwaitingJob] {
+        let identity = registration.identity
+        return jobs.remove { $0.registration.identity == identity }.map { noteRemoved($0) }
     }
 
     private mutating func noteRemoved(_ job: AwaitingJob) -> AwaitingJob {
         counts[job.urgency] -= 1
-        job.observer.noteTakenOut()
+        job.registration.noteTakenUnderLock()
         return job
     }
 

@@ -36,7 +36,7 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
         /// The value with which the observer is being called, or that is being dropped, while a task holds it.
         ///
         /// Not the value itself: when it is no longer noted as called, nothing holds it, or its observer.
-        var called: (number: UInt64, observer: ObjectIdentifier, isCancellable: Bool)?
+        var called: (number: UInt64, registration: UInt, isCancellable: Bool)?
         /// The task that delivers; nil if none has begun.
         var worker: Worker?
         var drains = Drains()
@@ -67,19 +67,27 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
 
         /// What the task does next, at first or after a step; if its turn is over, it lets other work onto the actor.
         mutating func step(_ worker: Worker, isOver: Bool) -> Step {
+            guard self.worker === worker || begin(worker) else { return .end }
             called = nil
             let waiters = jobs.takeWaiters()
             if !waiters.isEmpty { return .resume(waiters) }
             if !isOver, !worker.isCancelled, jobs.urgency == worker.urgency {
                 let job = jobs.removeFirst()
                 // Nothing cancels the only call of an observer that is called once.
-                called = (job.number, ObjectIdentifier(job.observer), !job.observer.isCalledOnce)
-                return job.observer.isActive ? .call(job) : .drop(job)
+                called = (job.number, job.registration.identity, !job.registration.isCalledOnce)
+                return job.registration.isActive ? .call(job) : .drop(job)
             }
             self.worker = nil
             drains.end()
             guard let urgency = jobs.urgency, claimTask(urgency) else { return .end }
             return .handOver(urgency)
+        }
+
+        /// Makes it the task that delivers, now that it has arrived; false if there is one already.
+        private mutating func begin(_ worker: Worker) -> Bool {
+            guard drains.begin(worker.urgency) else { return false }
+            self.worker = worker
+            return true
         }
     }
 
@@ -103,8 +111,8 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
     // MARK: Posting and removing
 
     /// Appends a value for an observer, and makes sure that it is delivered.
-    func post(_ value: any Sendable, to observer: any AwaitedObserver, _ urgency: Urgency) {
-        post(AwaitingJob(value, to: observer, urgency), holding: nil, isHeld: !holdsActor)
+    func post(_ value: any Sendable, to registration: Recipient, _ urgency: Urgency) {
+        post(AwaitingJob(value, to: registration, urgency), holding: nil, isHeld: !holdsActor)
     }
 
     private func post(_ job: AwaitingJob, holding actor: (any Actor)?, isHeld: Bool) {
@@ -113,16 +121,16 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
         var settled: [SettledWait] = []
         let isToSend = state.withLock { state -> Bool? in
             // Under the lock: a value that is posted after `end` must not wait behind a call that was cancelled.
-            guard job.observer.isActive else { return false }
+            guard job.registration.isActive else { return false }
             // When a task is sent, others rely on it, and may let the actor go: the caller must hold it by then.
             if !isHeld, state.needsTask(job.urgency) { return nil }
             if let room = buffering.room, state.jobs.values >= room {
                 if case .oldest = buffering {
-                    job.observer.noteDropped()
+                    job.registration.noteDropped()
                     return false
                 }
                 dropped = state.jobs.removeFirst()
-                dropped?.observer.noteDropped()
+                dropped?.registration.noteDropped()
                 settled = state.takeFreeWaiters()
             }
             if buffering == .latest { cancelled = state.cancelCall(in: self) }
@@ -139,14 +147,14 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
 
     /// Drops what waits for a removed observer, and cancels its call; but not if it is the call itself that removes the
     /// observer.
-    func end(_ observer: any AwaitedObserver) {
+    func dropAll(for registration: Recipient) {
         var settled: [SettledWait] = []
         var dropped: [AwaitingJob] = []
         let task = state.withLock { state -> Task<Void, Never>? in
-            dropped = state.jobs.remove(for: observer)
+            dropped = state.jobs.remove(for: registration)
             // They may have been all that was left in front of a waiter.
             settled = state.takeFreeWaiters()
-            return state.called?.observer == ObjectIdentifier(observer) ? state.cancelCall(in: self) : nil
+            return state.called?.registration == registration.identity ? state.cancelCall(in: self) : nil
         }
         task?.cancel()
         settled.leave()
@@ -170,8 +178,8 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
 
     override var isIdle: Bool { state.withLock { state in state.worker == nil && state.jobs.values == 0 } }
 
-    func isCalling(_ observer: any AwaitedObserver) -> Bool {
-        state.withLock { $0.called?.observer == ObjectIdentifier(observer) }
+    func isCalling(_ registration: Recipient) -> Bool {
+        state.withLock { $0.called?.registration == registration.identity }
     }
 
     // MARK: Delivering
@@ -186,28 +194,23 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
     }
 
     private func deliver(_ worker: Worker, holding actor: (any Actor)?) async {
-        // Its turn begins when it has arrived on the actor: a task whose turn had passed by then would deliver nothing.
-        var turn: Turn?
         // What is not held is loaded each time.
-        while await deliver(worker, &turn, on: holdsActor ? actor : self.actor) {}
+        while await deliver(worker, on: holdsActor ? actor : self.actor) {}
     }
 
-    /// Delivers on the actor; returns true if the actor must be let go before the next call, and false at the end.
-    private func deliver(_ worker: Worker, _ turn: inout Turn?, on actor: isolated (any Actor)?) async -> Bool {
+    /// Delivers on the actor for one turn; returns true if the actor must be let go before the next call, and false at the end.
+    private func deliver(_ worker: Worker, on actor: isolated (any Actor)?) async -> Bool {
+        var turn = Turn()
+        // Each task that begins makes at least one step.
+        var isOver = false
         while true {
-            // Each task that begins makes at least one step.
-            let isOver = turn?.isOver() == true
-            if turn == nil {
-                guard begin(worker) else { return false }
-                turn = Turn()
-            }
             switch state.withLock({ $0.step(worker, isOver: isOver) }) {
             case .call(let job):
                 LockCheck.assertNoLockIsHeld()
                 // Captures `actor`, and so stays on it. A closure that does not would leave the main actor for each call,
                 // and come back to it: two changes of thread.
                 await AwaitingJobs.$currentCall.withValue((self, job.number)) {
-                    await job.observer.call(job.value, on: actor)
+                    await job.registration.receive(job.value, on: actor)
                 }
                 if releasesActor { return true }
             case .drop:
@@ -220,17 +223,7 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
             case .end:
                 return false
             }
-        }
-    }
-
-    /// Makes it the task that delivers; false if there is one already.
-    ///
-    /// Called where the task has arrived.
-    private func begin(_ worker: Worker) -> Bool {
-        state.withLock { state in
-            guard state.drains.begin(worker.urgency) else { return false }
-            state.worker = worker
-            return true
+            isOver = turn.isOver()
         }
     }
 }

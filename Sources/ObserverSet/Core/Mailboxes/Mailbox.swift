@@ -6,7 +6,7 @@ import Synchronization
 /// has each observer that awaits.
 @usableFromInline
 class Mailbox: @unchecked Sendable {
-    /// The address of the actor, as `NotifyContext` has that of the caller's; zero if there is none.
+    /// The address of the actor, as `Notifier` has that of the caller's; zero if there is none.
     final let identity: UInt
     final let isMain: Bool
     /// Not held: a set must not keep an actor alive.
@@ -34,12 +34,12 @@ class Mailbox: @unchecked Sendable {
     /// value has to be posted.
     ///
     /// Called on the actor.
-    func catchUp(_ observer: Recipient, _ pending: borrowing Pending) -> Bool { false }
+    func catchUp(_ observer: Recipient, _ pending: borrowing PendingCount) -> Bool { false }
 
     /// Appends a value for an observer, and makes sure that it is delivered.
     func post(
-        _ job: Job, _ pending: borrowing Pending, _ status: borrowing RegistrationStatus,
-        by context: inout NotifyContext
+        _ value: any Sendable, to registration: Recipient, _ pending: borrowing PendingCount,
+        by notifier: inout Notifier
     ) {
         fatalError("abstract")
     }
@@ -54,8 +54,8 @@ class Mailbox: @unchecked Sendable {
     var description: String { fatalError("abstract") }
 
     /// The words of a description for an observer that holds up `settled()`, or has lost values.
-    static func describe(isInCall: Bool = false, waiting: Int = 0, dropped: Int = 0) -> String {
-        (isInCall ? ", in a call" : "") + (waiting == 0 ? "" : ", \(waiting) waiting")
+    static func describe(isInCall: Bool = false, pending: Int = 0, dropped: Int = 0) -> String {
+        (isInCall ? ", in a call" : "") + (pending == 0 ? "" : ", \(pending) pending")
             + (dropped == 0 ? "" : ", \(dropped) dropped")
     }
 }
@@ -69,20 +69,8 @@ struct Job: Sendable {
     let recipient: Recipient
 
     /// Called where the observer runs, under no lock.
-    func deliver() {
+    func run() {
         LockCheck.assertNoLockIsHeld()
         recipient.receive(value)
     }
-}
-
-/// What a mailbox calls with a value: a registration of an observer, or a caller of `settled()` who waits for what is in
-/// front of it.
-@usableFromInline
-package class Recipient: @unchecked Sendable {
-    /// The observer itself, whose registrations share one order.
-    var observer: Recipient { self }
-    /// Whether the observer is being called with a value from the mailbox.
-    var isInCall: Bool { fatalError("abstract") }
-    /// Takes a value whose turn has come.
-    func receive(_ value: any Sendable) { fatalError("abstract") }
 }

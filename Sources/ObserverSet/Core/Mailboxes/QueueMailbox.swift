@@ -9,51 +9,51 @@ import Dispatch
 final class QueueMailbox: Mailbox, @unchecked Sendable {
     private let queue: DispatchQueue
     /// The jobs, and how many blocks have begun whose value has not been delivered: the first of them delivers for all.
-    private let state = Lock((jobs: Queue<Job>(), begun: 0))
+    private let queued = Lock((jobs: Queue<Job>(), begun: 0))
 
     init(_ queue: DispatchQueue) {
         self.queue = queue
         super.init(of: nil)
     }
 
-    override var isIdle: Bool { state.withLock { $0.begun == 0 && $0.jobs.count == 0 } }
+    override var isIdle: Bool { queued.withLock { $0.begun == 0 && $0.jobs.count == 0 } }
 
     override var description: String { "queue \(queue.label)" }
 
     override func post(
-        _ job: Job, _ pending: borrowing Pending, _ status: borrowing RegistrationStatus,
-        by context: inout NotifyContext
+        _ value: any Sendable, to registration: Recipient, _ pending: borrowing PendingCount,
+        by notifier: inout Notifier
     ) {
-        state.withLock { state in
-            pending.post()
-            status.post()
-            enqueue(job, &state.jobs)
+        queued.withLock { queued in
+            pending.notePosted()
+            registration.notePosted()
+            enqueue(Job(value: value, recipient: registration), &queued.jobs)
         }
     }
 
     override func enqueueMarker(for settledWait: SettledWait) -> Bool {
         if isIdle { return false }
-        state.withLock { enqueue(Job(value: (), recipient: settledWait), &$0.jobs) }
+        queued.withLock { enqueue(Job(value: (), recipient: settledWait), &$0.jobs) }
         return true
     }
 
     /// Called under the lock: a thread's blocks must be in the order of its values, even if another thread is posting, too.
     private func enqueue(_ job: Job, _ jobs: inout Queue<Job>) {
         jobs.append(job)
-        queue.async { self.deliver() }
+        queue.async { self.drain() }
     }
 
-    private func deliver() {
-        var job = state.withLock { state in
-            state.begun += 1
-            return state.begun == 1 ? state.jobs.removeFirst() : nil
+    private func drain() {
+        var job = queued.withLock { queued in
+            queued.begun += 1
+            return queued.begun == 1 ? queued.jobs.removeFirst() : nil
         }
         while job != nil {
             // Released before the next one is looked for: who waits for a removal does not wait for this block.
-            job.take()?.deliver()
-            job = state.withLock { state in
-                state.begun -= 1
-                return state.begun == 0 ? nil : state.jobs.removeFirst()
+            job.take()?.run()
+            job = queued.withLock { queued in
+                queued.begun -= 1
+                return queued.begun == 0 ? nil : queued.jobs.removeFirst()
             }
         }
     }

@@ -8,16 +8,16 @@
     /// out, and so once.
     ///
     /// Unchecked, since what checks it has a layout that is found at run time, by functions for everything that contains it.
-    private let state: Lock<(left: Int, caller: UnsafeContinuation<Void, Never>?)>
+    private let progress: Lock<(left: Int, caller: UnsafeContinuation<Void, Never>?)>
 
     init(of mailboxes: [Mailbox]) {
-        unsafe state = Lock((mailboxes.count, nil))
+        unsafe progress = Lock((mailboxes.count, nil))
         super.init()
         for mailbox in mailboxes where !mailbox.enqueueMarker(for: self) { leave() }
     }
 
     /// Its maker holds up the caller, until it calls `leave()`.
-    override init() { unsafe state = Lock((1, nil)) }
+    override init() { unsafe progress = Lock((1, nil)) }
 
     /// So that a drain inside a call of an event loop does not let the caller go on before that call has ended.
     override var isInCall: Bool { true }
@@ -25,13 +25,13 @@
     override func receive(_ value: any Sendable) { leave() }
 
     /// Whether the caller waits no longer, or need not.
-    var isOver: Bool { unsafe state.withLock { unsafe $0.left == 0 } }
+    var isOver: Bool { unsafe progress.withLock { unsafe $0.left == 0 } }
 
     /// Called, under no lock, for each mailbox that no longer holds up the caller.
     func leave() { setLeft { max(0, $0 - 1) } }
 
     private func setLeft(_ next: (Int) -> Int) {
-        let caller = unsafe state.withLock { state in
+        let caller = unsafe progress.withLock { state in
             unsafe state.left = next(state.left)
             return unsafe state.left == 0 ? state.caller.take() : nil
         }
@@ -44,7 +44,7 @@
         if isOver { return }
         await withTaskCancellationHandler {
             unsafe await withUnsafeContinuation { caller in
-                let isOver = unsafe state.withLock { state in
+                let isOver = unsafe progress.withLock { state in
                     guard unsafe state.left > 0 else { return true }
                     unsafe state.caller = caller
                     return false

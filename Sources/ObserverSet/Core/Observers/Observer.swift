@@ -4,28 +4,32 @@
 /// passes it on to the sources behind it, unchanged or `adapted(_:)` to their parameters. It holds its owner weakly. An
 /// observer that is registered in several places receives their values in order.
 public struct Observer<Parameters: Sendable>: Sendable {
-    /// What is called if there is no entry; otherwise a function that does nothing, and is never called.
-    // Not optional, and only one more reference beside it: unspecialised code copies and destroys these two in place, and
-    // anything else by way of the type's metadata, which it looks up each time.
-    let function: @Sendable (Parameters) -> Void
-    /// An `Entry<Parameters>`, as its superclass: unspecialised code releases that without a look at type metadata.
-    let anyEntry: AnyEntry?
-    let site: Site
+    /// What is called if there is no registration; otherwise a function that does nothing, and is never called.
+    // It is not optional, and there is only one more reference beside it: unspecialised code copies and destroys these two in
+    // place, but anything else by way of the type's metadata, which it looks up each time.
+    @usableFromInline let function: @Sendable (Parameters) -> Void
+    /// A registration of a `Target<Parameters>`, for a source to claim; nil if the observer is only a function.
+    // As a class without parameters, because unspecialised code releases that without looking up a type.
+    @usableFromInline let registration: Registration?
+    @usableFromInline let site: Site
 
     @usableFromInline
     init(call: @escaping @Sendable (Parameters) -> Void, site: Site) {
         function = call
-        anyEntry = nil
+        registration = nil
         self.site = site
     }
 
     @usableFromInline
-    init(entry: Entry<Parameters>, site: Site) {
-        // Not a closure of the right type: in unspecialised code that would allocate. A stored function is two words, its code
-        // and its context, whatever its parameters.
+    init(_ target: Target<Parameters>, site: Site) { self.init(registration: target, site: site) }
+
+    @usableFromInline
+    init(registration: Registration, site: Site) {
+        // A closure of the right type would do, but would be allocated in unspecialised code. A stored function is two words,
+        // its code and its context, whatever its parameters.
         let nothing = Isolation.NonisolatedOwner<AnyObject> { _ in }
         function = unsafe unsafeBitCast(nothing, to: Isolation.UnaryNonisolated.self).function
-        anyEntry = entry
+        self.registration = registration
         self.site = site
     }
 
@@ -50,32 +54,41 @@ public struct Observer<Parameters: Sendable>: Sendable {
     /// - Parameter transform: Called on the notifying thread. Returns the value that the observer receives, or nil if
     ///   it is not to be called.
     /// - Returns: An observer with the same owner, place to run, order and registration site.
+    @inlinable
     public func adapted<Input: Sendable>(
         _ transform: @escaping @Sendable (Input) -> Parameters?
     ) -> Observer<Input> {
-        Observer<Input>(entry: AdaptedEntry(self, transform: transform), site: site)
+        Observer<Input>(AdaptedTarget(self, transform), replacing: registration, site: site)
     }
 
-    /// The same observer, which each call has to pass that gate for.
+    /// An observer with another target, for a registration that has the same gate and state.
+    @usableFromInline
+    init(_ target: Target<Parameters>, replacing registration: Registration?, site: Site) {
+        guard let registration, registration !== registration.target else {
+            self.init(registration: target, site: site)
+            return
+        }
+        self.init(registration: FurtherRegistration(target, registration.gate, sharing: registration), site: site)
+    }
+
+    /// The same observer, for a registration in which each call has to pass a gate.
+    @inlinable
     func gated(by gate: OnceGate) -> Observer {
-        let once = entry.map { OnceEntry([gate], nil, $0) } ?? OnceEntry([gate], function)
-        return Observer(entry: once, site: site)
+        let target = registration?.target ?? FunctionTarget(function)
+        return Observer(registration: FurtherRegistration(target, gate, sharing: registration), site: site)
     }
 
-    /// The entry; nil if it is nothing but a function.
-    var entry: Entry<Parameters>? { anyEntry.map { unsafe unsafeDowncast($0, to: Entry<Parameters>.self) } }
+    /// The same observer with a registration that no source has claimed, as far as is known.
+    func unclaimed() -> Observer {
+        guard let registration, registration.isClaimed else { return self }
+        return Observer(registration: FurtherRegistration(registration.target, registration.gate), site: site)
+    }
 
-    /// Calls the observer, or enqueues the call; false if its owner is dead.
-    func deliver(_ parameters: Parameters, by context: inout NotifyContext) -> Bool {
+    /// Calls the observer, or enqueues the call, for its registration.
+    func send(_ parameters: Parameters, by notifier: inout Notifier) {
         LockCheck.assertNoLockIsHeld()
-        if let entry { return entry.deliver(parameters, by: &context) }
-        function(parameters)
-        return true
-    }
-
-    /// The observer for one more registration, and once if there are gates.
-    func forRegistration(_ gates: [OnceGate] = []) -> Observer {
-        if let entry { return Observer(entry: entry.forRegistration(gates), site: site) }
-        return gates.isEmpty ? self : Observer(entry: OnceEntry(gates, function), site: site)
+        guard let registration else { return function(parameters) }
+        _ = unsafe unsafeDowncast(registration.target, to: Target<Parameters>.self)
+            .send(parameters, for: registration, by: &notifier)
     }
 }

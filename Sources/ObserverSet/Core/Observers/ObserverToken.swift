@@ -26,15 +26,19 @@ extension ObserverToken {
     /// - Complexity: O(*n*), where *n* is the number of parts; `remove()` and `isActive` cost the sum of theirs. The parts of
     ///   a combination among the tokens are parts of this one.
     public init(_ tokens: [ObserverToken]) {
-        self.init(issuer: CombinedIssuer(tokens.flatMap(\.flattened)), id: 0)
+        let isNested = tokens.contains { $0.issuer.combined != nil }
+        self.init(issuer: CombinedIssuer(isNested ? tokens.flatMap { $0.issuer.combined ?? [$0] } : tokens), id: 0)
     }
 
-    private var flattened: [ObserverToken] { (issuer as? CombinedIssuer)?.flattened ?? [self] }
-
-    /// The token of an observer that first receives a value which no set has sent: `entry` is the registration for which that
+    /// The token of an observer that first receives a value which no set has sent: `registration` is the one for which that
     /// may wait.
-    init(_ token: ObserverToken, first entry: AnyEntry?) {
-        self.init(issuer: CombinedIssuer([token], first: entry), id: 0)
+    init(_ token: ObserverToken, unregistered registration: Registration?) {
+        self.init(issuer: CombinedIssuer([token], unregistered: registration), id: 0)
+    }
+
+    /// The token of a stream, whose buffer is counted in `dropped`.
+    init(_ token: ObserverToken, dropped: DropCount) {
+        self.init(issuer: CombinedIssuer([token], dropped: dropped), id: 0)
     }
 
     /// Ends the registration.
@@ -46,7 +50,7 @@ extension ObserverToken {
     ///
     /// - Returns: true for exactly one caller; false if the registration had ended before: removed, or its owner or its set
     ///   gone.
-    /// - Complexity: amortised O(1), plus at most O(log *n*) to find the entry; if the observer awaits, also O(*m*), where
+    /// - Complexity: amortised O(1), plus at most O(log *n*) to find the registration; if the observer awaits, also O(*m*), where
     ///   *m* is the number of values pending for it, for its other registrations, too.
     @discardableResult
     public func remove() -> Bool { issuer.remove(id, nil) }
@@ -56,18 +60,21 @@ extension ObserverToken {
     /// - Complexity: O(log *n*).
     public var isActive: Bool { issuer.isActive(id) }
 
-    /// How many values an observer that awaits has lost because its ``Buffering`` had no room for them.
+    /// How many values have been dropped because there was no room for them: by an observer that awaits, or by the buffer of
+    /// a stream that ``NotificationSource/makeStream(buffering:fileID:line:)`` has made.
     ///
     /// ```swift
     /// let token = document.wordAdded.addAsync(buffering: .newest(100)) { word in await history.append(word) }
     /// print("\(token.droppedCount) words were dropped")
     /// ```
     ///
-    /// It is 0 for all other observers, and when the registration has ended. For the token of several registrations it
-    /// is their sum. Values that a removal drops are not counted. The descriptions of the set show the count, too.
+    /// The number of a stream is that of its one buffer, also behind merged sources, and can still be read when the stream has
+    /// ended. That of an observer that awaits is 0 when its registration has ended, and stops at 4,294,967,295; for its
+    /// registrations with several sources it is the sum. For all other observers it is 0. Values that a removal drops are not
+    /// counted. The descriptions of the set show the number, too.
     ///
-    /// - Complexity: O(log *n*).
-    public var droppedCount: Int { counts.dropped }
+    /// - Complexity: O(1) for a stream; otherwise O(log *n*) for each registration.
+    public var droppedCount: Int { issuer.counts(id).dropped }
 
     /// How many values are pending for the observer, without the value of the call in progress.
     ///
@@ -75,7 +82,7 @@ extension ObserverToken {
     ///
     /// ```swift
     /// let token = document.wordAdded.addAsync { word in await history.append(word) }
-    /// if token.waitingCount > 1_000 { token.remove() }
+    /// if token.pendingCount > 1_000 { token.remove() }
     /// ```
     ///
     /// It is 0 for an observer that is called in place, for a stream, and when the registration has ended. For the token of
@@ -83,16 +90,7 @@ extension ObserverToken {
     /// some.
     ///
     /// - Complexity: O(log *n*) to find the registration; for several, the sum of the parts'.
-    public var waitingCount: Int { counts.waiting }
-
-    private var counts: (waiting: Int, dropped: Int) {
-        var sum: (waiting: Int, dropped: Int) = (0, 0)
-        issuer.visit(id) { entry, _ in
-            guard let counts = entry?.counts else { return }
-            sum = (sum.waiting + counts.waiting, sum.dropped + counts.dropped)
-        }
-        return sum
-    }
+    public var pendingCount: Int { issuer.counts(id).pending }
 }
 
 extension ObserverToken: Hashable {
@@ -118,6 +116,7 @@ extension ObserverToken: CustomStringConvertible {
 /// It has no type parameter, so that tokens do not depend on the type of the parameters.
 ///
 /// `package`, not internal, since `Registry` inherits from it.
+@usableFromInline
 package class TokenIssuer: @unchecked Sendable {
     init() {}
 
@@ -129,12 +128,31 @@ package class TokenIssuer: @unchecked Sendable {
     /// The tokens that a token of this issuer stands for, if it has not ended; none for a registry's.
     var parts: [ObserverToken] { [] }
 
-    /// Calls `body` for each registration that a token names and that has not ended, with its entry, if it has one, and its
+    /// What another combination has in place of this one, so that no combination is deep; nil if this is no combination, or
+    /// if more than the tokens belongs to it.
+    var combined: [ObserverToken]? { nil }
+
+    /// Calls `body` for each registration that a token names and that has not ended, itself, unless it is that of a plain function, and its
     /// place in a registry.
     ///
-    /// The entry must not escape from `body`: after a removal that is waited for, nothing holds it.
-    func visit(_ id: UInt64, _ body: (AnyEntry?, Place?) -> Void) {
+    /// It must not escape from `body`: after a removal that is waited for, nothing holds it.
+    final func visit(_ id: UInt64, _ body: (Registration?, Place?) -> Void) {
+        visitOwn(id, body)
         for token in parts { token.issuer.visit(token.id, body) }
+    }
+
+    /// The same for a registration that is not that of a part.
+    func visitOwn(_ id: UInt64, _ body: (Registration?, Place?) -> Void) {}
+
+    /// How many values are pending, and how many were dropped, for the registrations that a token names.
+    func counts(_ id: UInt64) -> (pending: Int, dropped: Int) {
+        var sum: (pending: Int, dropped: Int) = (0, 0)
+        func add(_ more: (pending: Int, dropped: Int)) {
+            sum = (sum.pending + more.pending, sum.dropped + more.dropped)
+        }
+        visitOwn(id) { registration, _ in if let registration { add(registration.counts) } }
+        for token in parts { add(token.issuer.counts(token.id)) }
+        return sum
     }
 
     /// Whether a registration is in a set of several isolation domains, and the line that made it.
@@ -144,9 +162,10 @@ package class TokenIssuer: @unchecked Sendable {
     var busyMailboxes: [Mailbox] { [] }
 
     /// For example `View, on MainActor, registered at Player/View.swift:12`; nil if the owner is dead.
-    static func describe(_ entry: AnyEntry?, _ place: Place) -> String? {
-        guard let owner = entry.map(\.ownerDescription) ?? "closure" else { return nil }
-        let isolation = place.isShared ? ", \(entry?.placeDescription ?? "nonisolated")" : ""
+    static func describe(_ registration: Registration?, _ place: Place) -> String? {
+        guard let owner = registration.map(\.observer.ownerDescription) ?? "closure" else { return nil }
+        let home = registration.map { $0.observer.placeDescription(of: $0) }
+        let isolation = place.isShared ? ", \(home ?? "nonisolated")" : ""
         return "\(owner)\(isolation), registered at \(place.site)"
     }
 
@@ -166,8 +185,8 @@ package class TokenIssuer: @unchecked Sendable {
     /// The registrations as their sets' descriptions show them; nil if none is active any longer.
     final func describe(_ id: UInt64) -> String? {
         var lines: [String] = []
-        visit(id) { entry, place in
-            if let line = place.flatMap({ Self.describe(entry, $0) }) { lines.append(line) }
+        visit(id) { registration, place in
+            if let line = place.flatMap({ Self.describe(registration, $0) }) { lines.append(line) }
         }
         return lines.isEmpty ? nil : lines.joined(separator: ", ")
     }
@@ -177,31 +196,36 @@ package class TokenIssuer: @unchecked Sendable {
 private final class CombinedIssuer: TokenIssuer, @unchecked Sendable {
     private let tokens: [ObserverToken]
     /// A registration that is in no set; its mailbox holds it as long as its value waits.
-    private weak let first: AnyEntry?
+    private weak let unregistered: Registration?
+    /// What the buffer of a stream has dropped, if the registrations are the stream's.
+    private let dropped: DropCount?
     private let hasBeenRemoved = Atomic<Bool>(false)
 
-    init(_ tokens: [ObserverToken], first: AnyEntry? = nil) {
+    init(_ tokens: [ObserverToken], unregistered: Registration? = nil, dropped: DropCount? = nil) {
         self.tokens = tokens
-        self.first = first
+        self.dropped = dropped
+        self.unregistered = unregistered
     }
 
     override func remove(_ id: UInt64, _ removal: Removal?) -> Bool {
         // First, since they may be registrations of one observer: its call for one is cancelled when that is removed, and what
         // waits for another must not be delivered next.
-        visit(id) { entry, _ in entry?.end() }
+        visit(id) { registration, _ in registration?.markRemoved() }
         // All are removed before any caller returns. If two callers have each removed some, only one gets true.
         let count = tokens.count { $0.issuer.remove($0.id, removal) }
-        first?.cancel()
+        unregistered?.cancel()
         return count > 0 && !hasBeenRemoved.exchange(true, ordering: .relaxed)
     }
 
     override var parts: [ObserverToken] { tokens }
 
-    /// What a combination has in the place of this one, so that none is deep; nil if more than the tokens belongs to it.
-    var flattened: [ObserverToken]? { first == nil ? tokens : nil }
+    override var combined: [ObserverToken]? { unregistered == nil && dropped == nil ? tokens : nil }
 
-    override func visit(_ id: UInt64, _ body: (AnyEntry?, Place?) -> Void) {
-        if let first { body(first, nil) }
-        super.visit(id, body)
+    override func visitOwn(_ id: UInt64, _ body: (Registration?, Place?) -> Void) {
+        if let unregistered { body(unregistered, nil) }
+    }
+
+    override func counts(_ id: UInt64) -> (pending: Int, dropped: Int) {
+        dropped.map { (0, $0.value) } ?? super.counts(id)
     }
 }

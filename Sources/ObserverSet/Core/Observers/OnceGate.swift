@@ -1,82 +1,84 @@
 import Synchronization
 
-/// Lets one call of an observer through: the first, on whatever thread and from whatever source it comes.
+/// Lets one call of an observer through: the first one, on whatever thread and from whatever source it comes.
 ///
-/// It issues the token that is handed out, and holds the registration's own. So it alone decides between a call and
+/// The gate issues the token that is handed out, and has the registration's own token. So it alone decides between a call and
 /// `remove()`.
+///
+/// Where `once` is behind `once`, a call has several gates to pass. They form a list, which begins with the gate that is
+/// nearest to the set.
+@usableFromInline
 final class OnceGate: TokenIssuer, @unchecked Sendable {
-    /// The registration's own; nil until `register` has returned it.
-    // A cycle: the token holds the registry, which holds the observer, which holds this. It lasts until the registration has
-    // ended, or the set is released.
-    private let token = Lock<ObserverToken?>(nil)
-    private let hasPassed = Atomic(false)
+    private static var passed: UInt8 { 1 }
+    private static var armed: UInt8 { 2 }
+
+    /// The gate behind this one, seen from the set.
+    private let next: OnceGate?
+    /// Whether the gate has been passed, and whether it has its token.
+    ///
+    /// Both bits are set by read-modify-writes of this one word. So of a caller who passes and one who stores the token, the
+    /// later one sees the other's bit, and ends the registration. They acquire and release, so that whoever sees the second
+    /// bit sees the token.
+    private let state = Atomic<UInt8>(0)
+    /// The registration's own token; written once, before the bit for it is set, and read only by who has seen that bit.
+    // This makes a cycle: the token holds the registry, which holds the observer, which holds the gate. It lasts until the
+    // registration has ended, or the set is released.
+    private nonisolated(unsafe) var storedToken: ObserverToken?
+
+    /// A gate for an observer that may have others: those of its registration are behind this one.
+    @usableFromInline
+    init(for registration: Registration?) { next = registration?.gate }
 
     /// Whether the observer has been called, or is being removed.
-    var isPassed: Bool { hasPassed.load(ordering: .acquiring) }
+    private var isPassed: Bool { state.load(ordering: .acquiring) & Self.passed != 0 }
+    /// Whether no call can pass this gate and those behind it any longer.
+    var isClosed: Bool { isPassed || next?.isClosed == true }
 
-    /// True for the one caller who passes the gate.
-    fileprivate func passFirst() -> Bool { !hasPassed.exchange(true, ordering: .acquiringAndReleasing) }
+    private var token: ObserverToken? {
+        state.load(ordering: .acquiring) & Self.armed != 0 ? unsafe storedToken : nil
+    }
 
-    /// Ends the registration, for a caller who has passed the gate.
-    fileprivate func end() { token.withLock(\.self)?.remove() }
+    /// Returns true for the one caller who passes the gate.
+    private func passFirst() -> Bool {
+        state.bitwiseOr(Self.passed, ordering: .acquiringAndReleasing).oldValue & Self.passed == 0
+    }
 
-    /// Stores the registration's token, and returns the one to hand out; ends the registration if the call came before.
-    func begin(_ token: ObserverToken) -> ObserverToken {
-        self.token.withLock { $0 = token }
-        // A caller who has passed, and came to the lock first, found no token there. What it did before is seen from here on.
-        if isPassed { token.remove() }
+    /// Passes all gates, and ends their registrations; returns true for the one caller who may make the call.
+    ///
+    /// That also holds after the set has been released, when `remove()` returns false: the values that are enqueued then are
+    /// delivered, once. All gates are passed before any registration ends, because the end of one registration passes the
+    /// gate of the other.
+    func pass() -> Bool {
+        guard passAll() else { return false }
+        endAll()
+        return true
+    }
+
+    // If the gate nearest to the set has been passed, those behind it may still let another source's value through.
+    private func passAll() -> Bool { passFirst() && next?.passAll() != false }
+
+    private func endAll() {
+        next?.endAll()
+        token?.remove()
+    }
+
+    /// Stores the registration's token, and returns the one to hand out; ends the registration if the call has come before.
+    @usableFromInline
+    func arm(with token: ObserverToken) -> ObserverToken {
+        unsafe storedToken = token
+        if state.bitwiseOr(Self.armed, ordering: .acquiringAndReleasing).oldValue & Self.passed != 0 { token.remove() }
         return ObserverToken(issuer: self, id: token.id)
     }
 
     override func remove(_ id: UInt64, _ removal: Removal?) -> Bool {
-        guard let token = token.withLock(\.self) else { return false }
-        // Not if the set has been released: the values that it enqueued are still delivered.
+        guard let token else { return false }
+        // The gate is not passed if the set has been released: the values that it has enqueued are still delivered.
         let isMine = token.isActive && passFirst()
-        // In any case: when this returns, later notifications must not find the observer, and a call may be going on. Whether
-        // this caller or another one ends the registration does not matter: the gate has decided.
+        // The registration ends in any case: when this returns, later notifications must not find the observer, and a call
+        // may be in progress. It does not matter whether this caller or another one ends it, because the gate has decided.
         _ = token.issuer.remove(token.id, removal)
         return isMine
     }
 
-    override var parts: [ObserverToken] { isPassed ? [] : [token.withLock(\.self)].compactMap(\.self) }
-}
-
-extension [OnceGate] {
-    /// Ends the registrations for a call; true for the one caller who may make it.
-    ///
-    /// Also after the set's release, when `remove()` returns false: what is enqueued then is delivered, once. All gates are
-    /// passed before any registration ends: where `once` is behind `once`, the end of the one passes the gate of the other.
-    func pass() -> Bool {
-        // The last one is nearest to the set. If it has been passed, the others may still let another source's value through.
-        guard reversed().allSatisfy({ $0.passFirst() }) else { return false }
-        for gate in self { gate.end() }
-        return true
-    }
-}
-
-/// An observer that is called once, on the notifying thread.
-final class OnceEntry<Parameters>: Entry<Parameters>, @unchecked Sendable {
-    private let gates: [OnceGate]
-    private let entry: Entry<Parameters>?
-    private let function: ((Parameters) -> Void)?
-
-    /// An observer that is either a function or an entry.
-    init(_ gates: [OnceGate], _ function: ((Parameters) -> Void)?, _ entry: Entry<Parameters>? = nil) {
-        self.gates = gates
-        self.entry = entry
-        self.function = function
-    }
-
-    override func deliver(_ parameters: Parameters, by context: inout NotifyContext) -> Bool {
-        guard gates.pass() else { return true }
-        function?(parameters)
-        return entry?.deliver(parameters, by: &context) ?? true
-    }
-
-    /// For one more registration the entry itself has the gates, which it passes where it makes its call.
-    override func forRegistration(_ more: [OnceGate]) -> Entry<Parameters> {
-        entry?.forRegistration(gates + more) ?? OnceEntry(gates + more, function)
-    }
-
-    override var base: AnyEntry? { entry }
+    override var parts: [ObserverToken] { isPassed ? [] : [token].compactMap(\.self) }
 }

@@ -16,7 +16,7 @@ final class Removal {
     /// What is retired behind each observer.
     ///
     /// Nothing else holds it when all registrations have been removed.
-    private(set) var marker: AnyEntry?
+    private(set) var marker: AnyTarget?
     /// The mailboxes of the observers.
     var mailboxes: [Mailbox] = []
     /// Where a registration had ended before; they know the mailboxes once no traversal is left.
@@ -35,7 +35,7 @@ final class Removal {
 }
 
 /// Lets the caller go on when nothing holds it any longer.
-private final class EndOfTraversals: AnyEntry, @unchecked Sendable {
+private final class EndOfTraversals: AnyTarget, @unchecked Sendable {
     private let settledWait: SettledWait
 
     init(_ settledWait: SettledWait) {
@@ -82,6 +82,16 @@ extension ObserverToken {
     /// they do if these calls cannot be cancelled, since they are those of ``NotificationSource/once`` or have removed
     /// themselves, or if they await this in tasks of their own. If a call never ends, a task that is not cancelled waits for
     /// ever.
+    ///
+    /// If a teardown must wait even in a cancelled task, wait in a task of its own, because that one isn't cancelled:
+    ///
+    /// ```swift
+    /// await Task { await token.removeAndWait() }.value
+    /// ```
+    ///
+    /// Only code that can suspend is able to wait in this way. The library can't interrupt a synchronous call on another
+    /// thread, nor can it block a scope that can't suspend, such as a `deinit`, until the call has returned. If the call must
+    /// not use something after such a scope has been left, guard that with a lock of your own.
     ///
     /// May be called on any thread.
     ///

@@ -4,15 +4,15 @@ struct Cleanup: ~Copyable {
     var releasable = Retired()
     /// The removed observers that are awaited (`addAsync`), whose calls have to be cancelled; nil if there are none, so
     /// that nothing has to be released.
-    private var ended: [AnyEntry]?
+    private var ended: [Registration]?
 
-    /// Records that the registration of that observer has been removed.
+    /// Records that a registration has been removed.
     @inline(never)
-    mutating func end(_ entry: AnyEntry) {
-        entry.end()
-        guard entry.isAwaited else { return }
+    mutating func noteRemoved(_ registration: Registration, isAwaited: Bool) {
+        registration.markRemoved()
+        guard isAwaited else { return }
         if ended == nil { ended = [] }
-        ended?.append(entry)
+        ended?.append(registration)
     }
 
     @inline(__always)
@@ -22,7 +22,7 @@ struct Cleanup: ~Copyable {
     }
 
     @inline(never)
-    private static func cancel(_ ended: [AnyEntry]) {
-        for entry in ended { entry.cancel() }
+    private static func cancel(_ ended: [Registration]) {
+        for registration in ended { registration.cancel() }
     }
 }

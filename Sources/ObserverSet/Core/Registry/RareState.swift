@@ -13,7 +13,7 @@ final class RareState: @unchecked Sendable {
     var busy: [ObjectIdentifier: Mailbox] = [:]
     /// The producer that is informed whether the set is observed.
     var demand: Demand?
-    /// The ids of living `WeakEntry`s, by the addresses of their objects.
+    /// The ids of living `WeakTarget`s, by the addresses of their objects.
     var idsByAddress: [ObjectIdentifier: UInt64] = [:]
 
     /// Whether nothing waits for its release.

@@ -22,12 +22,16 @@ extension Registry {
     /// A line for each registered observer whose owner, if it has one, is alive; in the order of registration.
     var listing: Listing {
         var listing = Listing()
-        forEachLiving { if let line = Self.describe($0.callee.entry, (isShared, $0.site)) { listing.append(line) } }
+        forEachLiving {
+            if let line = Self.describe($0.callee.registration, (isShared, $0.site)) { listing.append(line) }
+        }
         return listing
     }
 
     /// Ends all registrations of that owner, and returns how many there were, in O(*n*).
-    func removeAll(ownedBy owner: AnyObject) -> Int { remove(ids { slot in slot.callee.entry?.owner === owner }) }
+    func removeAll(ownedBy owner: AnyObject) -> Int {
+        remove(ids { slot in slot.callee.ask { $0.owner === owner } ?? false })
+    }
 
     /// The ids of those registrations that satisfy a condition.
     func ids(where condition: (borrowing Slot) -> Bool) -> [UInt64] {
@@ -40,13 +44,13 @@ extension Registry {
     func mailboxes() -> [Mailbox] {
         var mailboxes: [ObjectIdentifier: Mailbox] = [:]
         func note(_ mailbox: Mailbox?) { if let mailbox { mailboxes[ObjectIdentifier(mailbox)] = mailbox } }
-        forEachLiving { note($0.callee.entry?.mailbox) }
+        forEachLiving { note($0.callee.ask(\.mailbox) ?? nil) }
         // After the traversal: an observer that is removed meanwhile is found by the traversal or among the retired.
         return write { contents, _ in
             contents.rare?.discardIdle()
             contents.rare?.busy.values.forEach(note)
-            contents.rare?.newer.forEachCallee { note($0.entry?.mailbox) }
-            contents.rare?.older.forEachCallee { note($0.entry?.mailbox) }
+            contents.rare?.newer.forEachCallee { note($0.ask(\.mailbox) ?? nil) }
+            contents.rare?.older.forEachCallee { note($0.ask(\.mailbox) ?? nil) }
             return Array(mailboxes.values)
         }
     }

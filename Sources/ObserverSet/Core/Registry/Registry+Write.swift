@@ -38,7 +38,7 @@ extension Registry {
         }
     }
 
-    /// Removes the entries of dead owners, and of dead objects.
+    /// Removes the registrations of dead owners and dead objects.
     ///
     /// Called after a traversal that met one. It does nothing if another thread is changing the registry: notifying
     /// never waits for a change.
@@ -78,26 +78,25 @@ extension Registry {
         return (id, contents.countOneMore(mayDie: callee.mayDie))
     }
 
-    /// Ends a registration, and returns its entry: `.some(nil)` for a plain function, nil if it had ended before.
+    /// Ends a registration, and returns it: `.some(nil)` for a plain function, nil if it had ended before.
     @inline(never)
-    func remove(_ id: UInt64, _ contents: inout Contents, _ cleanup: inout Cleanup) -> AnyEntry?? {
+    func remove(_ id: UInt64, _ contents: inout Contents, _ cleanup: inout Cleanup) -> Registration?? {
         unsafe slots.living(id, among: contents.taken).map { slot in
             unsafe remove(slot, dropping: true, &contents, &cleanup)
         }
     }
 
-    /// Ends the registration in a living slot, and returns its entry, if it has one.
+    /// Ends the registration in a living slot, and returns it; nil for a plain function.
     @inline(never)
     private func remove(
         _ slot: UnsafeMutablePointer<Slot>, dropping: Bool, _ contents: inout Contents, _ cleanup: inout Cleanup
-    ) -> AnyEntry? {
+    ) -> Registration? {
         let callee = unsafe slot.pointee.callee
-        let entry = callee.entry
+        let registration = callee.registration
         // The current slot first: it is the one that the next notification of any thread reads.
         unsafe slot.pointee.markRemoved()
         if contents.isAnythingWaiting { contents.rare?.markRemoved(unsafe slot.pointee.id) }
-        if let address = entry?.address { _ = contents.rare?.idsByAddress.removeAndTrim(address) }
-        if dropping, let entry { cleanup.end(entry) }
+        if let registration { noteRemoved(callee, registration, dropping: dropping, &contents, &cleanup) }
         contents.living -= 1
         // Relaxed: a notification that does not see it finds nobody in the slots.
         if contents.living == 0 { lastID.store(0, ordering: .relaxed) }
@@ -105,7 +104,18 @@ extension Registry {
         // Sequentially consistent, since this store is the unlinking (U) in "Why nothing is released too early".
         unsafe slots.head.store(slots.head.load(ordering: .relaxed), ordering: .sequentiallyConsistent)
         reclamation.retire(Retired(callee), &contents, &cleanup.releasable)
-        return entry
+        return registration
+    }
+
+    @inline(never)
+    private func noteRemoved(
+        _ callee: Callee, _ registration: Registration, dropping: Bool, _ contents: inout Contents,
+        _ cleanup: inout Cleanup
+    ) {
+        if callee.has(Registration.isWeak), let address = registration.observer.address {
+            _ = contents.rare?.idsByAddress.removeAndTrim(address)
+        }
+        if dropping { cleanup.noteRemoved(registration, isAwaited: callee.has(Registration.isAwaited)) }
     }
 
     @inline(never)
@@ -131,12 +141,17 @@ extension Registry {
             moveToFreshBlock(&contents, &cleanup)
         }
         cleanup.releasable.forEachCallee { callee in
-            // No traversal can post more for this removed observer. A call of it may be under way.
-            guard let mailbox = callee.entry?.mailbox, !mailbox.isIdle else { return }
-            contents.madeRare().keep(mailbox)
+            if callee.has(Registration.hasMailbox) { keepMailbox(of: callee, &contents) }
         }
         checkInvariants(contents)
         return contents.isAnythingWaiting
+    }
+
+    /// Keeps the mailbox of a removed observer, if a call may be in progress there; no traversal can post more to it.
+    @inline(never)
+    private func keepMailbox(of callee: Callee, _ contents: inout Contents) {
+        guard let mailbox = callee.ask(\.mailbox) ?? nil, !mailbox.isIdle else { return }
+        contents.madeRare().keep(mailbox)
     }
 }
 

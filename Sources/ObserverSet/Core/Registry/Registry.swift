@@ -2,15 +2,15 @@ import Synchronization
 
 /// The state that a set and its tokens share: the slots that notifications walk, and the lock that guards changes to them.
 ///
-///     ObserverSet ──▶ Registry ──▶ first slot ──▶ a function, or an entry ┄┄weak┄┄▶ owner
+///     ObserverSet ──▶ Registry ──▶ first slot ──▶ a function, or a target ┄┄weak┄┄▶ owner
 ///                        ▲    └──▶ block of slots          └──▶ mailbox of its actor
 ///     ObserverToken ─────┘
 ///
-/// A registry knows who observes, an entry (`Observers`) what to call and where, a mailbox (`Mailboxes`) when. Read on along
+/// A registry knows who observes, a target (`Observers`) what to call and where, a mailbox (`Mailboxes`) when. Read on along
 /// one of four ways:
 ///
-/// - that of a value: `Slots`, `Slot`, `Traversal`, `NotifyContext`, `Entry`, `IsolatedEntry`, `Mailbox`, `ActorMailbox`;
-/// - that of a value for an observer that awaits: `AwaitingEntry`, `AwaitingMailbox`, `AwaitingJobs`;
+/// - that of a value: `Slots`, `Slot`, `Traversal`, `Notifier`, `Registration`, `Target`, `IsolatedTarget`, `Mailbox`, `ActorMailbox`;
+/// - that of a value for an observer that awaits: `AwaitingTarget`, `AwaitingMailbox`, `AwaitingJobs`;
 /// - that of a removal: `Registry+Write`, `Cleanup`, `Retired`, `RareState`, `Reclamation`; and of `once`: `OnceGate`;
 /// - that of a caller who waits: `SettledWait`, `Registry+Queries`, `Removal`.
 ///
@@ -21,7 +21,7 @@ import Synchronization
 /// become inactive.
 ///
 /// `package`, not internal: a layer that holds objects weakly and calls them itself has a registry of its own, see
-/// `WeakEntry`.
+/// `WeakTarget`.
 ///
 /// What an observer holds has exactly one owner: the observer's current slot until it is removed, and a `Retired` after
 /// that. All other copies of those bits, in replaced blocks and in removed slots, are borrowed by traversals.
@@ -65,18 +65,18 @@ import Synchronization
         }
         if let removal {
             if removed == nil { removal.issuers.append(self) }
-            if let mailbox = removed??.mailbox { removal.mailboxes.append(mailbox) }
+            if let mailbox = removed??.observer.mailbox { removal.mailboxes.append(mailbox) }
         }
-        let isMine = removed.map { entry in entry?.isAlive ?? true } ?? false
+        let isMine = removed.map { registration in registration?.observer.isAlive ?? true } ?? false
         cleanUp(cleanup)
         return isMine
     }
 
-    override func visit(_ id: UInt64, _ body: (AnyEntry?, Place?) -> Void) {
+    override func visitOwn(_ id: UInt64, _ body: (Registration?, Place?) -> Void) {
         let traversal = unsafe Traversal(.passUnretained(self))
         defer { extendLifetime(traversal) }
         guard let slot = unsafe slots.living(id), unsafe slot.pointee.isAlive else { return }
-        unsafe body(slot.pointee.callee.entry, (isShared, slot.pointee.site))
+        unsafe body(slot.pointee.callee.registration, (isShared, slot.pointee.site))
     }
 
     // The registry does not know any longer which mailbox the observer had, so all busy ones are returned.

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// An observer in a slot, whatever its parameters: a function, or an entry.
+/// An observer in a slot, whatever its parameters: a function, or a registration.
 ///
 /// Two words that are opaque to the compiler. So everything except the call itself is ordinary, unspecialised code, and
 /// the bits may be copied while other threads read them. A callee is not counted as a reference: its owner releases it,
@@ -11,43 +11,47 @@ import Synchronization
 /// parameters or never called, and only the owner has them called.
 @safe struct Callee: @unchecked Sendable {
     let code: UInt
-    /// The address of the function's context, or of the entry; zero for a function without a context.
+    /// The address of the function's context, or of the registration; zero for a function without a context.
     let reference: UInt
 
-    fileprivate var unmanaged: Unmanaged<AnyEntry>? {
+    fileprivate var unmanaged: Unmanaged<Registration>? {
         unsafe UnsafeRawPointer(bitPattern: reference).map { unsafe .fromOpaque($0) }
     }
 
-    var hasEntry: Bool { code == AnyEntry.entryTag || code == AnyEntry.closureTag }
+    var isSpecial: Bool { code >= Registration.leastTag }
 
-    /// The entry; nil for a plain function.
-    var entry: AnyEntry? { unsafe hasEntry ? unmanaged?.takeUnretainedValue() : nil }
+    func has(_ trait: UInt) -> Bool { isSpecial && code & trait != 0 }
 
-    /// Whether it has an owner or object that may die; asked in each addition, without retaining the entry.
-    var mayDie: Bool { unsafe hasEntry && unmanaged!._withUnsafeGuaranteedRef(\.mayDie) }
+    /// The registration; nil for a plain function.
+    var registration: Registration? { unsafe isSpecial ? unmanaged?.takeUnretainedValue() : nil }
+    /// Asks the observer, if it is more than a function, without retaining it.
+    @inline(__always)
+    func ask<Answer>(_ question: (AnyTarget) -> Answer) -> Answer? {
+        unsafe isSpecial ? unmanaged?._withUnsafeGuaranteedRef { question($0.observer) } : nil
+    }
+
+    /// Whether it has an owner or object that may die; asked in each addition, without retaining it.
+    var mayDie: Bool { has(Registration.mayDie) }
 
     /// Never called under the lock: the `deinit` of a closure's captures runs here.
     func release() { unsafe unmanaged?.release() }
 }
 
 extension Callee {
-    /// Retains an observer's function, or an entry for this registration of the observer.
+    /// Retains an observer's function, or one registration of the observer.
     @inline(__always)
     init<Parameters: Sendable>(retaining observer: Observer<Parameters>) {
-        if let entry = observer.anyEntry {
-            let entry = unsafe unsafeDowncast(entry, to: Entry<Parameters>.self)
-            var own = entry.forRegistration([])
-            // Another thread may register the same observer.
-            while !own.claim() { own = entry.forRegistration([]) }
-            self.init(retaining: own)
+        if let registration = observer.registration {
+            self.init(retaining: registration.claimed())
         } else {
             self.init(retaining: observer.function)
         }
     }
 
     @inline(__always)
-    init(retaining entry: AnyEntry) {
-        self.init(code: entry.tag, reference: unsafe UInt(bitPattern: Unmanaged.passRetained(entry).toOpaque()))
+    init(retaining registration: Registration) {
+        self.init(
+            code: registration.tag, reference: unsafe UInt(bitPattern: Unmanaged.passRetained(registration).toOpaque()))
     }
 
     @inline(__always)
@@ -94,34 +98,46 @@ extension Callee {
     @inline(__always)
     var callee: Callee { Callee(code: code.load(ordering: .relaxed), reference: reference.load(ordering: .relaxed)) }
 
-    /// The entry, which is of that class, borrowed in the same way as a function: nothing is retained.
+    /// The registration, which is of that class, borrowed in the same way as a function: nothing is retained.
     @inline(__always)
-    func entry<Kind: AnyEntry>(as kind: Kind.Type) -> Unmanaged<Kind> {
+    func registration<Kind: Registration>(as kind: Kind.Type) -> Unmanaged<Kind> {
         unsafe .fromOpaque(UnsafeRawPointer(bitPattern: reference.load(ordering: .relaxed)).unsafelyUnwrapped)
     }
 
-    /// Calls the observer, or enqueues the call; false if its owner is dead.
+    /// Calls the observer, or enqueues the call.
     @inline(__always)
-    func deliver<Parameters>(_ parameters: Parameters, by context: inout NotifyContext) -> Bool {
-        unsafe entry(as: Entry<Parameters>.self)._withUnsafeGuaranteedRef { $0.deliver(parameters, by: &context) }
+    func send<Parameters>(_ parameters: Parameters, by notifier: inout Notifier) -> OwnerCheck {
+        if code.load(ordering: .relaxed) & Registration.kinds == Registration.furtherKind {
+            return sendFurther(parameters, by: &notifier)
+        }
+        return unsafe registration(as: Target<Parameters>.self)._withUnsafeGuaranteedRef {
+            $0.send(parameters, for: $0, by: &notifier)
+        }
+    }
+
+    @inline(never)
+    private func sendFurther<Parameters>(_ parameters: Parameters, by notifier: inout Notifier) -> OwnerCheck {
+        unsafe registration(as: FurtherRegistration.self)._withUnsafeGuaranteedRef {
+            unsafe unsafeDowncast($0.ownTarget, to: Target<Parameters>.self).send(parameters, for: $0, by: &notifier)
+        }
     }
 
     /// Calls the observer if it is an ownerless closure on the notifier's actor and no value waits for it; false
     /// otherwise.
     ///
-    /// It spares such observers a dispatch through the entry's method table.
+    /// It spares such observers a dispatch through the target's method table.
     @inline(__always)
-    func callClosure<Parameters: Sendable>(_ parameters: Parameters, by context: inout NotifyContext) -> Bool {
-        guard code.load(ordering: .relaxed) == AnyEntry.closureTag else { return false }
-        return unsafe entry(as: IsolatedClosure<Parameters>.self)._withUnsafeGuaranteedRef {
-            $0.callInPlace(parameters, by: &context)
+    func callClosure<Parameters: Sendable>(_ parameters: Parameters, by notifier: inout Notifier) -> Bool {
+        guard code.load(ordering: .relaxed) == Registration.functionKind | Registration.hasMailbox else { return false }
+        return unsafe registration(as: IsolatedFunction<Parameters>.self)._withUnsafeGuaranteedRef {
+            $0.callInPlace(parameters, by: &notifier)
         }
     }
 
     var site: Site { Site(file: file.load(ordering: .relaxed), line: line.load(ordering: .relaxed)) }
 
     static let removed: UInt64 = 1 << 63
-    /// The callee is an entry, and not a plain function.
+    /// The callee is a registration, and not a plain function.
     private static let special: UInt64 = 1 << 62
     /// A number above every id, and the bits in which the id is stored.
     static let noLimit: UInt64 = special - 1
@@ -154,12 +170,12 @@ extension Callee {
     /// Whether the callee has no owner, or a living one.
     ///
     /// Never called under the lock.
-    var isAlive: Bool { callee.entry?.isAlive ?? true }
+    var isAlive: Bool { !callee.mayDie || callee.has(Registration.isWeak) || callee.ask(\.isAlive) ?? true }
 
     /// Whether a search for dead owners and objects should remove it.
     ///
     /// Never called under the lock.
-    var isDead: Bool { callee.entry?.isDead ?? false }
+    var isDead: Bool { callee.mayDie && callee.ask(\.isDead) ?? false }
 
     /// This and the following functions are called under the registry's lock.
     func publish(_ callee: Callee, id: UInt64, site: Site) {
@@ -168,7 +184,7 @@ extension Callee {
         file.store(site.file, ordering: .relaxed)
         line.store(site.line, ordering: .relaxed)
         // fault: slot-published-relaxed
-        word.store(id | (callee.hasEntry ? Self.special : 0), ordering: .releasing)
+        word.store(id | (callee.isSpecial ? Self.special : 0), ordering: .releasing)
     }
 
     /// Relaxed: see "Marking a slot" in `Reclamation.swift`.

@@ -10,7 +10,7 @@ import Synchronization
 /// It takes and returns nothing but pointers: between a notifier and its observers, retains would cost time, and closures
 /// stack.
 ///
-/// `package`, not internal: see `WeakEntry`.
+/// `package`, not internal: see `WeakTarget`.
 @usableFromInline
 @safe package struct Traversal: ~Copyable {
     /// Kept alive by the code that makes the traversal.
@@ -22,7 +22,7 @@ import Synchronization
     private var stop: UnsafeMutablePointer<Slot>
     /// The block that follows the first slot, until the traversal reaches it.
     private var block: UnsafeMutableRawPointer?
-    /// Whether the entry of a dead owner or object was met; such entries are removed after the traversal.
+    /// Whether a dead owner or object was met; such registrations are removed after the traversal.
     var metDead = false
 
     /// A traversal that ends behind the last observer whose id is at most `limit`.

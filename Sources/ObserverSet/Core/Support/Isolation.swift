@@ -9,7 +9,7 @@
 ///
 /// - By a notification, a catch-up that it makes, or `starting(with:)`, in place, if the function has no isolation, or the
 ///   notifier's own. That the notifier has an `isolated` parameter is no proof, since the compiler is wrong now and then:
-///   the runtime has to confirm it (`NotifyContext.isOn`). If the notifier has none, and the function is the main actor's,
+///   the runtime has to confirm it (`Notifier.isOn`). If the notifier has none, and the function is the main actor's,
 ///   the same is asked about the main actor.
 /// - By a drain, which runs on the function's actor. There are two exceptions. If the actor was the owner, it may be
 ///   dead, another actor may have its address by now, and the drain may run anywhere; then there is no owner, and

@@ -1,31 +1,15 @@
-/// Where a run takes its choices from: a seed, or given bytes.
-class Choices {
-    /// Whether no choices are left; then the run ends.
-    var isExhausted: Bool { false }
-    /// Whether sets are kept at a certain size; then the choice of a verb depends on what came before.
-    var keepsSize: Bool { true }
+/// Where a run takes its choices from: the same ones for the same seed.
+final class Choices {
+    private var generator: SeededGenerator
 
-    /// A number from zero up to the bound, which is at most 256.
-    func below(_ bound: Int) -> Int { fatalError("abstract") }
-}
-
-/// Choices from bytes, one byte for each choice; zero when the bytes are exhausted.
-///
-/// A changed byte changes the choice at its place, and little else. The fuzzer depends on that.
-final class ByteChoices: Choices {
-    private let bytes: [UInt8]
-    private var position = 0
-
-    init(_ bytes: [UInt8]) {
-        self.bytes = bytes
+    init(seed: UInt64) {
+        generator = SeededGenerator(seed: seed)
     }
 
-    override var isExhausted: Bool { position >= bytes.count }
-    override var keepsSize: Bool { false }
-
-    override func below(_ bound: Int) -> Int {
-        guard position < bytes.count else { return 0 }
-        defer { position += 1 }
-        return Int(bytes[position]) % bound
+    /// A number from zero up to the bound.
+    ///
+    /// Its bias is too small to matter, and it is fast even without optimisation.
+    func below(_ bound: Int) -> Int {
+        Int(truncatingIfNeeded: generator.next() >> 33) % bound
     }
 }

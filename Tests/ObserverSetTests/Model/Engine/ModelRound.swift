@@ -20,7 +20,7 @@ struct ModelRound {
         model = ModelWorld(routines: routines, fault: fault)
     }
 
-    /// Performs that many operations, which it chooses; fewer if the choices are exhausted.
+    /// Performs that many operations, which it chooses.
     static func firstDivergence(
         choosingBy choices: Choices, operations: Int, fault: ModelWorld.Fault? = nil
     ) -> Divergence? {
@@ -28,10 +28,8 @@ struct ModelRound {
             let generator = OperationGenerator(choices)
             let size = generator.size()
             var round = ModelRound(routines: generator.routines(), fault: fault)
-            var done = 0
-            while done < operations, !generator.isExhausted {
-                done += 1
-                let operation = generator.operation(isCrowded: size < .max && round.model.entryCount > size)
+            for _ in 0..<operations {
+                let operation = generator.operation(isCrowded: round.model.entryCount > size)
                 if let difference = round.differenceAfter(operation) { return round.report(difference) }
             }
             return round.end()

@@ -10,6 +10,7 @@ final class ModelWorld: World {
         case removesTwice, removesForeign, releasesDuringThePass, countsDead, finishesNoPassOfADeadSet
         case countsEndedInBags, emptiesNoBag, endsOneMemberOnly
         case callsAddedDuringTheEvent, tellsTheSuperclass, tellsTheDynamicType, tellsNotAllEvents
+        case tellsAllEventsLast
         case seatsTwice, throwsTheLastError, throwsAtOnce
         case keepsTheOtherEnd, losesTheFirst, endsWithItsIterator, endsWithoutWhatIsBuffered
         case keepsLocalRemoved, deliversNestedAtOnce, callsAddedWhileQueued
@@ -606,7 +607,9 @@ final class ModelWorld: World {
         let isOfSuperclass = place == Place.derived && form == 1 && fault != .tellsTheDynamicType
         var channels = [isOfSuperclass ? Place.base : place]
         if fault == .tellsTheSuperclass, channels == [Place.derived] { channels.append(Place.base) }
-        if place != Place.all, fault != .tellsNotAllEvents { channels.append(Place.all) }
+        if place != Place.all, fault != .tellsNotAllEvents {
+            channels.insert(Place.all, at: fault == .tellsAllEventsLast ? channels.count : 0)
+        }
         for channel in channels {
             pass(over: publisher.channels[channel - Place.value], place: channel, value, time: time, throwing: false)
         }

@@ -11,21 +11,18 @@ struct OperationGenerator {
         self.choices = choices
     }
 
-    var isExhausted: Bool { choices.isExhausted }
-
     /// The approximate size at which sets are kept; large sets grow, and are compacted.
     func size() -> Int {
-        choices.keepsSize ? [4, 10, 10, 20, 20, 40, 40, 120][choices.below(8)] : .max
+        [4, 10, 10, 20, 20, 40, 40, 120][choices.below(8)]
     }
 
     /// Programs that observers, owners and captures run: short ones, since they nest.
     func routines() -> [[Operation]] {
         var routines: [[Operation]] = [[]]
-        let count = choices.keepsSize ? Self.programCount : 1 + choices.below(8)
-        while routines.count < count {
+        while routines.count < Self.programCount {
             var routine: [Operation] = []
             for _ in 0...choices.below(3) {
-                routine.append(operation(isCrowded: choices.keepsSize && choices.below(2) == 0))
+                routine.append(operation(isCrowded: choices.below(2) == 0))
             }
             routines.append(routine)
         }
@@ -126,7 +123,7 @@ struct OperationGenerator {
         #if NotificationCenter
         places.append(Place.bridge)
         #else
-        // Keeps the length, so that the same bytes make the same choices except for this one.
+        // Keeps the length, so that the same seed makes the same choices except for this one.
         places.append(0)
         #endif
         return places

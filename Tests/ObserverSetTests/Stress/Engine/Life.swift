@@ -9,10 +9,10 @@ struct Life {
     private let index: Int
     private var generator: SeededGenerator
     private var owners: [Tracked]
-    private var registrations: [Registration] = []
+    private var registrations: [Subscription] = []
     private var held = ObserverSet<Value>()
     private var bag = ObserverBag()
-    private var bagged: [Registration] = []
+    private var bagged: [Subscription] = []
     private var running: [Task<Void, Never>] = []
     private var cancelled: [Task<Void, Never>] = []
     /// How many registrations this thread keeps, so that all threads together keep about as many as a single thread
@@ -133,7 +133,7 @@ struct Life {
         if cancelled.count > 1_000 { cancelled.removeFirst(500) }
     }
 
-    private mutating func keep(_ registration: Registration) {
+    private mutating func keep(_ registration: Subscription) {
         registrations.append(registration)
         if registrations.count > limit { storm.remove(registrations.remove(at: generator.below(limit))) }
     }

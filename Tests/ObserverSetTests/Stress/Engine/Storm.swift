@@ -29,7 +29,7 @@ final class Storm: Sendable {
     /// The number of calls that were made on each thread.
     private let deliveries: Cells
     /// A registration on its way from one thread to another.
-    private let market = Slot<Registration>()
+    private let market = Slot<Subscription>()
     /// A set that one thread holds, for another to notify.
     private let visited = Slot<WeakSet>()
     private let ended = Atomic<Bool>(false)
@@ -133,26 +133,26 @@ final class Storm: Sendable {
     }
 
     /// Adds a closure as an observer.
-    func add(to set: ObserverSet<Value>, isOnce: Bool = false) -> Registration {
+    func add(to set: ObserverSet<Value>, isOnce: Bool = false) -> Subscription {
         let record = Record()
         let capture = capture(of: set)
         let observer: @Sendable (Value) -> Void = { [self] in called(record, capture, $0) }
-        return Registration(record, isOnce ? set.once.add(observer) : set.add(observer))
+        return Subscription(record, isOnce ? set.once.add(observer) : set.add(observer))
     }
 
     /// Adds an observer with an owner.
-    func add(to set: ObserverSet<Value>, owner: Tracked) -> Registration {
+    func add(to set: ObserverSet<Value>, owner: Tracked) -> Subscription {
         let record = Record()
         let capture = capture(of: set)
         let token = set.add(owner) { [self] owner, value in
             mistakes.note(.calledWithTheDead, unless: owner.isIntact)
             called(record, capture, value)
         }
-        return Registration(record, token)
+        return Subscription(record, token)
     }
 
     /// Removes an observer, possibly while another thread removes or calls it.
-    func remove(_ registration: Registration) {
+    func remove(_ registration: Subscription) {
         let isRemoved = registration.token.remove()
         atomicMemoryFence(ordering: .sequentiallyConsistent)
         registration.record.removed(at: clock.load(ordering: .relaxed), isFirst: isRemoved, mistakes)
@@ -160,7 +160,7 @@ final class Storm: Sendable {
     }
 
     /// Leaves a registration for the next thread that comes, and returns the one that was there.
-    func trade(_ registration: Registration?) -> Registration? {
+    func trade(_ registration: Subscription?) -> Subscription? {
         market.exchange(registration)
     }
 
@@ -218,7 +218,7 @@ final class Record: Sendable {
     }
 }
 
-final class Registration: Sendable {
+final class Subscription: Sendable {
     let record: Record
     let token: ObserverToken
 

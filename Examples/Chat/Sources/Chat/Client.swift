@@ -1,0 +1,82 @@
+import ObserverSet
+
+/// One connection.
+///
+/// Whatever the client is to receive goes through `outgoing`. This set has a single observer, which awaits. So lines
+/// never overlap, and a slow connection delays nobody else.
+actor Client {
+    nonisolated let outgoing = ObserverSet<String>()
+    private let hub: Hub
+    private let socket: Socket
+    private var sending: ObserverToken?
+    private var reportedDrops = 0
+    private var writingSince: ContinuousClock.Instant?
+
+    init(_ socket: Socket, in hub: Hub) {
+        self.hub = hub
+        self.socket = socket
+    }
+
+    /// How many lines are pending, and how many found no room.
+    var backlog: (pending: Int, dropped: Int) { (sending?.pendingCount ?? 0, sending?.droppedCount ?? 0) }
+
+    /// Serves the connection until the client leaves, the connection ends, or the task is cancelled.
+    func run(as name: String) async {
+        // If more than a hundred lines are pending, the oldest are dropped.
+        sending = outgoing.addAsync(self, buffering: .newest(100)) { client, line in await client.send(line) }
+        hub.ticked.add(self) { client in client.disconnectIfStuck() }
+        await hub.enter(self, as: name)
+        var rest: [UInt8] = []
+        while let line = await socket.line(&rest), await obey(line) {}
+        let isShutdown = Task.isCancelled
+        // In a cancelled task, `settled()` and `removeAndWait()` wouldn't wait, so the end has a task of its own.
+        await Task { await finish(isShutdown: isShutdown) }.value
+    }
+
+    /// Carries out a command, or says the line in the client's room; returns false if the client wants to leave.
+    private func obey(_ line: String) async -> Bool {
+        let words = line.split(separator: " ", maxSplits: 1).map(String.init)
+        switch (words.first ?? "", words.dropFirst().first) {
+        case ("/join", let room?): await hub.move(self, to: room)
+        case ("/name", let name?): await hub.rename(self, to: name)
+        case ("/stats", _): outgoing.notify(await hub.statistics())
+        case ("/quit", _): return false
+        case ("", _): break
+        case (let word, _) where word.hasPrefix("/"): outgoing.notify("* try /join ROOM, /name NAME, /stats or /quit")
+        default: await hub.say(line, from: self)
+        }
+        return true
+    }
+
+    /// Called for one line after the other: the next call begins when this one has returned.
+    private func send(_ line: String) async {
+        let drops = backlog.dropped
+        let report = drops > reportedDrops ? "* \(drops - reportedDrops) lines dropped, because you are too slow\n" : ""
+        reportedDrops = max(drops, reportedDrops)
+        writingSince = .now
+        if await !socket.write(report + line + "\n") { socket.disconnect() }
+        writingSince = nil
+    }
+
+    /// Ends a connection that has taken nothing for too long, which lets `send` and `run` return.
+    private func disconnectIfStuck() {
+        if let writingSince, writingSince.duration(to: .now) > hub.patience { socket.disconnect() }
+    }
+
+    /// Sends what is pending and a last line, unless that takes longer than the deadline.
+    private func finish(isShutdown: Bool) async {
+        let name = await hub.leave(self, quietly: isShutdown)
+        outgoing.notify(isShutdown ? "* the server shuts down, goodbye" : "* goodbye")
+        let timeout = Task {
+            try await Task.sleep(for: hub.deadline)
+            let lost = backlog.pending
+            sending?.remove()  // drops what is pending and cancels the call in progress, so `settled()` returns
+            return lost
+        }
+        await outgoing.settled()
+        timeout.cancel()
+        await sending?.removeAndWait()  // no call uses the socket from here on
+        socket.disconnect()
+        hub.events.publish(Departed(name: name, lostLines: (try? await timeout.value) ?? 0))
+    }
+}

@@ -1,0 +1,46 @@
+/// The function of an observer that awaits: each of its calls begins when the one before has returned.
+final class AwaitingTarget<Parameters: Sendable>: StatefulTarget<Parameters>, @unchecked Sendable {
+    /// Calls the observer with its owner, if it has one, from the actor on which it runs.
+    typealias Function = nonisolated(nonsending) @Sendable (Owner?, Parameters) async -> Void
+    typealias Owner = any AnyObject & Sendable
+
+    private let function: Function
+    private weak let weakOwner: Owner?
+    private let staticOwnerType: Any.Type?
+    private let ownMailbox: AwaitingMailbox
+
+    init(owner: Owner?, _ ownerType: Any.Type?, in mailbox: AwaitingMailbox, _ function: @escaping Function) {
+        self.function = function
+        weakOwner = owner
+        staticOwnerType = ownerType
+        ownMailbox = mailbox
+    }
+
+    override func send(_ value: Parameters, for registration: Registration, by notifier: inout Notifier) -> OwnerCheck {
+        guard registration.isActive else { return registration.ownerCheck }
+        ownMailbox.post(value, to: registration, notifier.urgency)
+        return .passed
+    }
+
+    override func receive(_ value: any Sendable, for registration: Registration, on actor: isolated (any Actor)?) async
+    {
+        // The registration may have been removed on that actor in the meantime.
+        guard registration.isActive else { return }
+        let owner = weakOwner
+        guard owner != nil || staticOwnerType == nil else { return registration.noteDeadOwner() }
+        if registration.passGate() { await function(owner, unboxed(value)) }
+    }
+
+    override var owner: AnyObject? { weakOwner }
+    override var ownerType: Any.Type? { staticOwnerType }
+    override var mailbox: Mailbox? { ownMailbox }
+
+    override func placeDescription(of registration: Registration) -> String {
+        let (pending, dropped) = registration.counts
+        return "on " + ownMailbox.description
+            + Mailbox.describe(isInCall: ownMailbox.isCalling(registration), pending: pending, dropped: dropped)
+    }
+
+    override var traits: UInt { Self.hasMailbox | Self.isAwaited | (staticOwnerType == nil ? 0 : Self.mayDie) }
+    override func cancel(_ registration: Registration) { ownMailbox.dropAll(for: registration) }
+}

@@ -1,0 +1,48 @@
+import Synchronization
+
+/// How many values a stream's buffer has dropped; it outlives the registration, because metrics are read after the end.
+final class DropCount: Sendable {
+    private let count = Atomic<Int>(0)
+
+    // Relaxed: this is a number, and nothing else is read because of it.
+    var value: Int { count.load(ordering: .relaxed) }
+    func increment() { count.wrappingAdd(1, ordering: .relaxed) }
+}
+
+/// The target that hands values to a stream.
+///
+/// Its sources hold it, and the last one that releases it finishes the stream.
+private final class StreamTarget<Parameters: Sendable>: Target<Parameters>, @unchecked Sendable {
+    private let continuation: AsyncStream<Parameters>.Continuation
+    private let dropped: DropCount
+
+    init(_ continuation: AsyncStream<Parameters>.Continuation, _ dropped: DropCount) {
+        self.continuation = continuation
+        self.dropped = dropped
+    }
+
+    deinit {
+        LockCheck.assertNoLockIsHeld()
+        continuation.finish()
+    }
+
+    override func send(_ value: Parameters, for registration: Registration, by notifier: inout Notifier) -> OwnerCheck {
+        if mayCall(for: registration), case .dropped = continuation.yield(value) { dropped.increment() }
+        return .passed
+    }
+
+    override func placeDescription(of registration: Registration) -> String {
+        "nonisolated" + Mailbox.describe(dropped: dropped.value)
+    }
+}
+
+extension NotificationSource {
+    /// Registers an observer that hands each value to a stream, and finishes the stream when its last registration ends.
+    package func register(
+        _ continuation: AsyncStream<Parameters>.Continuation, fileID: StaticString, line: UInt
+    ) -> ObserverToken {
+        let dropped = DropCount()
+        let target = StreamTarget(continuation, dropped)
+        return ObserverToken(register(Observer(target, site: Site(fileID: fileID, line: line))), dropped: dropped)
+    }
+}

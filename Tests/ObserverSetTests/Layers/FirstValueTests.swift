@@ -1,0 +1,79 @@
+import Dispatch
+import Testing
+
+@testable import ObserverSet
+
+/// The value of `starting(with:)`, while it is pending: it belongs to the registration in the set, whatever is between them.
+@Suite("A pending first value", .lifetimesChecked, .againstHanging)
+@MainActor struct FirstValueTests {
+    enum Chain: CaseIterable, Sendable {
+        case mapThenStarting, startingThenMap, onceThenStarting, startingThenOnce, twiceOnceThenStarting,
+            mapOfOnceThenStarting
+        case mergeThenStarting, startingThenMerge, groupThenStarting
+
+        func source(_ set: ObserverSet<Int>, _ other: ObserverSet<Int>) -> any NotificationSource<Int> {
+            switch self {
+            case .mapThenStarting: set.map { $0 }.starting(with: 1)
+            case .startingThenMap: set.starting(with: 1).map { $0 }
+            case .onceThenStarting: set.once.starting(with: 1)
+            case .startingThenOnce: set.starting(with: 1).once
+            case .twiceOnceThenStarting: set.once.once.starting(with: 1)
+            case .mapOfOnceThenStarting: set.once.map { $0 }.filter { $0 > 0 }.starting(with: 1)
+            case .mergeThenStarting: set.merge(with: other).starting(with: 1)
+            case .startingThenMerge: set.starting(with: 1).merge(with: other)
+            case .groupThenStarting: ObserverGroup(set, other).starting(with: ()).map { 1 }
+            }
+        }
+    }
+
+    enum End: CaseIterable, Sendable {
+        case token, all, owner
+    }
+
+    private let log = Log<Int>()
+    private let queue = DispatchQueue(label: "queue")
+
+    /// Adds an observer on a queue that is suspended, and one that awaits on the main actor, which the test occupies.
+    private func add(to source: any NotificationSource<Int>, _ owner: Tracked) -> [ObserverToken] {
+        queue.suspend()
+        return [
+            source.addNonisolated(on: queue, owner) { [log] _, value in log.append(value) },
+            source.addAsync(owner) { @MainActor [log] _, value in log.append(value) },
+        ]
+    }
+
+    @Test("What ends the registration drops it", arguments: Chain.allCases, End.allCases)
+    func dropped(_ chain: Chain, _ end: End) async {
+        let (set, other) = (ObserverSet<Int>(), ObserverSet<Int>())
+        let owner = Tracked()
+        let tokens = add(to: chain.source(set, other), owner)
+        expect(tokens.map(\.pendingCount), equals: [1, 1], "\(chain)")
+
+        switch end {
+        case .token: expect(tokens.map { $0.remove() }, equals: [true, true])
+        case .all: for set in [set, other] { set.removeAll() }
+        case .owner: for set in [set, other] { set.removeAll(ownedBy: owner) }
+        }
+
+        expect(tokens.map(\.pendingCount), equals: [0, 0])
+        queue.resume()
+        for token in tokens { await token.removeAndWait() }
+        await withCheckedContinuation { continuation in queue.async { continuation.resume() } }
+        expect(log.entries, equals: [], "\(chain), \(end)")
+    }
+
+    @Test("The set's release does not drop it, as it drops no enqueued value", arguments: Chain.allCases)
+    func delivered(_ chain: Chain) async {
+        let owner = Tracked()
+        let tokens: [ObserverToken]
+        do {
+            let (set, other) = (ObserverSet<Int>(), ObserverSet<Int>())
+            tokens = add(to: chain.source(set, other), owner)
+        }
+
+        queue.resume()
+        await eventually { log.entries.count == 2 }
+        for token in tokens { await token.removeAndWait() }
+        expect(log.entries, equals: [1, 1], "\(chain)")
+    }
+}
