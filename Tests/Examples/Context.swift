@@ -148,4 +148,5 @@ final class ProgressBar: DownloadDelegate {
 let log = Log()
 let history = History()
 let bag = ObserverBag()
+let token = publisher.allEvents.addAsync { _ in }
 let file = URL(filePath: "/dev/null")

@@ -52,3 +52,14 @@ extension ObserverSet {
 
 /// The type `Observer`, where the name `Observer` means the typealias above; see `_Event`.
 public typealias _Observer = Observer
+
+extension NotificationSource {
+    /// Registers an observer that hands each value to a stream, and finishes the stream when its last registration ends.
+    package func register(
+        _ continuation: AsyncStream<Parameters>.Continuation, fileID: StaticString, line: UInt
+    ) -> ObserverToken {
+        let dropped = DropCount()
+        let target = StreamTarget(continuation, dropped)
+        return ObserverToken(register(Observer(target, site: Site(fileID: fileID, line: line))), dropped: dropped)
+    }
+}

@@ -36,7 +36,7 @@ struct TestingArticleTests {
         playlist.append("So What")
         playlist.append("Blue in Green")
 
-        expect(added, equals: ["So What", "Blue in Green"])
+        #expect(added == ["So What", "Blue in Green"])
     }
 
     final class Recorder<Value: Sendable>: Sendable {
@@ -58,7 +58,7 @@ struct TestingArticleTests {
         lineRead.notify("one")
         closed.notify()
 
-        expect(recorder.values, equals: ["read one", "closed"])
+        #expect(recorder.values == ["read one", "closed"])
     }
 
     // MARK: Elsewhere
@@ -70,7 +70,7 @@ struct TestingArticleTests {
         playlist.append("So What")
         await playlist.itemAdded.settled()
 
-        expect(await history.names, equals: ["So What"])
+        #expect(await history.names == ["So What"])
     }
 
     actor Relay {
@@ -98,7 +98,7 @@ struct TestingArticleTests {
         await first.settled()
         await second.settled()
 
-        expect(await receiver.values, equals: Array(1...100))
+        #expect(await receiver.values == Array(1...100))
         withExtendedLifetime(relay) {}
     }
 
@@ -122,19 +122,19 @@ struct TestingArticleTests {
 
         set.notify(1)
         await set.settled()
-        expect(log.entries, equals: [])
+        #expect(log.entries == [])
 
         _ = set.addAsync { _ in log.append("awaited") }
         set.notify(2)
         await set.settled()
-        expect(log.entries, equals: ["awaited"])
+        #expect(log.entries == ["awaited"])
 
         door.open()
         await eventually { log.count == 5 }
         set.removeAll()
         await loop.value
-        expect(log.entries.filter { $0 == "task" }.count, equals: 2)
-        expect(log.entries.filter { $0 == "loop" }.count, equals: 2)
+        #expect(log.entries.filter { $0 == "task" }.count == 2)
+        #expect(log.entries.filter { $0 == "loop" }.count == 2)
     }
 
     // MARK: How often
@@ -160,7 +160,7 @@ struct TestingArticleTests {
 
         var received: [String] = []
         for await name in names { received.append(name) }
-        expect(received, equals: ["So What", "Blue in Green"])
+        #expect(received == ["So What", "Blue in Green"])
     }
 
     // MARK: Who observes
@@ -177,7 +177,7 @@ struct TestingArticleTests {
         let titles = ObserverSet<String>()
         var view: TitleView? = TitleView(titles)
         weak let reference = view
-        expect(titles.count, equals: 1)
+        #expect(titles.count == 1)
 
         view = nil
 
@@ -200,7 +200,7 @@ struct TestingArticleTests {
         titles.notify("one")
         await calls.next()  // the call is in progress
         for title in ["two", "three", "four"] { titles.notify(title) }
-        expect(token.droppedCount, equals: 2)
+        #expect(token.droppedCount == 2)
 
         await token.removeAndWait()  // cancels the call, which opens the gate, and waits for it
     }

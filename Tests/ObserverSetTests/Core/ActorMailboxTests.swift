@@ -170,7 +170,7 @@ struct ActorMailboxTests {
 
         executor.runLast()
         await hasBegun.reaches(1)
-        for _ in 0..<1_000 {
+        for _ in 0..<10_000 {
             executor.runLast()
             await Task.yield()
         }

@@ -86,7 +86,7 @@ extension ObserverToken {
     /// If a teardown must wait even in a cancelled task, wait in a task of its own, because that one isn't cancelled:
     ///
     /// ```swift
-    /// await Task { await token.removeAndWait() }.value
+    /// _ = await Task { await token.removeAndWait() }.value
     /// ```
     ///
     /// Only code that can suspend is able to wait in this way. The library can't interrupt a synchronous call on another

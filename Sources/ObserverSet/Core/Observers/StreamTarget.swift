@@ -12,7 +12,7 @@ final class DropCount: Sendable {
 /// The target that hands values to a stream.
 ///
 /// Its sources hold it, and the last one that releases it finishes the stream.
-private final class StreamTarget<Parameters: Sendable>: Target<Parameters>, @unchecked Sendable {
+final class StreamTarget<Parameters: Sendable>: Target<Parameters>, @unchecked Sendable {
     private let continuation: AsyncStream<Parameters>.Continuation
     private let dropped: DropCount
 
@@ -33,16 +33,5 @@ private final class StreamTarget<Parameters: Sendable>: Target<Parameters>, @unc
 
     override func placeDescription(of registration: Registration) -> String {
         "nonisolated" + Mailbox.describe(dropped: dropped.value)
-    }
-}
-
-extension NotificationSource {
-    /// Registers an observer that hands each value to a stream, and finishes the stream when its last registration ends.
-    package func register(
-        _ continuation: AsyncStream<Parameters>.Continuation, fileID: StaticString, line: UInt
-    ) -> ObserverToken {
-        let dropped = DropCount()
-        let target = StreamTarget(continuation, dropped)
-        return ObserverToken(register(Observer(target, site: Site(fileID: fileID, line: line))), dropped: dropped)
     }
 }
