@@ -113,8 +113,9 @@ struct AwaitingActorTests {
         await onThread {
             set.notify("one")
             set.notify("two")
+            // On this thread: the observers of all cases may keep every thread of the pool until then.
+            haveBeenSent.set()
         }
-        haveBeenSent.set()
         await set.settled()
 
         expect(heard.entries, equals: (buffering == .unbounded ? ["one", "two"] : ["one"]))

@@ -63,20 +63,19 @@ struct Promise10SetDeathTests {
     // MARK: Values in mailboxes
 
     /// Scenario 37, for the end of the set, which is not a removal.
-    @Test("What was enqueued when the set died, during a call, is still delivered", arguments: ObserverKind.hopping)
+    @Test("What was enqueued when the set died is still delivered", arguments: ObserverKind.hopping)
     func enqueued(_ kind: ObserverKind) async {
         let log = Log<Int>()
-        let (isCalled, isDead) = (Signal(), Signal())
+        // Nothing is awaited before it is set: the observers may keep every thread of the pool until then.
+        let isDead = Signal()
         let registration: KeptRegistration
         do {
             let set = ObserverSet<Int>()
             registration = kind.add(to: set) { [capture = Tracked()] value in
-                isCalled.set()
                 isDead.wait()
                 if capture.isIntact { log.append(value) }
             }
             for value in 0..<100 { set.notify(value) }
-            await eventually { isCalled.isSet }
         }
         #expect(!registration.token.isActive)
         isDead.set()
