@@ -11,6 +11,13 @@ import Testing
 /// holds the block.
 @Suite("Ends of notification centers", .lifetimesChecked, .againstHanging)
 struct CenterEndTests {
+    struct ThemeChanged: BridgedEvent {
+        static var notificationName: Notification.Name { Notification.Name("ThemeDidChange") }
+        let isDark: Bool
+        var userInfo: [AnyHashable: Any]? { ["dark": isDark] }
+    }
+    struct LoggedOut: BridgedEvent {}
+
     private let log = Log<String>()
 
     private func logged(_ text: String) -> @Sendable (ThemeChanged) -> Void {
@@ -55,8 +62,8 @@ struct CenterEndTests {
     func everySource() {
         let tokens = withShortLivedCenter { center in
             let typed = center.observers(of: ThemeChanged.self)
-            let named = center.observers(named: .themeDidChange)
-            let made = center.observers(named: .themeDidChange) { $0.userInfo?["dark"] as? Bool }
+            let named = center.observers(named: ThemeChanged.notificationName)
+            let made = center.observers(named: ThemeChanged.notificationName) { $0.userInfo?["dark"] as? Bool }
             let tokens = [
                 typed.add { [life = Tracked()] _ in _ = life.value },
                 named.add { [life = Tracked()] in _ = life.value },
@@ -167,7 +174,7 @@ struct CenterEndTests {
     func sequences() async {
         let (typed, named, once) = withShortLivedCenter { center in
             let typed = center.observers(of: ThemeChanged.self).map(\.isDark).values()
-            let named = center.observers(named: .themeDidChange).map { 1 }.values()
+            let named = center.observers(named: ThemeChanged.notificationName).map { 1 }.values()
             let once = center.observers(of: LoggedOut.self).once.map { _ in 1 }.values()
             for isDark in [true, false] { center.post(ThemeChanged(isDark: isDark)) }
             return (typed, named, once)
@@ -251,7 +258,7 @@ struct CenterEndTests {
                     let center = NotificationCenter()
                     if number < count / 2 { kept.append(center) }
                     _ = center.observers(of: ThemeChanged.self).add { _ in }
-                    _ = center.observers(named: .themeDidChange).map { 1 }.values()
+                    _ = center.observers(named: ThemeChanged.notificationName).map { 1 }.values()
                 }
                 withExtendedLifetime(kept) {}
             }
