@@ -41,7 +41,7 @@ func runEvents() async {
     let audit = Audit()
     await audit.follow(events)
     events.publish(ItemAdded(name: "a"))
-    precondition(inbox.log == ["a", "first: ItemAdded(name: \"a\")"], "\(inbox.log)")
+    precondition(inbox.log == ["first: ItemAdded(name: \"a\")", "a"], "\(inbox.log)")
 
     let token = events.observers(of: ItemAdded.self).addNonisolated { item in print("added", item.name) }
     await Task.detached {

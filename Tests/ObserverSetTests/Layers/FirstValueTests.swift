@@ -76,4 +76,50 @@ import Testing
         for token in tokens { await token.removeAndWait() }
         expect(log.entries, equals: [1, 1], "\(chain)")
     }
+
+    @Test("If the source registers nothing, the token ends what is pending for the observer", arguments: [true, false])
+    func registeredNowhere(isAwaited: Bool) async {
+        let kept = KeptObserver<Int>()
+        let source = kept.starting(with: 1)
+        queue.suspend()
+        let token =
+            isAwaited
+            ? source.addAsync { @MainActor [log] value in log.append(value) }
+            : source.addNonisolated(on: queue) { [log] value in log.append(value) }
+        #expect(token.isActive == false && token.pendingCount == 1)
+        #expect(!ObserverToken([token]).remove(), "there is no registration")
+        queue.resume()
+        await token.removeAndWait()
+        await withCheckedContinuation { continuation in queue.async { continuation.resume() } }
+        await source.settled()
+
+        expect(log.entries, equals: [])
+        kept.observer.value = nil
+    }
+
+    @Test("For an observer that is registered elsewhere, too, the value belongs to the registration behind its source")
+    func registeredTwice() async {
+        let (set, other) = (ObserverSet<Int>(), ObserverSet<Int>())
+        queue.suspend()
+        let token = set.merge(with: other.starting(with: 1)).addNonisolated(on: queue) { [log] in log.append($0) }
+        set.notify(2)
+        expect(token.pendingCount, equals: 2)
+        other.removeAll()
+        expect(token.pendingCount, equals: 1)
+        queue.resume()
+        await set.settled()
+
+        expect(log.entries, equals: [2])
+        #expect(token.remove())
+    }
+
+    @Test("Sources that are made of others say so")
+    func descriptions() async {
+        let set = ObserverSet<Int>()
+        let sources: [any NotificationSource<Int>] = [set.map { $0 }, set.once, set.starting(with: 1)]
+        for source in sources {
+            await source.settled()
+            expect(String(reflecting: source), equals: "adapted from \(String(reflecting: set))")
+        }
+    }
 }

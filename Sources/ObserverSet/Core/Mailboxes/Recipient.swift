@@ -18,13 +18,13 @@ package class Recipient: @unchecked Sendable {
     /// Takes a value whose turn has come, and returns when the observer's call with it has returned.
     ///
     /// It runs on the observer's actor, so that the owner is loaded there, and its `deinit` cannot run elsewhere.
-    func receive(_ value: any Sendable, on actor: isolated (any Actor)?) async {}
+    func receive(_ value: any Sendable, on actor: isolated (any Actor)?) async { fatalError("abstract") }
     /// Whether the observer is called only once.
     ///
     /// If so, its call is never cancelled, because it has ended the registration itself.
-    var isCalledOnce: Bool { false }
+    var isCalledOnce: Bool { fatalError("abstract") }
     /// Whether a value may be enqueued, and one from the mailbox be delivered.
-    var isActive: Bool { isRegistered }
+    var isActive: Bool { fatalError("abstract") }
 
     // MARK: The state
 
@@ -34,7 +34,7 @@ package class Recipient: @unchecked Sendable {
     }
 
     /// Whether the registration has neither been removed nor lost its owner, as far as its state knows.
-    final var isRegistered: Bool { withState { $0.isRegistered } ?? true }
+    final var isRegistered: Bool { withState { $0.isRegistered } != false }
 
     /// Called under the mailbox's lock.
     final func notePosted() { withState { $0.notePosted() } }

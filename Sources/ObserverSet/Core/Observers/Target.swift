@@ -13,8 +13,6 @@ class AnyTarget: Registration, @unchecked Sendable {
     func placeDescription(of registration: Registration) -> String { "nonisolated" }
     /// The mailbox for values that cannot be delivered at once; nil if the observer needs no mailbox.
     var mailbox: Mailbox? { nil }
-    /// The address of the object of a `WeakTarget`, even if the object has been deallocated; nil for other targets.
-    var address: ObjectIdentifier? { nil }
     /// Called when a filter holds back a value: whether the owner is known to be dead.
     ///
     /// A notification loads an observer's owner only where the observer runs, because loading it may deallocate it
@@ -28,13 +26,15 @@ class AnyTarget: Registration, @unchecked Sendable {
     /// Drops the values that are pending for a registration, and cancels its call in progress, if the observer awaits.
     func cancel(_ registration: Registration) {}
     /// Whether the observer is being called with a value from the mailbox; only an `ActorMailbox` asks.
-    var isBeingCalled: Bool { false }
+    var isBeingCalled: Bool { fatalError("abstract") }
     /// Takes a value from the mailbox whose turn has come, and calls the observer with it.
-    func receive(_ value: any Sendable, for registration: Registration) {}
+    func receive(_ value: any Sendable, for registration: Registration) { fatalError("abstract") }
     /// The same for an observer that awaits.
     ///
     /// It runs on the observer's actor, so that the owner is loaded there, and its `deinit` cannot run elsewhere.
-    func receive(_ value: any Sendable, for registration: Registration, on actor: isolated (any Actor)?) async {}
+    func receive(_ value: any Sendable, for registration: Registration, on actor: isolated (any Actor)?) async {
+        fatalError("abstract")
+    }
 
     /// Whether the observer has no owner, or an owner that is alive.
     ///

@@ -112,8 +112,9 @@ extension Registry {
         _ callee: Callee, _ registration: Registration, dropping: Bool, _ contents: inout Contents,
         _ cleanup: inout Cleanup
     ) {
-        if callee.has(Registration.isWeak), let address = registration.observer.address {
-            _ = contents.rare?.idsByAddress.removeAndTrim(address)
+        if callee.has(Registration.isWeak) {
+            let target = unsafe unsafeDowncast(registration, to: WeakTarget.self)
+            _ = contents.rare?.idsByAddress.removeAndTrim(target.address)
         }
         if dropping { cleanup.noteRemoved(registration, isAwaited: callee.has(Registration.isAwaited)) }
     }
@@ -150,7 +151,7 @@ extension Registry {
     /// Keeps the mailbox of a removed observer, if a call may be in progress there; no traversal can post more to it.
     @inline(never)
     private func keepMailbox(of callee: Callee, _ contents: inout Contents) {
-        guard let mailbox = callee.ask(\.mailbox) ?? nil, !mailbox.isIdle else { return }
+        guard case let mailbox?? = callee.ask(\.mailbox), !mailbox.isIdle else { return }
         contents.madeRare().keep(mailbox)
     }
 }

@@ -170,12 +170,12 @@ extension Callee {
     /// Whether the callee has no owner, or a living one.
     ///
     /// Never called under the lock.
-    var isAlive: Bool { !callee.mayDie || callee.has(Registration.isWeak) || callee.ask(\.isAlive) ?? true }
+    var isAlive: Bool { !callee.mayDie || callee.has(Registration.isWeak) || callee.ask(\.isAlive) != false }
 
     /// Whether a search for dead owners and objects should remove it.
     ///
     /// Never called under the lock.
-    var isDead: Bool { callee.mayDie && callee.ask(\.isDead) ?? false }
+    var isDead: Bool { callee.mayDie && callee.ask(\.isDead) == true }
 
     /// This and the following functions are called under the registry's lock.
     func publish(_ callee: Callee, id: UInt64, site: Site) {

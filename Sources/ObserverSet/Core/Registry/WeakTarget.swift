@@ -7,13 +7,14 @@ import Synchronization
 /// traversal, and adding another object.
 @safe final class WeakTarget: AnyTarget, @unchecked Sendable {
     fileprivate weak let object: AnyObject?
-    private let key: ObjectIdentifier
+    /// The address of the object, even if the object has been deallocated.
+    let address: ObjectIdentifier
     /// Never changed, and freed with the target.
     fileprivate let memory: UnsafeMutableRawPointer?
 
     fileprivate init(_ object: AnyObject, _ memory: UnsafeMutableRawPointer?) {
         self.object = object
-        key = ObjectIdentifier(object)
+        address = ObjectIdentifier(object)
         unsafe self.memory = unsafe memory
     }
 
@@ -21,7 +22,6 @@ import Synchronization
         unsafe memory?.deallocate()
     }
 
-    override var address: ObjectIdentifier? { key }
     override var traits: UInt { Self.mayDie | Self.isWeak }
     /// Without its class: a token may be described where the object must not be loaded.
     override var ownerDescription: String? { "delegate" }
