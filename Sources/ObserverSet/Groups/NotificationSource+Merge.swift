@@ -40,29 +40,39 @@ extension NotificationSource {
     /// - Complexity: O(*n*) in the number of members; adding is the sum of what it costs with each.
     @inlinable
     public func merge(with others: [any NotificationSource<Parameters>]) -> some NotificationSource<Parameters> {
-        MergedSource(members: [self] + others)
+        MergedSource(base: self, others: others)
     }
 }
 
-/// Several sources with the same parameters, each of which gets every observer.
+/// A source and others with the same parameters, each of which gets every observer.
 ///
 /// It is inlinable for the reason that `NotificationSource+Map.swift` gives.
 @frozen @usableFromInline
-struct MergedSource<Parameters: Sendable>: NotificationSource, CustomDebugStringConvertible {
-    @usableFromInline let members: [any NotificationSource<Parameters>]
+struct MergedSource<Base: NotificationSource>: NotificationSource, CustomDebugStringConvertible {
+    @usableFromInline let base: Base
+    @usableFromInline let others: [any NotificationSource<Base.Parameters>]
 
     @inlinable
-    init(members: [any NotificationSource<Parameters>]) { self.members = members }
+    init(base: Base, others: [any NotificationSource<Base.Parameters>]) {
+        self.base = base
+        self.others = others
+    }
 
     @inlinable
-    func register(_ observer: Observer<Parameters>) -> ObserverToken {
+    func register(_ observer: Observer<Base.Parameters>) -> ObserverToken {
         var tokens: [ObserverToken] = []
-        tokens.reserveCapacity(members.count)
-        for member in members { tokens.append(member.register(observer)) }
+        tokens.reserveCapacity(1 + others.count)
+        tokens.append(base.register(observer))
+        for other in others { tokens.append(other.register(observer)) }
         return ObserverToken(tokens)
     }
     @usableFromInline
-    func settled() async { for member in members { await member.settled() } }
+    func settled() async {
+        await base.settled()
+        for other in others { await other.settled() }
+    }
     @usableFromInline
-    var debugDescription: String { members.map { String(reflecting: $0) }.joined(separator: "\n") }
+    var debugDescription: String {
+        ([String(reflecting: base)] + others.map { String(reflecting: $0) }).joined(separator: "\n")
+    }
 }
