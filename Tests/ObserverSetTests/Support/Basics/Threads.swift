@@ -69,9 +69,9 @@ final class Counter: Sendable {
 /// The task is resumed once. A task that yields until it is so moves from thread to thread, and the system keeps memory for it
 /// on each of them: on sixteen processors that is most of a mebibyte.
 final class Milestone: Sendable {
-    private let state = Mutex<(count: Int, goal: Int, task: CheckedContinuation<Void, Never>?)>((0, .max, nil))
+    private let state = Guarded<(count: Int, goal: Int, task: CheckedContinuation<Void, Never>?)>((0, .max, nil))
 
-    var count: Int { state.withLock(\.count) }
+    var count: Int { state.withLock { $0.count } }
 
     func note() {
         let reached = state.withLock { state in
