@@ -102,7 +102,7 @@ STEPS = {
     # Decisions, and what comes before what, that the tests take for granted.
     "enter-before-head": (
         TRAVERSAL_FILE, "init(_ registry: Unmanaged<Registry>",
-        "$0.reclamation.enter() } unsafe block = unsafe registry._withUnsafeGuaranteedRef { unsafe $0.slots.head.load(",
+        "registry.reclamation.enter() let block = unsafe registry.slots.head.load(",
         "none"),
     "flag-after-leaving": (
         RECLAMATION, "func mayRelease(", "guard count.after == 0 else { return false } return hasRetired.load", "none"),

@@ -110,7 +110,7 @@ extension NotificationSource {
         // those methods of a class that differ in nothing but the isolation. Also, that type's context would hide from the
         // optimizer which method it is.
         register(
-            owner, Isolation.removed(fromMain: { owner, parameters in method(owner)(parameters) }),
+            owner, Isolation.removed(from: { @MainActor owner, parameters in method(owner)(parameters) }),
             in: .of(MainActor.shared), fileID, line)
     }
 
@@ -174,7 +174,7 @@ extension NotificationSource {
     ) -> ObserverToken where Parameters == (repeat each P) {
         register(
             owner,
-            Isolation.removed(fromMain: { (owner: Owner, parameters: Parameters) in
+            Isolation.removed(from: { @MainActor (owner: Owner, parameters: Parameters) in
                 method(owner)(repeat each parameters)
             }),
             in: .of(MainActor.shared), fileID, line)

@@ -49,7 +49,7 @@ extension NotificationSource {
         @_inheritActorContext _ observer: @escaping @isolated(any) @Sendable (Parameters) async -> Void,
         isolation: isolated (any Actor)? = #isolation, fileID: StaticString = #fileID, line: UInt = #line
     ) -> ObserverToken {
-        registerAwaiting(nil, nil, on: observer.isolation, addedOn: isolation, buffering, fileID, line) {
+        registerAwaiting(nil, on: observer.isolation, addedOn: isolation, buffering, fileID, line) {
             _, parameters in
             await observer(parameters)
         }
@@ -87,7 +87,7 @@ extension NotificationSource {
         @_inheritActorContext _ observer: @escaping @isolated(any) @Sendable (Owner, Parameters) async -> Void,
         isolation: isolated (any Actor)? = #isolation, fileID: StaticString = #fileID, line: UInt = #line
     ) -> ObserverToken {
-        registerAwaiting(owner, Owner.self, on: observer.isolation, addedOn: isolation, buffering, fileID, line) {
+        registerAwaiting(owner, on: observer.isolation, addedOn: isolation, buffering, fileID, line) {
             owner, parameters in
             await observer(owner as! Owner, parameters)
         }
@@ -130,19 +130,19 @@ extension NotificationSource {
         _ observer: @escaping @Sendable (isolated Owner, Parameters) async -> Void,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> ObserverToken {
-        registerAwaiting(owner, Owner.self, on: owner, buffering, fileID, line) { owner, parameters in
+        registerAwaiting(owner, on: owner, buffering, fileID, line) { owner, parameters in
             await observer(owner as! Owner, parameters)
         }
     }
 
     private func registerAwaiting(
-        _ owner: AwaitingTarget<Parameters>.Owner?, _ ownerType: Any.Type?, on isolation: (any Actor)?,
+        _ owner: AwaitingTarget<Parameters>.Owner?, on isolation: (any Actor)?,
         addedOn adder: (any Actor)? = nil, _ buffering: Buffering, _ fileID: StaticString, _ line: UInt,
         _ function: @escaping AwaitingTarget<Parameters>.Function
     ) -> ObserverToken {
         buffering.checkRoom(of: "An observer that awaits", file: fileID, line: line)
         let mailbox = AwaitingMailbox(on: Mailbox.actor(for: isolation, addedOn: adder), buffering)
-        let target = AwaitingTarget(owner: owner, ownerType, in: mailbox, function)
+        let target = AwaitingTarget(owner: owner, in: mailbox, function)
         return register(Observer(target, site: Site(fileID: fileID, line: line)))
     }
 }
@@ -174,7 +174,7 @@ extension NotificationSource where Parameters == Void {
         @_inheritActorContext _ observer: @escaping @isolated(any) @Sendable (Owner) async -> Void,
         isolation: isolated (any Actor)? = #isolation, fileID: StaticString = #fileID, line: UInt = #line
     ) -> ObserverToken {
-        registerAwaiting(owner, Owner.self, on: observer.isolation, addedOn: isolation, buffering, fileID, line) {
+        registerAwaiting(owner, on: observer.isolation, addedOn: isolation, buffering, fileID, line) {
             owner, _ in
             await observer(owner as! Owner)
         }

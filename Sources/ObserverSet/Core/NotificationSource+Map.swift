@@ -50,7 +50,7 @@ extension NotificationSource {
     public func compactMap<Output: Sendable>(
         _ transform: @escaping @Sendable (Parameters) -> Output?
     ) -> some NotificationSource<Output> {
-        AdaptedSource(base: self, transform: transform)
+        AdaptedSource(base: self) { observer, base in base.register(observer.adapted(transform)) }
     }
 
     /// A source that sends only those notifications that satisfy a condition.
@@ -75,20 +75,20 @@ extension NotificationSource {
     }
 }
 
-/// A source that sends another source's values in another form.
+/// A source that changes the observers that are added to it, and passes them on to another source.
 @frozen @usableFromInline
-struct AdaptedSource<Base: NotificationSource, Output: Sendable>: NotificationSource, CustomDebugStringConvertible {
+struct AdaptedSource<Base: NotificationSource, Parameters: Sendable>: NotificationSource, CustomDebugStringConvertible {
     @usableFromInline let base: Base
-    @usableFromInline let transform: @Sendable (Base.Parameters) -> Output?
+    @usableFromInline let pass: @Sendable (Observer<Parameters>, Base) -> ObserverToken
 
     @inlinable
-    init(base: Base, transform: @escaping @Sendable (Base.Parameters) -> Output?) {
+    init(base: Base, pass: @escaping @Sendable (Observer<Parameters>, Base) -> ObserverToken) {
         self.base = base
-        self.transform = transform
+        self.pass = pass
     }
 
     @inlinable
-    func register(_ observer: Observer<Output>) -> ObserverToken { base.register(observer.adapted(transform)) }
+    func register(_ observer: Observer<Parameters>) -> ObserverToken { pass(observer, base) }
     @usableFromInline
     func settled() async { await base.settled() }
     @usableFromInline

@@ -20,24 +20,10 @@ extension NotificationSource {
     ///
     /// - Complexity: O(1).
     @inlinable
-    public var once: some NotificationSource<Parameters> { OnceSource(base: self) }
-}
-
-/// A source that sends each observer one value; inlinable for the reason that `NotificationSource+Map.swift` gives.
-@frozen @usableFromInline
-struct OnceSource<Base: NotificationSource>: NotificationSource, CustomDebugStringConvertible {
-    @usableFromInline let base: Base
-
-    @inlinable
-    init(base: Base) { self.base = base }
-
-    @inlinable
-    func register(_ observer: Observer<Base.Parameters>) -> ObserverToken {
-        let gate = OnceGate()
-        return gate.arm(with: base.register(observer.gated(by: gate)))
+    public var once: some NotificationSource<Parameters> {
+        AdaptedSource(base: self) { observer, base in
+            let gate = OnceGate()
+            return gate.arm(with: base.register(observer.gated(by: gate)))
+        }
     }
-    @usableFromInline
-    func settled() async { await base.settled() }
-    @usableFromInline
-    var debugDescription: String { "adapted from \(String(reflecting: base))" }
 }

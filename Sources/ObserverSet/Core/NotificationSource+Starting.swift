@@ -27,30 +27,37 @@ extension NotificationSource {
     /// - Returns: A source that holds this one and the value.
     /// - Complexity: O(1).
     public func starting(with value: Parameters) -> some NotificationSource<Parameters> {
-        StartingSource(base: self, value: value)
+        AdaptedSource(base: self) { observer, base in
+            let observer = observer.unclaimed()
+            // The observer is registered first, so that it receives what its call with the value notifies.
+            let token = base.register(observer)
+            // The source has claimed the observer's registration, or one that shares its state; what ends that one drops
+            // the value, too. If the source has registered nothing, the token has to end this registration by itself.
+            let registration = observer.registration
+            let isInNoSet = registration?.claim() == true
+            let mailbox = registration?.observer.mailbox
+            // The runtime is asked whether the caller is on the observer's actor, whatever the compiler knows.
+            var notifier = Notifier(claiming: mailbox?.identity ?? 0)
+            observer.send(value, by: &notifier)
+            guard isInNoSet, mailbox != nil else { return token }
+            return ObserverToken([token, ObserverToken(issuer: FirstValueIssuer(registration), id: 0)])
+        }
     }
 }
 
-/// A source that sends each observer a value of its own first.
-private struct StartingSource<Base: NotificationSource>: NotificationSource, CustomDebugStringConvertible {
-    let base: Base
-    let value: Base.Parameters
+/// A part of the token of an observer that no set has registered, but for which its first value may be pending.
+private final class FirstValueIssuer: TokenIssuer, @unchecked Sendable {
+    /// Its mailbox holds it as long as the value is pending.
+    private weak let registration: Registration?
 
-    func register(_ observer: Observer<Base.Parameters>) -> ObserverToken {
-        let observer = observer.unclaimed()
-        // The observer is registered first, so that it receives what its call with the value notifies.
-        let token = base.register(observer)
-        // The source has claimed the observer's registration, or one that shares its state; what ends that one drops the
-        // value, too. If the source has registered nothing, the token has to end this registration by itself.
-        let registration = observer.registration
-        let hasJustClaimed = registration?.claim() == true
-        let mailbox = registration?.observer.mailbox
-        // The runtime is asked whether the caller is on the observer's actor, whatever the compiler knows.
-        var notifier = Notifier(claiming: mailbox?.identity ?? 0)
-        observer.send(value, by: &notifier)
-        return mailbox != nil && hasJustClaimed ? ObserverToken(token, unregistered: registration) : token
+    init(_ registration: Registration?) { self.registration = registration }
+
+    override func remove(_ id: UInt64, _ removal: Removal?) -> Bool {
+        registration?.markRemoved()
+        registration?.cancel()
+        if let mailbox = registration?.observer.mailbox { removal?.mailboxes.append(mailbox) }
+        return false
     }
 
-    func settled() async { await base.settled() }
-    var debugDescription: String { "adapted from \(String(reflecting: base))" }
+    override func visitOwn(_ id: UInt64, _ body: (Registration?, RegistrationInfo?) -> Void) { body(registration, nil) }
 }

@@ -59,7 +59,7 @@ extension NotificationSource {
         _ continuation: AsyncStream<Parameters>.Continuation, fileID: StaticString, line: UInt
     ) -> ObserverToken {
         let dropped = DropCount()
-        let target = StreamTarget(continuation, dropped)
-        return ObserverToken(register(Observer(target, site: Site(fileID: fileID, line: line))), dropped: dropped)
+        let token = register(Observer(StreamTarget(continuation, dropped), site: Site(fileID: fileID, line: line)))
+        return ObserverToken([token, ObserverToken(issuer: dropped, id: 0)])
     }
 }

@@ -59,9 +59,8 @@ import Synchronization
 
     @usableFromInline
     func append(_ observer: @escaping (Parameters) -> Void, isOnce: Bool, site: Site) -> Token {
-        guard isOnce else { return append(Callee(retaining: observer), nil, site) }
-        let gate = OnceGate()
-        return append(Callee(retaining: FurtherRegistration(FunctionTarget(observer), gate, of: nil)), gate, site)
+        if isOnce { return append(FunctionTarget(observer), isOnce: true, site: site) }
+        return append(Callee(retaining: observer), nil, site)
     }
 
     @usableFromInline

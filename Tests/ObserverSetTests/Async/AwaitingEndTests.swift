@@ -85,7 +85,7 @@ struct AwaitingEndTests {
         arguments: [.unbounded, .newest(1), .oldest(1)] as [Buffering])
     func postedLate(_ buffering: Buffering) async {
         let lifetimes = Lifetimes.current
-        let entry = AwaitingTarget<Tracked>(owner: nil, nil, in: AwaitingMailbox(on: nil, buffering)) { [door] _, _ in
+        let entry = AwaitingTarget<Tracked>(owner: nil, in: AwaitingMailbox(on: nil, buffering)) { [door] _, _ in
             await door.pass()
         }
         #expect(entry.claim())
@@ -298,15 +298,18 @@ func addInBoth<Parameters>(
 }
 
 /// Counts its calls, each of which waits at a door.
-private final class WatchedObserver: StatefulTarget<Int>, @unchecked Sendable {
+private final class WatchedObserver: Target<Int>, @unchecked Sendable {
     let calls = Counter()
     private let door: Door
+    private let ownState = RegistrationState()
 
     init(_ door: Door) {
         self.door = door
         super.init()
         _ = claim()
     }
+
+    override var state: UnsafePointer<RegistrationState>? { unsafe withUnsafePointer(to: ownState) { unsafe $0 } }
 
     override func receive(_ value: any Sendable, for registration: Registration, on actor: isolated (any Actor)?) async
     {

@@ -40,7 +40,7 @@ struct AwaitingSettledTests {
     /// A counter of the process would be a cache line that all notifiers share.
     @Test("Each mailbox numbers its own values")
     func numbers() {
-        let observer = AwaitingTarget<Int>(owner: nil, nil, in: AwaitingMailbox(on: nil, .unbounded)) { _, _ in }
+        let observer = AwaitingTarget<Int>(owner: nil, in: AwaitingMailbox(on: nil, .unbounded)) { _, _ in }
         let jobs = (0..<4).map { AwaitingJob($0, to: observer, .current) }
         var (first, second) = (AwaitingJobs(), AwaitingJobs())
 

@@ -24,13 +24,7 @@ final class WatchedEntry: Target<Int>, @unchecked Sendable {
     /// From now on, its owner counts as dead.
     func die() { isOver.store(true, ordering: .relaxed) }
 
-    override var traits: UInt { hasOwner ? Self.mayDie : 0 }
-
-    // Every check of an entry begins with this.
-    override var ownerType: Any.Type? {
-        if countsEveryCheck { looks.increment() }
-        return hasOwner ? WatchedEntry.self : nil
-    }
+    override var traits: UInt { hasOwner ? Self.hasOwner : 0 }
 
     // Asked by searches alone.
     override var isDead: Bool {
@@ -38,7 +32,11 @@ final class WatchedEntry: Target<Int>, @unchecked Sendable {
         return super.isDead
     }
 
-    override var owner: AnyObject? { hasOwner && !isOver.load(ordering: .relaxed) ? self : nil }
+    // Every check of an owner loads it.
+    override var owner: AnyObject? {
+        if countsEveryCheck { looks.increment() }
+        return hasOwner && !isOver.load(ordering: .relaxed) ? self : nil
+    }
 
     override func send(
         _ parameters: Int, for registration: Registration, by notifier: inout Notifier

@@ -32,9 +32,11 @@ final class QueueMailbox: Mailbox, @unchecked Sendable {
     }
 
     override func enqueueMarker(for settledWait: SettledWait) -> Bool {
-        if isIdle { return false }
-        queued.withLock { enqueue(Job(value: (), recipient: settledWait), &$0.jobs) }
-        return true
+        queued.withLock { queued in
+            let isBusy = queued.begun > 0 || queued.jobs.count > 0
+            if isBusy { enqueue(Job(value: (), recipient: settledWait), &queued.jobs) }
+            return isBusy
+        }
     }
 
     /// Called under the lock: a thread's blocks must be in the order of its values, even if another thread is posting, too.

@@ -13,9 +13,12 @@ final class AdaptedTarget<Input: Sendable, Parameters: Sendable>: Target<Input>,
     private let ownState = RegistrationState()
 
     @usableFromInline
-    init(_ observer: Observer<Parameters>, _ transform: @escaping @Sendable (Input) -> Parameters?) {
-        function = observer.function
-        adapted = observer.registration?.target
+    init(
+        _ adapted: AnyTarget?, or function: @escaping @Sendable (Parameters) -> Void,
+        _ transform: @escaping @Sendable (Input) -> Parameters?
+    ) {
+        self.function = function
+        self.adapted = adapted
         self.transform = transform
     }
 

@@ -1,18 +1,19 @@
 /// The function of an observer that awaits: each of its calls begins when the one before has returned.
-final class AwaitingTarget<Parameters: Sendable>: StatefulTarget<Parameters>, @unchecked Sendable {
+final class AwaitingTarget<Parameters: Sendable>: Target<Parameters>, @unchecked Sendable {
     /// Calls the observer with its owner, if it has one, from the actor on which it runs.
     typealias Function = nonisolated(nonsending) @Sendable (Owner?, Parameters) async -> Void
     typealias Owner = any AnyObject & Sendable
 
     private let function: Function
     private weak let weakOwner: Owner?
-    private let staticOwnerType: Any.Type?
+    private let isOwned: Bool
     private let ownMailbox: AwaitingMailbox
+    private let ownState = RegistrationState()
 
-    init(owner: Owner?, _ ownerType: Any.Type?, in mailbox: AwaitingMailbox, _ function: @escaping Function) {
+    init(owner: Owner?, in mailbox: AwaitingMailbox, _ function: @escaping Function) {
         self.function = function
         weakOwner = owner
-        staticOwnerType = ownerType
+        isOwned = owner != nil
         ownMailbox = mailbox
     }
 
@@ -27,12 +28,12 @@ final class AwaitingTarget<Parameters: Sendable>: StatefulTarget<Parameters>, @u
         // The registration may have been removed on that actor in the meantime.
         guard registration.isActive else { return }
         let owner = weakOwner
-        guard owner != nil || staticOwnerType == nil else { return registration.noteDeadOwner() }
+        guard owner != nil || !isOwned else { return registration.noteDeadOwner() }
         if registration.passGates() { await function(owner, unboxed(value)) }
     }
 
+    override var state: UnsafePointer<RegistrationState>? { unsafe withUnsafePointer(to: ownState) { unsafe $0 } }
     override var owner: AnyObject? { weakOwner }
-    override var ownerType: Any.Type? { staticOwnerType }
     override var mailbox: Mailbox? { ownMailbox }
 
     override func placeDescription(of registration: Registration) -> String {
@@ -41,6 +42,6 @@ final class AwaitingTarget<Parameters: Sendable>: StatefulTarget<Parameters>, @u
             + Mailbox.describe(isInCall: ownMailbox.isCalling(registration), pending: pending, dropped: dropped)
     }
 
-    override var traits: UInt { Self.hasMailbox | Self.isAwaited | (staticOwnerType == nil ? 0 : Self.mayDie) }
+    override var traits: UInt { Self.hasMailbox | Self.isAwaited | (isOwned ? Self.hasOwner : 0) }
     override func cancel(_ registration: Registration) { ownMailbox.dropAll(for: registration) }
 }

@@ -3,18 +3,16 @@
 /// It is called in place if the notifier is there already and no earlier value is pending for it, and through its mailbox
 /// otherwise.
 @usableFromInline
-@safe class IsolatedTarget<Parameters: Sendable>: StatefulTarget<Parameters>, @unchecked Sendable {
-    // It comes first, where the state leaves room for four bytes of it: the object is sixteen bytes smaller for that.
+@safe class IsolatedTarget<Parameters: Sendable>: Target<Parameters>, @unchecked Sendable {
+    // The two are side by side, because the first leaves room for four bytes of the second: the object is sixteen bytes
+    // smaller for that.
+    private let ownState = RegistrationState()
     private let pending = PendingCount()
     private let ownMailbox: Mailbox
 
-    fileprivate init(in mailbox: Mailbox) {
-        ownMailbox = mailbox
-    }
+    fileprivate init(in mailbox: Mailbox) { ownMailbox = mailbox }
 
-    deinit {
-        ownMailbox.endUse()
-    }
+    deinit { ownMailbox.endUse() }
 
     /// Calls the function, unless its owner is dead.
     fileprivate func call(_ parameters: Parameters) -> OwnerCheck { fatalError("abstract") }
@@ -53,6 +51,7 @@
         return isAlive ? .passed : .foundDead
     }
 
+    override final var state: UnsafePointer<RegistrationState>? { unsafe withUnsafePointer(to: ownState) { unsafe $0 } }
     override final var isBeingCalled: Bool { pending.isInCall }
     override final var mailbox: Mailbox? { ownMailbox }
     override var traits: UInt { Self.hasMailbox }
@@ -120,6 +119,5 @@ final class IsolatedOwnedTarget<Owner: AnyObject & Sendable, Parameters: Sendabl
     }
 
     override var owner: AnyObject? { weakOwner }
-    override var ownerType: Any.Type? { Owner.self }
-    override var traits: UInt { Self.hasMailbox | Self.mayDie }
+    override var traits: UInt { Self.hasMailbox | Self.hasOwner }
 }

@@ -58,17 +58,11 @@ public struct Observer<Parameters: Sendable>: Sendable {
     public func adapted<Input: Sendable>(
         _ transform: @escaping @Sendable (Input) -> Parameters?
     ) -> Observer<Input> {
-        Observer<Input>(AdaptedTarget(self, transform), replacing: registration, site: site)
-    }
-
-    /// An observer with another target, for a registration that has the same gates and state.
-    @usableFromInline
-    init(_ target: Target<Parameters>, replacing registration: Registration?, site: Site) {
-        guard let registration, registration !== registration.target else {
-            self.init(registration: target, site: site)
-            return
-        }
-        self.init(registration: FurtherRegistration(target, nil, of: registration), site: site)
+        let target = AdaptedTarget(registration?.target, or: function, transform)
+        // A registration that is not the target's first one has gates.
+        let isFirst = registration.map { $0 === $0.target } ?? true
+        return Observer<Input>(
+            registration: isFirst ? target : FurtherRegistration(target, of: registration), site: site)
     }
 
     /// The same observer, for a registration in which each call has to pass a gate.
@@ -81,9 +75,7 @@ public struct Observer<Parameters: Sendable>: Sendable {
     /// The same observer with a registration that no source has claimed, as far as is known.
     func unclaimed() -> Observer {
         guard let registration, registration.isClaimed else { return self }
-        return Observer(
-            registration: FurtherRegistration(registration.target, nil, of: registration, sharingState: false),
-            site: site)
+        return Observer(registration: registration.another(), site: site)
     }
 
     /// Calls the observer, or enqueues the call, for its registration.

@@ -26,19 +26,10 @@ extension ObserverToken {
     /// - Complexity: O(*n*), where *n* is the number of parts; `remove()` and `isActive` cost the sum of theirs. The parts of
     ///   a combination among the tokens are parts of this one.
     public init(_ tokens: [ObserverToken]) {
-        let isNested = tokens.contains { $0.issuer.combined != nil }
-        self.init(issuer: CombinedIssuer(isNested ? tokens.flatMap { $0.issuer.combined ?? [$0] } : tokens), id: 0)
-    }
-
-    /// The token of an observer that first receives a value which no set has sent: `registration` is the one for which that
-    /// may wait.
-    init(_ token: ObserverToken, unregistered registration: Registration?) {
-        self.init(issuer: CombinedIssuer([token], unregistered: registration), id: 0)
-    }
-
-    /// The token of a stream, whose buffer is counted in `dropped`.
-    init(_ token: ObserverToken, dropped: DropCount) {
-        self.init(issuer: CombinedIssuer([token], dropped: dropped), id: 0)
+        // In place of a combination its parts, so that no combination is deep.
+        let isNested = tokens.contains { $0.issuer is CombinedIssuer }
+        let parts = isNested ? tokens.flatMap { $0.issuer is CombinedIssuer ? $0.issuer.parts : [$0] } : tokens
+        self.init(issuer: CombinedIssuer(parts), id: 0)
     }
 
     /// Ends the registration.
@@ -111,7 +102,8 @@ extension ObserverToken: CustomStringConvertible {
     public var description: String { "ObserverToken(#\(id), \(issuer.describe(id) ?? "inactive"))" }
 }
 
-/// Carries out a token's functions: a registry, a combination of tokens, or a registration that may end before it is made.
+/// Carries out a token's functions: a registry, a combination of tokens, a registration that may end before it is made, or
+/// what belongs to a token beside its registrations.
 ///
 /// It has no type parameter, so that tokens do not depend on the type of the parameters.
 ///
@@ -123,14 +115,10 @@ package class TokenIssuer: @unchecked Sendable {
     /// Ends a registration; true for the caller who did.
     ///
     /// A removal lets the caller wait for what is then still under way, also if the registration had ended before.
-    func remove(_ id: UInt64, _ removal: Removal?) -> Bool { fatalError("abstract") }
+    func remove(_ id: UInt64, _ removal: Removal?) -> Bool { false }
 
     /// The tokens that a token of this issuer stands for, if it has not ended; none for a registry's.
     var parts: [ObserverToken] { [] }
-
-    /// What another combination has in place of this one, so that no combination is deep; nil if this is no combination, or
-    /// if more than the tokens belongs to it.
-    var combined: [ObserverToken]? { nil }
 
     /// Calls `body` for each registration that a token names and that has not ended, itself, unless it is that of a plain function, and its
     /// place in a registry.
@@ -169,10 +157,10 @@ package class TokenIssuer: @unchecked Sendable {
         return "\(owner)\(isolation), registered at \(info.site)"
     }
 
-    /// Whether tokens of this issuer name registrations of that one.
+    /// Whether tokens of this issuer name one registration, and that is of the other issuer.
     final func issuesTokens(for issuer: TokenIssuer) -> Bool {
         // Read once, since the registration may end meanwhile.
-        let parts = parts
+        let parts = parts.filter { !($0.issuer is DropCount) }
         return self === issuer || parts.count == 1 && parts[0].issuer.issuesTokens(for: issuer)
     }
 
@@ -195,37 +183,19 @@ package class TokenIssuer: @unchecked Sendable {
 /// The issuer of a token that combines several tokens.
 private final class CombinedIssuer: TokenIssuer, @unchecked Sendable {
     private let tokens: [ObserverToken]
-    /// A registration that is in no set; its mailbox holds it as long as its value waits.
-    private weak let unregistered: Registration?
-    /// What the buffer of a stream has dropped, if the registrations are the stream's.
-    private let dropped: DropCount?
     private let hasBeenRemoved = Atomic<Bool>(false)
 
-    init(_ tokens: [ObserverToken], unregistered: Registration? = nil, dropped: DropCount? = nil) {
-        self.tokens = tokens
-        self.dropped = dropped
-        self.unregistered = unregistered
-    }
+    init(_ tokens: [ObserverToken]) { self.tokens = tokens }
 
     override func remove(_ id: UInt64, _ removal: Removal?) -> Bool {
         // First, since they may be registrations of one observer: its call for one is cancelled when that is removed, and what
-        // waits for another must not be delivered next.
+        // is pending for another must not be delivered next.
         visit(id) { registration, _ in registration?.markRemoved() }
         // All are removed before any caller returns. If two callers have each removed some, only one gets true.
-        let count = tokens.count { $0.issuer.remove($0.id, removal) }
-        unregistered?.cancel()
-        return count > 0 && !hasBeenRemoved.exchange(true, ordering: .relaxed)
+        var isAny = false
+        for token in tokens where token.issuer.remove(token.id, removal) { isAny = true }
+        return isAny && !hasBeenRemoved.exchange(true, ordering: .relaxed)
     }
 
     override var parts: [ObserverToken] { tokens }
-
-    override var combined: [ObserverToken]? { unregistered == nil && dropped == nil ? tokens : nil }
-
-    override func visitOwn(_ id: UInt64, _ body: (Registration?, RegistrationInfo?) -> Void) {
-        if let unregistered { body(unregistered, nil) }
-    }
-
-    override func counts(_ id: UInt64) -> (pending: Int, dropped: Int) {
-        dropped.map { (0, $0.value) } ?? super.counts(id)
-    }
 }

@@ -62,20 +62,24 @@ class Registration: Recipient, @unchecked Sendable {
     /// The kind of a `FurtherRegistration`.
     static var furtherKind: UInt { leastTag | 2 }
     static var kinds: UInt { leastTag | 3 }
-    static var mayDie: UInt { 4 }
+    static var hasOwner: UInt { 4 }
     static var hasMailbox: UInt { 8 }
     static var isAwaited: UInt { 16 }
     static var isWeak: UInt { 32 }
+    static var mayDie: UInt { hasOwner | isWeak }
 
     // MARK: The state
 
-    /// Returns this registration, or a further one if this one is taken already.
+    /// Returns this registration, or another one of the observer if this one is taken already.
     final func claimed() -> Registration {
         if claim() { return self }
-        let further = FurtherRegistration(target, nil, of: self, sharingState: false)
-        _ = further.claim()
-        return further
+        let other = another()
+        _ = other.claim()
+        return other
     }
+
+    /// A registration with the same target and gates, and a state of its own.
+    final func another() -> Registration { FurtherRegistration(target, of: self, sharingState: false) }
 
     /// Takes the registration for a set; returns false if it is taken already.
     final func claim() -> Bool { withState { $0.claim() } ?? true }
@@ -94,9 +98,7 @@ class Registration: Recipient, @unchecked Sendable {
     final func markRemoved() { withState { $0.markRemoved() } }
 
     /// How many values are pending for it in a mailbox, and how many were dropped because there was no room for them.
-    final var counts: (pending: Int, dropped: Int) {
-        withState { $0.counts(isAwaited: observer.isAwaited) } ?? (0, 0)
-    }
+    final var counts: (pending: Int, dropped: Int) { withState { $0.counts(isAwaited: observer.isAwaited) } ?? (0, 0) }
 
     // MARK: Values from a mailbox
 
@@ -126,7 +128,7 @@ final class FurtherRegistration: Registration, @unchecked Sendable {
 
     /// A registration of `target`, made from `original`; it shares the state of that one, if that has a state.
     @usableFromInline
-    init(_ target: AnyTarget, _ gate: OnceGate?, of original: Registration?, sharingState: Bool = true) {
+    init(_ target: AnyTarget, _ gate: OnceGate? = nil, of original: Registration?, sharingState: Bool = true) {
         ownTarget = target
         ownGate = gate
         ownOriginal = original

@@ -1,12 +1,16 @@
 import Synchronization
 
-/// How many values a stream's buffer has dropped; it outlives the registration, because metrics are read after the end.
-final class DropCount: Sendable {
+/// How many values a stream's buffer has dropped.
+///
+/// It is a part of the stream's token, so that the number can still be read when the registration has ended.
+final class DropCount: TokenIssuer, @unchecked Sendable {
     private let count = Atomic<Int>(0)
 
     // Relaxed: this is a number, and nothing else is read because of it.
     var value: Int { count.load(ordering: .relaxed) }
     func increment() { count.wrappingAdd(1, ordering: .relaxed) }
+
+    override func counts(_ id: UInt64) -> (pending: Int, dropped: Int) { (0, value) }
 }
 
 /// The target that hands values to a stream.

@@ -7,8 +7,6 @@ class AnyTarget: Registration, @unchecked Sendable {
     ///
     /// Never read this property under the lock.
     var owner: AnyObject? { nil }
-    /// The static type of the owner; nil if the target has none.
-    var ownerType: Any.Type? { nil }
     /// Where the observer runs, and how many values are pending for a registration of it, as descriptions show it.
     func placeDescription(of registration: Registration) -> String { "nonisolated" }
     /// The mailbox for values that cannot be delivered at once; nil if the observer needs no mailbox.
@@ -41,7 +39,7 @@ class AnyTarget: Registration, @unchecked Sendable {
     /// Never call this under the lock.
     final var isAlive: Bool {
         LockCheck.assertNoLockIsHeld()
-        return ownerType == nil || owner != nil
+        return traits & Self.hasOwner == 0 || owner != nil
     }
 
     /// The name of the owner's class for descriptions, or "closure" if there is no owner; nil if the owner is dead.
@@ -49,7 +47,7 @@ class AnyTarget: Registration, @unchecked Sendable {
     /// Never call this under the lock.
     var ownerDescription: String? {
         LockCheck.assertNoLockIsHeld()
-        return ownerType == nil ? "closure" : owner.map { "\(type(of: $0))" }
+        return traits & Self.hasOwner == 0 ? "closure" : owner.map { "\(type(of: $0))" }
     }
 
     /// The flags that describe the target in the tags of its registrations.
@@ -83,25 +81,13 @@ class Target<Parameters>: AnyTarget, @unchecked Sendable {
     }
 }
 
-/// A target for which values may be pending in a mailbox, and which therefore has the state of its first registration.
-@usableFromInline
-class StatefulTarget<Parameters: Sendable>: Target<Parameters>, @unchecked Sendable {
-    private let firstState = RegistrationState()
-
-    override final var state: UnsafePointer<RegistrationState>? {
-        unsafe withUnsafePointer(to: firstState) { unsafe $0 }
-    }
-}
-
 /// A function that is called once, on the notifying thread; for any other function a slot needs no target.
 @usableFromInline
 final class FunctionTarget<Parameters>: Target<Parameters>, @unchecked Sendable {
     private let function: (Parameters) -> Void
 
     @usableFromInline
-    init(_ function: @escaping (Parameters) -> Void) {
-        self.function = function
-    }
+    init(_ function: @escaping (Parameters) -> Void) { self.function = function }
 
     override func send(_ value: Parameters, for registration: Registration, by notifier: inout Notifier) -> OwnerCheck {
         if takeCall(for: registration) { function(value) }
@@ -137,6 +123,5 @@ final class OwnedTarget<Owner: AnyObject, Parameters>: Target<Parameters>, @unch
         weakOwner == nil ? .foundDead : .passed
     }
     override var owner: AnyObject? { weakOwner }
-    override var ownerType: Any.Type? { Owner.self }
-    override var traits: UInt { Self.mayDie }
+    override var traits: UInt { Self.hasOwner }
 }

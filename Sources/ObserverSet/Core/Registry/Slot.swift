@@ -170,7 +170,7 @@ extension Callee {
     /// Whether the callee has no owner, or a living one.
     ///
     /// Never called under the lock.
-    var isAlive: Bool { !callee.mayDie || callee.has(Registration.isWeak) || callee.ask(\.isAlive) != false }
+    var isAlive: Bool { !callee.has(Registration.hasOwner) || callee.ask(\.isAlive) != false }
 
     /// Whether a search for dead owners and objects should remove it.
     ///
@@ -188,12 +188,8 @@ extension Callee {
     }
 
     /// Relaxed: see "Marking a slot" in `Reclamation.swift`.
-    func markRemoved() {
-        word.store(word.load(ordering: .relaxed) | Self.removed, ordering: .relaxed)
-    }
+    func markRemoved() { word.store(word.load(ordering: .relaxed) | Self.removed, ordering: .relaxed) }
 
     /// Relaxed: no traversal is left that saw it living, see "Slots at the end" in `Reclamation.swift`.
-    func vacate() {
-        word.store(0, ordering: .relaxed)
-    }
+    func vacate() { word.store(0, ordering: .relaxed) }
 }

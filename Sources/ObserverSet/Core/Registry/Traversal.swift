@@ -30,13 +30,13 @@ import Synchronization
     init(_ registry: Unmanaged<Registry>, upTo limit: UInt64 = Slot.noLimit) {
         unsafe self.registry = unsafe registry
         self.limit = limit
-        // fault: counted-out-before-the-walk
-        unsafe ticket = unsafe registry._withUnsafeGuaranteedRef { unsafe $0.reclamation.enter() }
-        // Sequentially consistent, and before any slot is read: this is H in "Why nothing is released too early".
-        unsafe block = unsafe registry._withUnsafeGuaranteedRef {
-            unsafe $0.slots.head.load(ordering: .sequentiallyConsistent)
+        unsafe (ticket, block, place) = unsafe registry._withUnsafeGuaranteedRef { registry in
+            // fault: counted-out-before-the-walk
+            let ticket = unsafe registry.reclamation.enter()
+            // Sequentially consistent, and before any slot is read: this is H in "Why nothing is released too early".
+            let block = unsafe registry.slots.head.load(ordering: .sequentiallyConsistent)
+            return unsafe (ticket, block, registry.slots.first)
         }
-        unsafe place = unsafe registry._withUnsafeGuaranteedRef { unsafe $0.slots.first }
         unsafe stop = unsafe place + 1
     }
 

@@ -18,11 +18,9 @@ import Synchronization
         unsafe self.memory = unsafe memory
     }
 
-    deinit {
-        unsafe memory?.deallocate()
-    }
+    deinit { unsafe memory?.deallocate() }
 
-    override var traits: UInt { Self.mayDie | Self.isWeak }
+    override var traits: UInt { Self.isWeak }
     /// Without its class: a token may be described where the object must not be loaded.
     override var ownerDescription: String? { "delegate" }
 

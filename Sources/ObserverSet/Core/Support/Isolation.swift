@@ -45,14 +45,6 @@ enum Isolation {
         unsafe unsafeBitCast(OwnedIsolated(function: function), to: OwnedNonisolated.self).function
     }
 
-    /// A function of the main actor, of an owner and another argument, without its isolation.
-    @inlinable @inline(__always)
-    static func removed<Owner: AnyObject, A>(
-        fromMain function: @escaping @MainActor @Sendable (Owner, A) -> Void
-    ) -> @Sendable (Owner, A) -> Void {
-        unsafe unsafeBitCast(IsolatedToMain(function: function), to: OwnedNonisolated.self).function
-    }
-
     /// A function of an actor and another argument, without its isolation to that actor.
     @inlinable @inline(__always)
     static func removed<Owner: Actor, A>(
@@ -71,9 +63,7 @@ enum Isolation {
 
     /// A number that identifies an actor among those that are alive; zero for none.
     @inline(__always)
-    static func identity(of actor: (any Actor)?) -> UInt {
-        actor.map { UInt(bitPattern: ObjectIdentifier($0)) } ?? 0
-    }
+    static func identity(of actor: (any Actor)?) -> UInt { actor.map { UInt(bitPattern: ObjectIdentifier($0)) } ?? 0 }
 
     // A function is cast as the field of a structure. A bare function would be wrapped in a closure on its way into the
     // cast, and in another on its way out, and each call would go through both. Frozen, so that the sizes are known where
@@ -118,12 +108,6 @@ enum Isolation {
     struct OwnedIsolated<Owner: AnyObject, A> {
         @usableFromInline let function: @isolated(any) @Sendable (Owner, A) -> Void
         @inlinable init(function: @escaping @isolated(any) @Sendable (Owner, A) -> Void) { self.function = function }
-    }
-
-    @frozen @usableFromInline
-    struct IsolatedToMain<Owner: AnyObject, A> {
-        @usableFromInline let function: @MainActor @Sendable (Owner, A) -> Void
-        @inlinable init(function: @escaping @MainActor @Sendable (Owner, A) -> Void) { self.function = function }
     }
 
     @frozen @usableFromInline
