@@ -78,7 +78,7 @@ struct AwaitingJobs: Sendable {
         return job
     }
 
-    /// Removes and returns the waiters that no value is in front of any longer.
+    /// Removes and returns the waiters with no value left in front of them.
     mutating func takeWaiters() -> [SettledWait] {
         var taken: [SettledWait] = []
         while let waiter = waiters.first {
