@@ -48,7 +48,7 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
         /// Records that a task is started, and returns true; returns false if no task is needed.
         mutating func claimDrain(_ urgency: Urgency) -> Bool { worker == nil && drains.claim(urgency) }
 
-        /// Removes and returns the waiters that nothing is in front of any longer, neither a value nor a call.
+        /// Removes and returns the waiters with nothing left in front of them, neither a value nor a call.
         mutating func takeFreeWaiters() -> [SettledWait] { called == nil ? jobs.takeWaiters() : [] }
 
         /// Whether the caller is inside the call in progress, or in a task that was started there.
