@@ -59,7 +59,8 @@ import Synchronization
                 if !isHeld, inbox.drains.isNeeded(for: urgency) { return nil }
                 pending.notePosted()
                 registration.notePosted()
-                // Relaxed, because a caller that must wait for this value knows of the post, and so sees this store.
+                // Relaxed, because a caller that must wait for this value knows that it was posted, and so sees this
+                // store or a later one.
                 isBusy.store(true, ordering: .relaxed)
                 return inbox.append(Job(value: value, recipient: registration), urgency)
             }
