@@ -36,7 +36,8 @@ final class Demand: Sendable {
         }
     }
 
-    /// The state that the thread must report next; nil if there is nothing to report, or if another thread reports it.
+    /// The state that the thread must report next, which is recorded as reported; nil if there is nothing to report, or
+    /// if another thread reports it.
     ///
     /// `isMine` says whether the calling thread is the one that is reporting already.
     private func next(_ isMine: Bool) -> Bool? {
