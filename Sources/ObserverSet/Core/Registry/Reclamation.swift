@@ -39,10 +39,10 @@ import Synchronization
     private static let stripeCount = 8
     private static let stripeSize = 128
 
-    /// The count on which a traversal has counted itself in, and must count itself out, and the value of that count
+    /// The count to which a traversal has added itself, and from which it must subtract itself, and that count's value
     /// before.
     ///
-    /// The value serves only to decide whether to add stripes, so it is nil on an added stripe. A `Traversal` holds its
+    /// `before` serves only to decide whether to add stripes, so it is nil on an added stripe. A `Traversal` holds its
     /// ticket. It isn't copyable, and counts itself out in its `deinit`, so it does so exactly once.
     typealias Ticket = (count: UnsafeMutablePointer<Count>, before: UInt32?)
 
@@ -73,6 +73,8 @@ import Synchronization
 
     /// Whether a traversal that has just counted itself out may have been the last one that could reach something
     /// retired.
+    ///
+    /// If another thread was counted in the meantime, this also adds the stripes.
     @inline(__always)
     func mayRelease(_ count: (before: UInt32?, after: UInt32)) -> Bool {
         // If the other traversals were nested in this one, or this one in them, the count is now what it was before. So
