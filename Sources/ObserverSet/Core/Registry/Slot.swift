@@ -6,10 +6,10 @@ import Synchronization
 /// unspecialised code, and the words may be copied while other threads read them. A callee doesn't count as a
 /// reference: whoever owns it releases it, exactly once.
 ///
-/// The casts are sound for two reasons. First, a stored function consists of two words, its code and its context, and
-/// the context is retained and released like any native object. Second, a registry belongs to one set or layer. Only
-/// that owner puts callees into the registry and has them called, and all of them take the owner's parameters. (Markers
-/// and weakly held objects are never called.)
+/// The casts below are sound for two reasons. First, a stored function consists of two words, its code and its context,
+/// and the context is retained and released like any native object. Second, a registry belongs to one set or layer.
+/// Only that owner puts callees into the registry and has them called, and all of them take the owner's parameters.
+/// (Markers and weakly held objects are never called.)
 @safe struct Callee: @unchecked Sendable {
     let code: UInt
     /// The address of the function's context, or of the registration; zero for a function without a context.
