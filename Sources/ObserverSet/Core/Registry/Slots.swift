@@ -120,7 +120,8 @@ import Synchronization
     /// The block has room for as many slots again, or, if there are many, for a quarter as many. No block is needed if
     /// only the first slot is taken, or none, and there is room for the next observer.
     ///
-    /// The caller must put the fresh block into the place of the current one, and retire the current one.
+    /// If there is a block, `contents.taken` counts its slots from now on. The caller must put the fresh block into the
+    /// place of the current one, and retire the current one.
     func freshBlock(_ contents: inout Contents) -> Block? {
         guard contents.taken > 1 || isFull(contents) else { return nil }
         let kept = unsafe Int(contents.living) - (first.pointee.isLiving ? 1 : 0)
