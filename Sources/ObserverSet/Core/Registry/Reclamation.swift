@@ -54,9 +54,9 @@ import Synchronization
     @inline(__always)
     func enter() -> Ticket {
         let parity = Int(open.load(ordering: .relaxed))
-        // Both of these are sequentially consistent. The load of the stripes must be, as their installation and the
-        // load in `isEmpty` are: see the paragraph on stripes below. The addition is A in "Why nothing is released too
-        // early".
+        // The next two accesses are sequentially consistent. The load of the stripes must be, as their installation and
+        // the load in `isEmpty` are: see the paragraph on stripes below. The addition is A in "Why nothing is released
+        // too early".
         let stripes = unsafe stripes.load(ordering: .sequentiallyConsistent)
         let count = unsafe stripes.map { unsafe Self.counts($0, Self.stripe()) } ?? first
         let before = unsafe count[parity].wrappingAdd(1, ordering: .sequentiallyConsistent).oldValue
@@ -120,6 +120,7 @@ import Synchronization
         }
         guard rare.isEmpty else { return }
         contents.hasRetired = false
+        // Relaxed, because a traversal that still sees `true` only tries the lock for nothing.
         hasRetired.store(false, ordering: .relaxed)
     }
 
@@ -230,7 +231,7 @@ import Synchronization
 // ## Why nothing is released too early
 // A traversal adds one to a count (A), then loads `head` (H). A change unlinks an item (U), then reads each count as
 // zero (Z), and only then releases the item. All four accesses are sequentially consistent. So they have one total
-// order S, in which the steps of each thread keep their order. If a different thread reads a count than the one that
+// order S, in which the steps of each thread keep their order. If the thread that reads a count isn't the one that
 // unlinked the item, the lock orders U before Z, because both threads have held it.
 //
 // Suppose the traversal can reach the item. Then its H came before U, and so A < H < U < Z. Therefore the count that Z
@@ -294,6 +295,6 @@ import Synchronization
 //
 // ## Re-entrancy
 // A nested traversal counts itself in again. A removal inside an observer marks the slot. From then on, all traversals
-// under way skip it, on this block and on older ones. Its callee stays retired until all of them have ended, the
-// caller's own included. An observer that is added inside another one has an id above the limits of the traversals
-// under way.
+// under way skip the slot, in this block and in older ones. The slot's callee stays retired until all of these
+// traversals have ended, the caller's own included. An observer that is added inside another one has an id above the
+// limits of the traversals under way.
