@@ -4,8 +4,8 @@
 /// for await title in document.titleChanged.values(buffering: .newest(1)) { print(title) }
 /// ```
 ///
-/// The value of the call in progress doesn't count. A token's ``ObserverToken/droppedCount`` is the number of values that
-/// were dropped.
+/// The value of the call in progress doesn't count. A token's ``ObserverToken/droppedCount`` is the number of values
+/// that were dropped.
 ///
 /// If there is room for less than one value, the program stops where the stream is made or the observer is added ("…
 /// needs room for at least one element; use .newest(1) instead of .newest(0)").
