@@ -35,11 +35,12 @@ struct PendingCount: ~Copyable, Sendable {
 
 /// The state of a registration for which values may be pending.
 ///
-/// All accesses are relaxed. If a removal happens where the observer runs, any later call there comes after it anyway.
-/// For all other removals, the library promises only that they take effect soon. The argument for the counts is that of
-/// `PendingCount`.
+/// All accesses are relaxed. For a claim, the exchange alone decides. If a removal happens where the observer runs, any
+/// later call there comes after it anyway. For all other removals, the library promises only that they take effect
+/// soon. The argument for the counts is that of `PendingCount`.
 struct RegistrationState: ~Copyable, Sendable {
-    // These are numbers, because the conformance of an enumeration to `AtomicRepresentable` adds a kilobyte to every program.
+    // These are numbers, because the conformance of an enumeration to `AtomicRepresentable` adds a kilobyte to every
+    // program.
     private static var unclaimed: UInt8 { 0 }
     private static var registered: UInt8 { 1 }
     /// The owner has been found dead, which is recorded only where the observer runs.
@@ -64,7 +65,7 @@ struct RegistrationState: ~Copyable, Sendable {
 
     var isClaimed: Bool { phase.load(ordering: .relaxed) != Self.unclaimed }
 
-    /// Whether values may still be posted for the registration, and posted values be delivered.
+    /// Whether values for the registration may still be posted and delivered.
     var isRegistered: Bool { phase.load(ordering: .relaxed) == Self.registered }
 
     /// Whether a call has found that the owner is dead.
