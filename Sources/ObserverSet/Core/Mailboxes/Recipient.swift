@@ -21,9 +21,9 @@ package class Recipient: @unchecked Sendable {
     func receive(_ value: any Sendable, on actor: isolated (any Actor)?) async { fatalError("abstract") }
     /// Whether the observer is called only once.
     ///
-    /// If so, its call is never cancelled, because it has ended the registration itself.
+    /// If so, its call is never cancelled, because the call itself has ended the registration.
     var isCalledOnce: Bool { fatalError("abstract") }
-    /// Whether values may still be posted for the registration, and posted values be delivered.
+    /// Whether values for the registration may still be posted and delivered.
     var isActive: Bool { fatalError("abstract") }
 
     // MARK: The state
