@@ -127,7 +127,7 @@ extension NotificationSource {
     /// The observer lives as long as the owner whose method it is.
     ///
     /// ```swift
-    /// document.titleChanged.add(method: Log.write, of: log)          // func write(_ text: String), of a class on no actor
+    /// document.titleChanged.add(method: Log.write, of: log)       // func write(_ text: String)
     /// ```
     ///
     /// Swift applies the method to the owner for each call, and allocates memory for that, so a closure is faster.
@@ -155,7 +155,8 @@ extension NotificationSource {
             in: .of(method(owner).isolation), fileID, line)
     }
 
-    /// Adds a method of the main actor that has no parameter, or several, to a source of `Void` or of an unlabelled tuple.
+    /// Adds a method of the main actor that has no parameter, or several, to a source of `Void` or of an unlabelled
+    /// tuple.
     ///
     /// ```swift
     /// playlist.cleared.add(method: PlaylistView.clear, of: self)          // func clear()
