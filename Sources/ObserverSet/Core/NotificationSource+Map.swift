@@ -18,9 +18,9 @@ extension NotificationSource {
     /// }
     /// ```
     ///
-    /// The transform is called on the notifying thread, once for each observer that is reached. So the notifier waits for
-    /// it. Several threads may call it at once. Observers are registered with this source, among its other observers. So
-    /// the same rules hold for all of them: where they run, their order, their owners and their tokens.
+    /// The transform is called on the notifying thread, once for each observer that is reached. So the notifier waits
+    /// for it. Several threads may call it at once. Observers are registered with this source, among its other
+    /// observers. So the same rules hold for all of them: where they run, their order, their owners and their tokens.
     ///
     /// The result holds this source, and so it keeps a set alive. Registrations do not depend on the result, nor do the
     /// streams that its `values()` returns.
