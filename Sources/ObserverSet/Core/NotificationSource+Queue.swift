@@ -52,7 +52,8 @@ extension NotificationSource {
 }
 
 extension NotificationSource where Parameters == Void {
-    /// Adds an observer of `Void` that lives as long as its owner, which is all it is passed, and runs on a dispatch queue.
+    /// Adds an observer of `Void` that lives as long as its owner, which is all it is passed, and runs on a dispatch
+    /// queue.
     ///
     /// For more, see the form for sources with parameters.
     ///
