@@ -54,7 +54,8 @@ extension NotificationSource where Parameters == Void {
         add(owner, { (owner: isolated Owner, _: Void) in observer(owner) }, fileID: fileID, line: line)
     }
 
-    /// Adds an observer of `Void` that lives as long as its owner, which is all it is passed, and runs on the notifying thread.
+    /// Adds an observer of `Void` that lives as long as its owner, which is all it is passed, and runs on the notifying
+    /// thread.
     ///
     /// For more, see the form for sources with parameters.
     ///
