@@ -57,7 +57,8 @@ extension ObserverSet {
 public typealias _Observer = Observer
 
 extension NotificationSource {
-    /// Registers an observer that hands each value to a stream, and finishes the stream when its last registration ends.
+    /// Registers an observer that hands each value to a stream, and finishes the stream when its last registration
+    /// ends.
     package func register(
         _ continuation: AsyncStream<Parameters>.Continuation, fileID: StaticString, line: UInt
     ) -> ObserverToken {
