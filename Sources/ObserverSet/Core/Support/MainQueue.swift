@@ -20,8 +20,9 @@ private let mainQueueKey = {
     return key
 }()
 
-// The main thread runs the main queue's work, and so the main actor's, unless it is parked in `dispatchMain()`. On Linux an
-// async `main` parks it there, too. Then other threads run the main queue's work, and only `isOnMainQueue()` knows it.
+// The main thread runs the main queue's work, and so the main actor's, unless it is parked in `dispatchMain()`. On
+// Linux an async `main` parks it there, too. Then other threads run the main queue's work, and only `isOnMainQueue()`
+// knows it.
 #if canImport(Darwin)
 func isOnMainThread() -> Bool { pthread_main_np() != 0 }
 #elseif canImport(Glibc) || canImport(Musl)
