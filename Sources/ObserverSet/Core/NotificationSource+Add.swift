@@ -127,7 +127,7 @@ extension NotificationSource {
     /// The observer lives as long as the owner whose method it is.
     ///
     /// ```swift
-    /// document.titleChanged.add(method: Log.write, of: log)       // func write(_ text: String)
+    /// document.titleChanged.add(method: Log.write, of: log)       // nonisolated func write(_ text: String)
     /// ```
     ///
     /// Swift applies the method to the owner for each call, and allocates memory for that, so a closure is faster.
