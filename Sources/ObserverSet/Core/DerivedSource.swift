@@ -1,4 +1,5 @@
-/// A source that a layer makes of its own sets: it passes observers on to them, and hides the rest.
+/// A source that a layer makes from its own sets: it registers observers with those sets, and hides everything else
+/// about them.
 ///
 /// It is `package`, not internal, because layers make such sources.
 package struct DerivedSource<Parameters: Sendable>: NotificationSource, CustomDebugStringConvertible {

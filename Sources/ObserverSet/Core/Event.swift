@@ -1,9 +1,9 @@
-/// Something that has happened, observed by its type.
+/// Something that has happened, which observers find by its type.
 ///
-/// An event publisher publishes them, and a notification center posts those that are bridged.
+/// An event publisher publishes events. A notification center posts those events that are bridged to it.
 ///
-/// Any `Sendable` type can be an event. A structure with what observers need to know is the usual choice. There is
-/// nothing to implement.
+/// Any `Sendable` type can be an event, and there is nothing to implement. The usual choice is a structure that
+/// contains what observers need to know.
 ///
 /// ```swift
 /// struct OrderPlaced: Event {
@@ -16,21 +16,22 @@
 /// }
 /// ```
 ///
-/// Two types are two events, even if they have the same name: local, private and nested types are distinct, and so is
-/// each specialisation of a generic type.
+/// Two types are two events, even if they have the same name. So local, private and nested types are distinct, and so
+/// is each specialisation of a generic type.
 ///
-/// In a module whose code lives on the main actor by default, a type that declares the conformance is nonisolated
-/// without an annotation, since it may be used on any thread. A subclass of such a class must be marked `nonisolated`.
+/// In a module whose code belongs to the main actor by default, a type that declares this conformance is nonisolated
+/// without an annotation, because an event may be used on any thread. If the type is a class, you must mark its
+/// subclasses `nonisolated`.
 public protocol Event: Sendable {}
 
 extension ObserverSet {
-    /// The protocol `Event`, to be written with the module's name: `ObserverSet.Event`.
+    /// The protocol `Event`, for code that writes it with the module's name: `ObserverSet.Event`.
     ///
-    /// The module and its main type share a name, so that Swift looks for `Event` in the type.
+    /// This alias is needed because the module and its main type share a name, so Swift looks for `Event` in the type.
     public typealias Event = _Event
 }
 
-/// The protocol `Event`, where the name `Event` means the typealias above.
+/// The protocol `Event`, for the alias above, inside which the name `Event` means the alias itself.
 ///
-/// With Swift 6.3 that could be written `ObserverSet::Event`, in which `ObserverSet` is the module.
+/// With Swift 6.3, the alias could be written as `ObserverSet::Event`, in which `ObserverSet` is the module.
 public typealias _Event = Event

@@ -1,41 +1,44 @@
-// The `add` family, written once for every source. Each form makes an `Observer` and registers it.
+// The `add` family, which is written once for all sources. Each form makes an `Observer` and registers it.
 //
-// `@inlinable` pays here: where the client knows the source's type, it calls `register` without a look at witness
-// tables. Apart from this, only what makes an observer is inlinable; nothing of the registry is.
+// These methods are `@inlinable`, because a client that knows the source's type then calls `register` without witness
+// tables. Apart from that, only the code that makes an observer is inlinable, and nothing of the registry is.
 
 extension NotificationSource {
-    /// Adds an observer without an owner, which runs where it was formed.
+    /// Adds an observer without an owner, which runs on the actor that its closure belongs to.
     ///
-    /// A closure literal belongs to the actor that its surroundings are isolated to, as with `Task { }`; elsewhere to
-    /// none. What an actor's instance adds for itself runs on that actor too, whatever its closure captures, unless it is
-    /// added inside another closure that does not capture the actor. If code of that actor notifies, or any code that
-    /// runs on the main actor if it is that, the observer is called before `notify` returns. Otherwise it is called later,
-    /// on the actor, in the order of the notifications. An observer that belongs to no actor is called on the notifying
-    /// thread.
+    /// A closure literal belongs to the actor to which the code around it is isolated, as with `Task { }`, and in
+    /// nonisolated code to no actor. When an actor adds an observer in its own code, the observer runs on that actor,
+    /// whatever its closure captures. (An exception is an observer that is added inside another closure, which doesn't
+    /// capture the actor.)
     ///
-    /// An actor's instance that adds an observer is held weakly, unless the closure captures it, as a method of its own
-    /// does, `add(hear)`. If a closure or function has no isolation of its own, and the actor that added it is gone, it is
-    /// called on the notifying thread.
+    /// If the actor's code calls `notify`, the observer is called before `notify` returns. For an observer on the main
+    /// actor, that holds for any code that runs there. Otherwise, the observer is called later, on the actor, in the
+    /// order of the notifications. An observer that belongs to no actor is called on the notifying thread.
     ///
-    /// The observer lives as long as the source does, or until its token is removed. Capture weakly what should not
-    /// live that long, or use the form with an owner.
+    /// An actor that adds an observer is held weakly, unless the closure captures it. A method of the actor, as in
+    /// `add(hear)`, does capture it. If a closure or function has no isolation of its own, and the actor that added it
+    /// is gone, it is called on the notifying thread.
+    ///
+    /// The observer lives as long as the source, or until you remove it with its token. If something that it uses
+    /// should not live that long, capture that weakly, or use the form with an owner.
     ///
     /// ```swift
     /// let token = playlist.cleared.add { print("cleared") }
     /// ```
     ///
-    /// For an observer that has something to await there is ``addAsync(buffering:_:isolation:fileID:line:)``. A `Task { }` in the
-    /// closure would lose the order: the tasks of two notifications overlap, and either may be first.
+    /// If the observer has something to await, use ``addAsync(buffering:_:isolation:fileID:line:)``. With a `Task { }`
+    /// in the closure, the order would be lost, because the tasks of two notifications overlap, and either may run
+    /// first.
     ///
-    /// May be called on any thread. An observer added during a notification is first called by the next one (guarantee
-    /// 3).
+    /// You may call this method on any thread. An observer that is added during a notification is first called by the
+    /// next one (guarantee 3).
     ///
     /// - Parameters:
-    ///   - observer: What to call.
-    ///   - isolation: The caller's own, filled in by the compiler.
-    ///   - fileID: The file of the registration, for descriptions.
-    ///   - line: The line of the registration, for descriptions.
-    /// - Returns: A token that ends the registration. Dropping it ends nothing.
+    ///   - observer: The function to call.
+    ///   - isolation: The caller's isolation, which the compiler fills in.
+    ///   - fileID: The file of the registration, which descriptions show.
+    ///   - line: The line of the registration, which descriptions show.
+    /// - Returns: A token that can end the registration. If you drop the token, nothing ends.
     /// - Complexity: Amortised O(1).
     @inlinable
     public func add(
@@ -45,25 +48,27 @@ extension NotificationSource {
         register(Isolation.removed(from: observer), in: .of(observer.isolation, addedOn: isolation), fileID, line)
     }
 
-    /// Adds an observer that lives as long as its owner, which it is passed, and runs where it was formed.
+    /// Adds an observer that lives as long as its owner, which it is passed, and that runs on the actor that its
+    /// closure belongs to.
     ///
-    /// The owner is held weakly, and strongly only for its own call: there is nothing to remove when it goes. Use the
-    /// owner that is passed rather than capturing it, which would keep it alive.
+    /// The owner is held weakly, and strongly only during a call. So you don't have to remove anything when the owner
+    /// goes away. In the closure, use the owner that is passed. If you capture it instead, the closure keeps it alive.
     ///
     /// ```swift
     /// playlist.itemAdded.add(view) { view, item in view.insert(item.name, at: item.index) }
     /// ```
     ///
-    /// For isolation, order and threads see ``add(_:isolation:fileID:line:)``. A call, or for a moment `count` and the
-    /// like, may hold the last reference to the owner. Its `deinit` then runs on that thread.
+    /// For isolation, order and threads, see ``add(_:isolation:fileID:line:)``. During a call, and for a moment also in
+    /// `count` and the like, the library may hold the last reference to the owner. The owner's `deinit` then runs on
+    /// that thread.
     ///
     /// - Parameters:
-    ///   - owner: The object that the observer belongs to.
-    ///   - observer: What to call with the owner.
-    ///   - isolation: The caller's own, filled in by the compiler.
-    ///   - fileID: The file of the registration, for descriptions.
-    ///   - line: The line of the registration, for descriptions.
-    /// - Returns: A token that ends the registration before its owner does.
+    ///   - owner: The object that the observer belongs to, which is held weakly.
+    ///   - observer: The function to call with the owner.
+    ///   - isolation: The caller's isolation, which the compiler fills in.
+    ///   - fileID: The file of the registration, which descriptions show.
+    ///   - line: The line of the registration, which descriptions show.
+    /// - Returns: A token that can end the registration before the owner goes away.
     /// - Complexity: Amortised O(1).
     @discardableResult
     @inlinable
@@ -82,22 +87,24 @@ extension NotificationSource {
     /// document.titleChanged.add(method: Window.setTitle, of: self)        // func setTitle(_ title: String)
     /// ```
     ///
-    /// A method that is named here, as in the example, costs what a closure costs, in an optimised build. In a debug build,
-    /// or if it comes from a variable, Swift applies it to the owner anew for each call, and allocates for that.
+    /// If you name the method here, as in the example, it costs what a closure costs in an optimised build. In a debug
+    /// build, or if the method comes from a variable, Swift applies it to the owner anew for each call, and allocates
+    /// memory for that.
     ///
-    /// In language mode 5 the compiler warns that an unapplied method is not `Sendable`, unless the upcoming feature
-    /// `InferSendableFromCaptures` is on.
+    /// In language mode 5, the compiler warns that an unapplied method is not `Sendable`, unless you enable the
+    /// upcoming feature `InferSendableFromCaptures`.
     ///
-    /// There is another form for methods that do not belong to the main actor. A tuple with labels matches a method that
-    /// takes it as one parameter, and not one with a parameter for each; a closure sees the labels.
+    /// For methods that don't belong to the main actor, there is another form. If the values are tuples with labels, a
+    /// method must take the tuple as one parameter. A method with a parameter for each element doesn't match. A closure
+    /// sees the labels.
     ///
     /// - Parameters:
-    ///   - method: The method, unapplied.
-    ///   - owner: The object whose method it is; held weakly.
-    ///   - actor: Tells this form from the one for other methods.
-    ///   - fileID: The file of the registration, for descriptions.
-    ///   - line: The line of the registration, for descriptions.
-    /// - Returns: A token that ends the registration before its owner does.
+    ///   - method: The method, not applied to an owner yet.
+    ///   - owner: The object whose method it is, which is held weakly.
+    ///   - actor: Distinguishes this method from the one for methods that don't belong to the main actor.
+    ///   - fileID: The file of the registration, which descriptions show.
+    ///   - line: The line of the registration, which descriptions show.
+    /// - Returns: A token that can end the registration before the owner goes away.
     /// - Complexity: Amortised O(1).
     @discardableResult
     @inlinable
@@ -106,35 +113,36 @@ extension NotificationSource {
         of owner: Owner, isolation actor: MainActor.Type = MainActor.self,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> ObserverToken {
-        // A form of its own, since the compiler shares the code that converts unapplied methods to `@isolated(any)` between
-        // those methods of a class that differ in nothing but the isolation. Also, that type's context would hide from the
-        // optimizer which method it is.
+        // This is a separate form, because the compiler shares the code that converts unapplied methods to
+        // `@isolated(any)`. It does so between methods of a class that differ in nothing but their isolation. Also, the
+        // context of that type would hide from the optimizer which method it is.
         register(
             owner, Isolation.removed(from: { @MainActor owner, parameters in method(owner)(parameters) }),
             in: .of(MainActor.shared), fileID, line)
     }
 
-    /// Adds a method of another global actor, which runs there, or a nonisolated one, which runs on the notifying thread.
+    /// Adds a method of another global actor, which runs there, or a nonisolated method, which runs on the notifying
+    /// thread.
     ///
-    /// It lives as long as the owner whose method it is.
+    /// The observer lives as long as the owner whose method it is.
     ///
     /// ```swift
-    /// document.titleChanged.add(method: Log.write, of: log)          // func write(_ text: String), of a class on no actor
+    /// document.titleChanged.add(method: Log.write, of: log)       // nonisolated func write(_ text: String)
     /// ```
     ///
-    /// The method is applied to the owner for each call, for which Swift allocates; a closure is faster.
+    /// Swift applies the method to the owner for each call, and allocates memory for that, so a closure is faster.
     ///
-    /// If a class has methods of the same type, of which some belong to a global actor of yours and some to none, name
-    /// only one kind of them in a module, and use closures for the others: the compiler takes the isolation of the one for
-    /// that of the other. If the global actor is not public, the compiler stops with "function has wrong linkage to be
-    /// called from": use a closure.
+    /// If some methods of a class belong to a global actor of yours, and others of the same type belong to none, name
+    /// only one kind of them in a module, and use closures for the others. Otherwise, the compiler gives both the
+    /// isolation of one. If the global actor is not public, the compiler may stop with "function has wrong linkage to
+    /// be called from". Use a closure then, too.
     ///
     /// - Parameters:
-    ///   - method: The method, unapplied.
-    ///   - owner: The object whose method it is; held weakly.
-    ///   - fileID: The file of the registration, for descriptions.
-    ///   - line: The line of the registration, for descriptions.
-    /// - Returns: A token that ends the registration before its owner does.
+    ///   - method: The method, not applied to an owner yet.
+    ///   - owner: The object whose method it is, which is held weakly.
+    ///   - fileID: The file of the registration, which descriptions show.
+    ///   - line: The line of the registration, which descriptions show.
+    /// - Returns: A token that can end the registration before the owner goes away.
     /// - Complexity: Amortised O(1).
     @discardableResult
     @inlinable
@@ -147,22 +155,23 @@ extension NotificationSource {
             in: .of(method(owner).isolation), fileID, line)
     }
 
-    /// Adds a method of the main actor that has no parameter, or several, to a source of `Void` or of an unlabelled tuple.
+    /// Adds a method of the main actor that has no parameter, or several, to a source of `Void` or of an unlabelled
+    /// tuple.
     ///
     /// ```swift
     /// playlist.cleared.add(method: PlaylistView.clear, of: self)          // func clear()
     /// table.moved.add(method: TableView.moveRow, of: self)                // func moveRow(_ from: Int, _ to: Int)
     /// ```
     ///
-    /// Isolation, order and cost are those of the form for a method with one parameter.
+    /// Isolation, order and cost are the same as for a method with one parameter.
     ///
     /// - Parameters:
-    ///   - method: The method, unapplied.
-    ///   - owner: The object whose method it is; held weakly.
-    ///   - actor: Tells this form from the one for other methods.
-    ///   - fileID: The file of the registration, for descriptions.
-    ///   - line: The line of the registration, for descriptions.
-    /// - Returns: A token that ends the registration before its owner does.
+    ///   - method: The method, not applied to an owner yet.
+    ///   - owner: The object whose method it is, which is held weakly.
+    ///   - actor: Distinguishes this method from the one for methods that don't belong to the main actor.
+    ///   - fileID: The file of the registration, which descriptions show.
+    ///   - line: The line of the registration, which descriptions show.
+    /// - Returns: A token that can end the registration before the owner goes away.
     /// - Complexity: Amortised O(1).
     @discardableResult
     @_disfavoredOverload
@@ -182,14 +191,14 @@ extension NotificationSource {
 
     /// Adds any other method that has no parameter, or several, to a source of `Void` or of an unlabelled tuple.
     ///
-    /// Isolation, order and cost are those of the form for a method with one parameter.
+    /// Isolation, order and cost are the same as for a method with one parameter.
     ///
     /// - Parameters:
-    ///   - method: The method, unapplied.
-    ///   - owner: The object whose method it is; held weakly.
-    ///   - fileID: The file of the registration, for descriptions.
-    ///   - line: The line of the registration, for descriptions.
-    /// - Returns: A token that ends the registration before its owner does.
+    ///   - method: The method, not applied to an owner yet.
+    ///   - owner: The object whose method it is, which is held weakly.
+    ///   - fileID: The file of the registration, which descriptions show.
+    ///   - line: The line of the registration, which descriptions show.
+    /// - Returns: A token that can end the registration before the owner goes away.
     /// - Complexity: Amortised O(1).
     @discardableResult
     @_disfavoredOverload
@@ -215,15 +224,15 @@ extension NotificationSource {
     /// }
     /// ```
     ///
-    /// The actor is held weakly, but retained while values are pending for it. For an observer that has something to await
-    /// there is ``addAsync(buffering:_:isolation:fileID:line:)``, with the same forms.
+    /// The actor is held weakly, but it is retained while values are pending for it. If the observer has something to
+    /// await, use ``addAsync(buffering:_:isolation:fileID:line:)``, which has the same forms.
     ///
     /// - Parameters:
-    ///   - owner: The actor on which the observer runs.
-    ///   - observer: What to call with the actor.
-    ///   - fileID: The file of the registration, for descriptions.
-    ///   - line: The line of the registration, for descriptions.
-    /// - Returns: A token that ends the registration before its owner does.
+    ///   - owner: The actor on which the observer runs, which is held weakly.
+    ///   - observer: The function to call with the actor.
+    ///   - fileID: The file of the registration, which descriptions show.
+    ///   - line: The line of the registration, which descriptions show.
+    /// - Returns: A token that can end the registration before the owner goes away.
     /// - Complexity: Amortised O(1).
     @discardableResult
     @inlinable
@@ -234,20 +243,20 @@ extension NotificationSource {
         register(owner, Isolation.removed(from: observer), in: .of(owner), fileID, line)
     }
 
-    /// Adds an observer that runs on the notifying thread, whatever code it was formed in.
+    /// Adds an observer that runs on the notifying thread, whatever actor the code around it belongs to.
     ///
-    /// Use it for a logger or a counter in code that belongs to an actor, where a closure given to `add` would belong
-    /// to the actor, too. This is the fastest form: the closure needs no box for its isolation.
+    /// Use it for a logger or a counter in an actor's code, where a closure that you pass to `add` would belong to the
+    /// actor, too. This is the fastest form, because the closure needs no box for its isolation.
     ///
     /// ```swift
     /// _ = playlist.itemAdded.addNonisolated { item in log.debug("added \(item.name)") }
     /// ```
     ///
     /// - Parameters:
-    ///   - observer: What to call; on any thread, and on several at once.
-    ///   - fileID: The file of the registration, for descriptions.
-    ///   - line: The line of the registration, for descriptions.
-    /// - Returns: A token that ends the registration.
+    ///   - observer: The function to call, on any thread, and perhaps on several at once.
+    ///   - fileID: The file of the registration, which descriptions show.
+    ///   - line: The line of the registration, which descriptions show.
+    /// - Returns: A token that can end the registration.
     /// - Complexity: Amortised O(1).
     @inlinable
     public func addNonisolated(
@@ -259,14 +268,14 @@ extension NotificationSource {
 
     /// Adds an observer that lives as long as its owner, and runs on the notifying thread.
     ///
-    /// See ``addNonisolated(_:fileID:line:)``, and the form of `add` with an owner.
+    /// For more, see ``addNonisolated(_:fileID:line:)``, and the form of `add` with an owner.
     ///
     /// - Parameters:
-    ///   - owner: The object that the observer belongs to; held weakly.
-    ///   - observer: What to call with the owner; on any thread, and on several at once.
-    ///   - fileID: The file of the registration, for descriptions.
-    ///   - line: The line of the registration, for descriptions.
-    /// - Returns: A token that ends the registration before its owner does.
+    ///   - owner: The object that the observer belongs to, which is held weakly.
+    ///   - observer: The function to call with the owner, on any thread, and perhaps on several at once.
+    ///   - fileID: The file of the registration, which descriptions show.
+    ///   - line: The line of the registration, which descriptions show.
+    /// - Returns: A token that can end the registration before the owner goes away.
     /// - Complexity: Amortised O(1).
     @discardableResult
     @inlinable
@@ -280,11 +289,11 @@ extension NotificationSource {
 
 // MARK: - Making observers
 
-// Inlinable, so that the target's type is known where the client knows the types of the owner and the parameters.
-// Otherwise the runtime would look it up for each observer.
+// These methods are inlinable, so that the target's type is known where the client knows the types of the owner and the
+// parameters. Otherwise, the runtime would look up that type for each observer.
 extension NotificationSource {
-    /// Registers a function without its isolation, which runs where that mailbox is drained; if it is nil, on the
-    /// notifying thread.
+    /// Registers a function without its isolation, which runs where `mailbox` is drained, or on the notifying thread if
+    /// that is nil.
     @inlinable
     func register(
         _ call: @escaping @Sendable (Parameters) -> Void, in mailbox: Mailbox?, _ fileID: StaticString, _ line: UInt
@@ -294,7 +303,8 @@ extension NotificationSource {
         return register(Observer(IsolatedFunction(call, in: mailbox), site: site))
     }
 
-    /// Registers a function with an owner, which runs where that mailbox is drained; if it is nil, on the notifying thread.
+    /// Registers a function with an owner, which runs where `mailbox` is drained, or on the notifying thread if that is
+    /// nil.
     @inlinable
     func register<Owner: AnyObject & Sendable>(
         _ owner: Owner, _ call: @escaping @Sendable (Owner, Parameters) -> Void, in mailbox: Mailbox?,

@@ -1,48 +1,51 @@
-// Observers that await. They have a name of their own, so that these forms do not compete with those of `add`.
+// These are the forms for observers that await. They have a name of their own, so that they don't compete with the
+// forms of `add`.
 
 extension NotificationSource {
     /// Adds an observer without an owner, whose calls are awaited.
     ///
-    /// Calls do not overlap: each begins when the one before has returned, suspensions included. They are made in the
-    /// order of the notifications. An actor's observer is not re-entered by its own next value, but other
-    /// work of the actor may run while a call is suspended. A notification only enqueues the value: the observer is
-    /// never called in place, whatever actor the notifier is on.
+    /// Calls do not overlap: each call begins when the previous one has returned, suspensions included. The calls are
+    /// made in the order of the notifications. So the next value never re-enters an actor's observer, but while a call
+    /// is suspended, the actor may do other work. A notification only enqueues the value. The observer is never called
+    /// in place, even if the notifier is on its actor.
     ///
-    /// A closure literal is isolated to the actor of the code around it, as with `Task { }`; in nonisolated code, to
-    /// none. On an actor's instance it is so only if it captures the actor strongly, which keeps that alive: use the
-    /// form with an actor as the owner there. Another asynchronous closure there, as with `[weak self]`, belongs to no
-    /// actor. A method that an actor's instance adds for itself, `addAsync(hear)`, runs on it, and captures it as well.
+    /// A closure literal is isolated to the actor of the code around it, as with `Task { }`, and in nonisolated code to
+    /// no actor. In an actor's own code, that holds only if the closure captures the actor strongly, which keeps the
+    /// actor alive. So use the form with an actor as the owner there. Any other asynchronous closure there, for example
+    /// one with `[weak self]`, belongs to no actor. A method that an actor adds in its own code, as in
+    /// `addAsync(hear)`, runs on the actor and captures it, too.
     ///
     /// ```swift
     /// let token = document.titleChanged.addAsync { title in await history.append(title) }
     /// ```
     ///
-    /// A value is pending until the calls before it have returned. `buffering` limits how many values are pending, without
-    /// the value of the call in progress. Values for which there is no room are dropped, and counted in
-    /// ``ObserverToken/droppedCount``. If there is room for less than one value, the program stops with "An observer that
-    /// awaits needs room for at least one element; use .newest(1) instead of .newest(0)".
+    /// A value is pending until the calls before it have returned. `buffering` limits how many values may be pending.
+    /// The value of the call in progress doesn't count. Values for which there is no room are dropped, and counted in
+    /// ``ObserverToken/droppedCount``. If there is room for less than one value, the program stops with "An observer
+    /// that awaits needs room for at least one element; use .newest(1) instead of .newest(0)".
     ///
-    /// The observer lives as long as the source does, or until its token is removed. Its removal drops pending values, and
-    /// cancels the call in progress without waiting for its end: `Task.isCancelled` is true in that call, and its
-    /// cancellation handlers run on the thread that removes. A call that removes its own observer is not cancelled, and
-    /// goes on; nor is one whose observer is removed in a task that it has started with `Task { }`, unless that task is
-    /// detached. When the set is released, pending values are still delivered. ``settled()`` waits for these calls, too.
+    /// The observer lives as long as the source, or until you remove it with its token. When it is removed, its pending
+    /// values are dropped. The call in progress is cancelled, but nobody waits for its end: `Task.isCancelled` is true
+    /// in that call, and its cancellation handlers run on the thread that removes the observer. A call isn't cancelled
+    /// if the observer is removed inside the call itself, or in a `Task { }` that the call has started. (A detached
+    /// task does cancel it.) When the set is released, pending values are still delivered. ``settled()`` waits for
+    /// these calls, too.
     ///
-    /// There is no order between two observers that await, nor between one that awaits and its actor's synchronous ones:
-    /// observe several sources as one, with ``map(_:)`` and `merge(with:)`, where that matters.
+    /// There is no order between two observers that await, nor between an observer that awaits and its actor's
+    /// synchronous ones. If the order matters, observe several sources as one, with ``map(_:)`` and `merge(with:)`.
     ///
     /// Each call has the highest priority of the pending values, and no task-local values of a notifier.
     ///
-    /// May be called on any thread. The page *On the server* builds a server of such observers.
+    /// You may call this method on any thread. The page *On the server* builds a server with such observers.
     ///
     /// - Parameters:
-    ///   - buffering: How many values may be pending. By default all of them:
-    ///     use `.newest(1)` where only the latest counts.
-    ///   - observer: What to call, and to await.
-    ///   - isolation: The caller's own, filled in by the compiler.
-    ///   - fileID: The file of the registration, for descriptions.
-    ///   - line: The line of the registration, for descriptions.
-    /// - Returns: A token that ends the registration. Dropping it ends nothing.
+    ///   - buffering: How many values may be pending. By default, all of them may. Use `.newest(1)` if only the latest
+    ///     value counts.
+    ///   - observer: The function to call and await.
+    ///   - isolation: The caller's isolation, which the compiler fills in.
+    ///   - fileID: The file of the registration, which descriptions show.
+    ///   - line: The line of the registration, which descriptions show.
+    /// - Returns: A token that can end the registration. If you drop the token, nothing ends.
     /// - Complexity: Amortised O(1).
     public func addAsync(
         buffering: Buffering = .unbounded,
@@ -57,9 +60,9 @@ extension NotificationSource {
 
     /// Adds an observer that lives as long as its owner, which it is passed, and whose calls are awaited.
     ///
-    /// The owner is held weakly while values are pending, and strongly during its call, suspensions included. When the
-    /// owner is released, pending values are dropped. Use the owner that is passed rather than capturing it, which would
-    /// keep it alive.
+    /// The owner is held weakly while values are pending, and strongly during a call, suspensions included. When the
+    /// owner is released, pending values are dropped. In the closure, use the owner that is passed. If you capture it
+    /// instead, the closure keeps it alive.
     ///
     /// ```swift
     /// document.titleChanged.addAsync(view, buffering: .newest(1)) { view, title in
@@ -68,18 +71,18 @@ extension NotificationSource {
     /// }
     /// ```
     ///
-    /// A call that waits for something that never happens keeps the owner alive until it is cancelled, by the removal of its
-    /// token, and ends. For isolation, order, buffering and removal see
+    /// If a call waits for something that never happens, it keeps the owner alive. To end such a call, remove the
+    /// observer with its token, which cancels the call. For isolation, order, buffering and removal, see
     /// ``addAsync(buffering:_:isolation:fileID:line:)``.
     ///
     /// - Parameters:
-    ///   - owner: The object that the observer belongs to; held weakly.
-    ///   - buffering: How many values may be pending; by default all.
-    ///   - observer: What to call with the owner, and to await.
-    ///   - isolation: The caller's own, filled in by the compiler.
-    ///   - fileID: The file of the registration, for descriptions.
-    ///   - line: The line of the registration, for descriptions.
-    /// - Returns: A token that ends the registration before its owner does.
+    ///   - owner: The object that the observer belongs to, which is held weakly.
+    ///   - buffering: How many values may be pending. By default, all of them may.
+    ///   - observer: The function to call with the owner, and to await.
+    ///   - isolation: The caller's isolation, which the compiler fills in.
+    ///   - fileID: The file of the registration, which descriptions show.
+    ///   - line: The line of the registration, which descriptions show.
+    /// - Returns: A token that can end the registration before the owner goes away.
     /// - Complexity: Amortised O(1).
     @discardableResult
     public func addAsync<Owner: AnyObject & Sendable>(
@@ -95,7 +98,7 @@ extension NotificationSource {
 
     /// Adds an observer that is isolated to the actor that owns it, and whose calls are awaited.
     ///
-    /// The actor is called with the next value only when the call for this one has returned. While that call is
+    /// The observer is called with the next value only when the call with this one has returned. While that call is
     /// suspended, the actor may do other work, as any actor may.
     ///
     /// ```swift
@@ -113,16 +116,16 @@ extension NotificationSource {
     /// }
     /// ```
     ///
-    /// The actor is held weakly. If `buffering` is unbounded, it is retained while values are pending, and receives all of
-    /// them. For order, buffering and removal see ``addAsync(buffering:_:isolation:fileID:line:)``.
+    /// The actor is held weakly. If `buffering` is unbounded, the actor is retained while values are pending, and it
+    /// receives all of them. For order, buffering and removal, see ``addAsync(buffering:_:isolation:fileID:line:)``.
     ///
     /// - Parameters:
-    ///   - owner: The actor on which the observer runs; held weakly.
-    ///   - buffering: How many values may be pending; by default all.
-    ///   - observer: What to call with the actor, and to await.
-    ///   - fileID: The file of the registration, for descriptions.
-    ///   - line: The line of the registration, for descriptions.
-    /// - Returns: A token that ends the registration before its owner does.
+    ///   - owner: The actor on which the observer runs, which is held weakly.
+    ///   - buffering: How many values may be pending. By default, all of them may.
+    ///   - observer: The function to call with the actor, and to await.
+    ///   - fileID: The file of the registration, which descriptions show.
+    ///   - line: The line of the registration, which descriptions show.
+    /// - Returns: A token that can end the registration before the owner goes away.
     /// - Complexity: Amortised O(1).
     @discardableResult
     public func addAsync<Owner: Actor>(
@@ -148,7 +151,8 @@ extension NotificationSource {
 }
 
 extension NotificationSource where Parameters == Void {
-    /// Adds an observer of `Void` that lives as long as its owner, which is all it is passed, and whose calls are awaited.
+    /// Adds an observer of `Void` that lives as long as its owner, which is all it is passed, and whose calls are
+    /// awaited.
     ///
     /// ```swift
     /// ObserverGroup(playlist.itemAdded, playlist.cleared).addAsync(view, buffering: .newest(1)) { view in
@@ -157,16 +161,16 @@ extension NotificationSource where Parameters == Void {
     /// }
     /// ```
     ///
-    /// See the form for sources with parameters.
+    /// For more, see the form for sources with parameters.
     ///
     /// - Parameters:
-    ///   - owner: The object that the observer belongs to; held weakly.
-    ///   - buffering: How many values may be pending; by default all.
-    ///   - observer: What to call with the owner, and to await.
-    ///   - isolation: The caller's own, filled in by the compiler.
-    ///   - fileID: The file of the registration, for descriptions.
-    ///   - line: The line of the registration, for descriptions.
-    /// - Returns: A token that ends the registration before its owner does.
+    ///   - owner: The object that the observer belongs to, which is held weakly.
+    ///   - buffering: How many values may be pending. By default, all of them may.
+    ///   - observer: The function to call with the owner, and to await.
+    ///   - isolation: The caller's isolation, which the compiler fills in.
+    ///   - fileID: The file of the registration, which descriptions show.
+    ///   - line: The line of the registration, which descriptions show.
+    /// - Returns: A token that can end the registration before the owner goes away.
     /// - Complexity: Amortised O(1).
     @discardableResult
     public func addAsync<Owner: AnyObject & Sendable>(
@@ -189,15 +193,15 @@ extension NotificationSource where Parameters == Void {
     /// }
     /// ```
     ///
-    /// See the form for sources with parameters.
+    /// For more, see the form for sources with parameters.
     ///
     /// - Parameters:
-    ///   - owner: The actor on which the observer runs; held weakly.
-    ///   - buffering: How many values may be pending; by default all.
-    ///   - observer: What to call with the actor, and to await.
-    ///   - fileID: The file of the registration, for descriptions.
-    ///   - line: The line of the registration, for descriptions.
-    /// - Returns: A token that ends the registration before its owner does.
+    ///   - owner: The actor on which the observer runs, which is held weakly.
+    ///   - buffering: How many values may be pending. By default, all of them may.
+    ///   - observer: The function to call with the actor, and to await.
+    ///   - fileID: The file of the registration, which descriptions show.
+    ///   - line: The line of the registration, which descriptions show.
+    /// - Returns: A token that can end the registration before the owner goes away.
     /// - Complexity: Amortised O(1).
     @discardableResult
     public func addAsync<Owner: Actor>(

@@ -1,14 +1,15 @@
-// Sources that send another source's values in another form, or only some of them. They only adapt the observers that
-// they pass on to that source. Operators that take time or keep state belong to asynchronous sequences.
+// These sources send another source's values in another form, or only some of them. They have no state, and only adapt
+// the observers that they pass on to that source. Operators that take time or keep state belong to asynchronous
+// sequences.
 //
-// They are `@inlinable`, because a client that knows the types then makes such a source and adds an observer to it in a third
-// of the time: the runtime need not look up generic types for each registration.
+// The code is `@inlinable`, because a client that knows the types then makes such a source and adds an observer to it
+// in a third of the time: the runtime need not look up generic types for each registration.
 
 extension NotificationSource {
     /// A source that transforms the value of each notification.
     ///
-    /// For a class that publishes a part of what its set sends, for the members of a merged source, and for observers
-    /// that take another type. The transform may be a key path.
+    /// Use it in a class that publishes only a part of what its set sends, for the members of a merged source, and for
+    /// observers that take another type. The transform may be a key path.
     ///
     /// ```swift
     /// final class Editor: Sendable {
@@ -17,16 +18,16 @@ extension NotificationSource {
     /// }
     /// ```
     ///
-    /// The transform is called on the notifying thread, once for each observer that is reached, so the notifier waits for
-    /// it. It may be called on several threads at once. Observers are registered with this source, among its other
-    /// observers: this source decides where they run, their order, owners and tokens.
+    /// The transform is called on the notifying thread, once for each observer that is reached. So the notifier waits
+    /// for it. Several threads may call it at once. Observers are registered with this source, among its other
+    /// observers. So the same rules hold for all of them: where they run, their order, their owners and their tokens.
     ///
-    /// The result holds this source, and so keeps a set alive. Registrations do not depend on it, nor do streams of its
-    /// `values()`.
+    /// The result holds this source, and so it keeps a set alive. Registrations do not depend on the result, nor do the
+    /// streams that its `values()` returns.
     ///
     /// - Parameter transform: Makes the value that observers receive.
     /// - Returns: A source without state.
-    /// - Complexity: O(1), and for each notification and observer what the transform takes.
+    /// - Complexity: O(1). For each notification and observer, also what the transform takes.
     @inlinable
     public func map<Output: Sendable>(
         _ transform: @escaping @Sendable (Parameters) -> Output
@@ -34,18 +35,18 @@ extension NotificationSource {
         compactMap { parameters in .some(transform(parameters)) }
     }
 
-    /// A source that transforms the value of each notification, and skips those for which the result is nil.
+    /// A source that transforms the value of each notification, and skips notifications for which the result is nil.
     ///
     /// ```swift
     /// document.titleChanged.compactMap { title in Int(title) }.add(view) { view, year in view.show(year) }
     /// ```
     ///
-    /// For threads, order and lifetimes see ``NotificationSource/map(_:)``. An observer that is called once waits for the
-    /// first notification that is not skipped.
+    /// For threads, order and lifetimes, see ``NotificationSource/map(_:)``. An observer that is called once waits for
+    /// the first notification that is not skipped.
     ///
-    /// - Parameter transform: Makes the value that observers receive, or nil if they are not to be called.
+    /// - Parameter transform: Makes the value that observers receive, or returns nil if they should not be called.
     /// - Returns: A source without state.
-    /// - Complexity: O(1), and for each notification and observer what the transform takes.
+    /// - Complexity: O(1). For each notification and observer, also what the transform takes.
     @inlinable
     public func compactMap<Output: Sendable>(
         _ transform: @escaping @Sendable (Parameters) -> Output?
@@ -53,7 +54,7 @@ extension NotificationSource {
         AdaptedSource(base: self) { observer, base in base.register(observer.adapted(transform)) }
     }
 
-    /// A source that sends only those notifications that satisfy a condition.
+    /// A source that sends only the notifications that satisfy a condition.
     ///
     /// ```swift
     /// publisher.observers(of: OrderPlaced.self).filter { order in order.total > 100 }.add(view) { view, order in
@@ -61,12 +62,12 @@ extension NotificationSource {
     /// }
     /// ```
     ///
-    /// For threads, order and lifetimes see ``NotificationSource/map(_:)``. An observer that is called once waits for the
-    /// first notification that is not skipped.
+    /// For threads, order and lifetimes, see ``NotificationSource/map(_:)``. An observer that is called once waits for
+    /// the first notification that is not skipped.
     ///
-    /// - Parameter isIncluded: Whether observers are to be called.
+    /// - Parameter isIncluded: Returns whether observers should be called.
     /// - Returns: A source without state.
-    /// - Complexity: O(1), and for each notification and observer what the condition takes.
+    /// - Complexity: O(1). For each notification and observer, also what the condition takes.
     @inlinable
     public func filter(
         _ isIncluded: @escaping @Sendable (Parameters) -> Bool

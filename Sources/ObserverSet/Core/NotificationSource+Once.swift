@@ -1,5 +1,5 @@
 extension NotificationSource {
-    /// A source of these notifications whose observers are called at most once, and then removed.
+    /// A source of the same notifications, whose observers are called at most once and then removed.
     ///
     /// ```swift
     /// _ = connection.opened.once.add { print("connected") }
@@ -7,16 +7,18 @@ extension NotificationSource {
     /// _ = document.titleChanged.once.addAsync { title in await history.append(title) }
     /// ```
     ///
-    /// Every form of `add` may follow. The observer runs where it would run otherwise. Either it is called or a call of
-    /// its token's `remove()` returns true, never both, however many threads notify.
+    /// Every form of `add` may follow. The observer runs where it would run without `once`. Either the observer is
+    /// called, or a call of its token's `remove()` returns true, but never both, however many threads notify.
     ///
-    /// It is removed just before its call, for which the set's lock is taken for a moment. What other removed observers
-    /// captured may be released then. So inside the call it is no longer counted, and its token is inactive. (There are
-    /// two exceptions: the notification came before `add` had returned, or another thread is removing it at that moment.)
-    /// An observer that awaits is removed when its call begins. That call is not cancelled, and `settled()` waits for it.
+    /// The observer is removed just before its call. So inside the call, it is no longer counted, and its token is
+    /// inactive. There are two exceptions: the notification came before `add` had returned, or another thread is
+    /// removing the observer at that moment. The removal takes the set's lock for a moment, and may release what other
+    /// removed observers captured. An observer that awaits is removed when its call begins. That call is not cancelled,
+    /// and `settled()` waits for it.
     ///
-    /// An observer of a group, or of merged sources, is called once in all: `ObserverGroup(opened, failed).once`. If `map`,
-    /// `compactMap` or `filter` follows, or precedes, the observer waits for the first value that is not skipped.
+    /// If an observer observes a group or merged sources, it is called once in all: `ObserverGroup(opened,
+    /// failed).once`. If `map`, `compactMap` or `filter` comes before or after `once`, the observer waits for the first
+    /// value that is not skipped.
     ///
     /// - Complexity: O(1).
     @inlinable

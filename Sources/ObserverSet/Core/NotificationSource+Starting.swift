@@ -1,5 +1,6 @@
 extension NotificationSource {
-    /// A source whose observers first receive a value, and then these notifications: the current state, then each change.
+    /// A source whose observers first receive a value, and then these notifications: the current state, then each
+    /// change.
     ///
     /// ```swift
     /// @MainActor final class Counter {
@@ -10,33 +11,39 @@ extension NotificationSource {
     /// }
     /// ```
     ///
-    /// Each observer that is added here receives the value, and then what the source sends, in order, wherever it runs; what
-    /// another thread sends while the observer is being added may come before the value. Other observers receive nothing.
-    /// What the source itself sends because an observer is added, such as the value of another `starting(with:)` in front of
-    /// this one, comes before. Every form of `add` may follow, and so may `values()`, `once` (which is called with this
-    /// value), `map` and `filter`. If the observer belongs to the caller's actor, or to none, it is called before `add`
-    /// returns; otherwise the value is posted.
+    /// Each observer that you add to this source receives the value, and then what the source sends, in order, wherever
+    /// the observer runs. Other observers of the set receive nothing. If the observer belongs to the caller's actor, or
+    /// to no actor, it is called with the value before `add` returns. Otherwise, the value is enqueued. Every form of
+    /// `add` may follow, and so may `values()`, `map`, `filter`, and `once`, whose observer is called with this value.
     ///
-    /// There is neither a gap nor a double if `starting(with:)` and `add` are called **together where the state is changed and
-    /// notified**: in one step on the model's actor, or under the model's own lock. A source that is kept sends a value that may
-    /// be out of date by then. `await model.levels.add(view) { … }`, from another actor than the model's, may lose changes: let
-    /// the model's actor add the observer, or a function with a parameter `model: isolated Model`. Under a lock prefer
-    /// observers on actors, `addAsync` and `values()`: one that is called in place runs under that lock.
+    /// Two kinds of values may come before this one: those that another thread sends while the observer is being added,
+    /// and those that the source itself sends because an observer is added, such as the value of another
+    /// `starting(with:)` before this one.
     ///
-    /// - Parameter value: What each observer receives first.
+    /// No change is missed or delivered twice if you call `starting(with:)` and `add` **together where the state is
+    /// changed and notified**: in one step on the model's actor, or under the model's own lock. If you keep the source
+    /// and add an observer later, its value may be out of date by then. So `await model.levels.add(view) { … }` may
+    /// lose changes if you call it from another actor than the model's. Let the model's actor add the observer instead,
+    /// or a function with a parameter `model: isolated Model`. Under a lock, prefer observers on actors, `addAsync` and
+    /// `values()`, because an observer that is called in place would run under that lock.
+    ///
+    /// - Parameter value: The value that each observer receives first.
     /// - Returns: A source that holds this one and the value.
     /// - Complexity: O(1).
     public func starting(with value: Parameters) -> some NotificationSource<Parameters> {
         AdaptedSource(base: self) { observer, base in
             let observer = observer.unclaimed()
-            // The observer is registered first, so that it receives what its call with the value notifies.
+            // The observer is registered before it receives the value. So it also receives what its own call with the
+            // value notifies.
             let token = base.register(observer)
-            // The source has claimed the observer's registration, or one that shares its state; what ends that one drops
-            // the value, too. If the source has registered nothing, the token has to end this registration by itself.
+            // The source has claimed the observer's registration, or one that shares its state, so whatever ends that
+            // registration also drops the value. If the source has registered nothing, this claim succeeds, and the
+            // token has to end this registration itself.
             let registration = observer.registration
             let isInNoSet = registration?.claim() == true
             let mailbox = registration?.observer.mailbox
-            // The runtime is asked whether the caller is on the observer's actor, whatever the compiler knows.
+            // The notifier claims to be on the observer's actor, so that the runtime is asked, whatever the compiler
+            // knows.
             var notifier = Notifier(claiming: mailbox?.identity ?? 0)
             observer.send(value, by: &notifier)
             guard isInNoSet, mailbox != nil else { return token }

@@ -1,21 +1,23 @@
-// The forms with an owner, for sources of `Void`: the closure need not name a parameter that is always `()`.
+// These are the forms with an owner for sources of `Void`, whose closures need not name a parameter that is always
+// `()`.
 
 extension NotificationSource where Parameters == Void {
-    /// Adds an observer of `Void` that lives as long as its owner, which is all it is passed, and runs where it was formed.
+    /// Adds an observer of `Void` that lives as long as its owner, which is all it is passed, and that runs on its
+    /// closure's actor.
     ///
     /// ```swift
     /// playlist.cleared.add(self) { view in view.clear() }
     /// ```
     ///
-    /// See the form for sources with parameters.
+    /// For more, see the form for sources with parameters.
     ///
     /// - Parameters:
-    ///   - owner: The object that the observer belongs to; held weakly.
-    ///   - observer: What to call with the owner.
-    ///   - isolation: The caller's own, filled in by the compiler.
-    ///   - fileID: The file of the registration, for descriptions.
-    ///   - line: The line of the registration, for descriptions.
-    /// - Returns: A token that ends the registration before its owner does.
+    ///   - owner: The object that the observer belongs to, which is held weakly.
+    ///   - observer: The function to call with the owner.
+    ///   - isolation: The caller's isolation, which the compiler fills in.
+    ///   - fileID: The file of the registration, which descriptions show.
+    ///   - line: The line of the registration, which descriptions show.
+    /// - Returns: A token that can end the registration before the owner goes away.
     /// - Complexity: Amortised O(1).
     @discardableResult
     @inlinable
@@ -34,14 +36,14 @@ extension NotificationSource where Parameters == Void {
     /// playlist.cleared.add(history) { history in history.names = [] }
     /// ```
     ///
-    /// See the form for sources with parameters.
+    /// For more, see the form for sources with parameters.
     ///
     /// - Parameters:
-    ///   - owner: The actor on which the observer runs; held weakly.
-    ///   - observer: What to call with the actor.
-    ///   - fileID: The file of the registration, for descriptions.
-    ///   - line: The line of the registration, for descriptions.
-    /// - Returns: A token that ends the registration before its owner does.
+    ///   - owner: The actor on which the observer runs, which is held weakly.
+    ///   - observer: The function to call with the actor.
+    ///   - fileID: The file of the registration, which descriptions show.
+    ///   - line: The line of the registration, which descriptions show.
+    /// - Returns: A token that can end the registration before the owner goes away.
     /// - Complexity: Amortised O(1).
     @discardableResult
     @inlinable
@@ -52,16 +54,17 @@ extension NotificationSource where Parameters == Void {
         add(owner, { (owner: isolated Owner, _: Void) in observer(owner) }, fileID: fileID, line: line)
     }
 
-    /// Adds an observer of `Void` that lives as long as its owner, which is all it is passed, and runs on the notifying thread.
+    /// Adds an observer of `Void` that lives as long as its owner, which is all it is passed, and runs on the notifying
+    /// thread.
     ///
-    /// See the form for sources with parameters.
+    /// For more, see the form for sources with parameters.
     ///
     /// - Parameters:
-    ///   - owner: The object that the observer belongs to; held weakly.
-    ///   - observer: What to call with the owner; on any thread, and on several at once.
-    ///   - fileID: The file of the registration, for descriptions.
-    ///   - line: The line of the registration, for descriptions.
-    /// - Returns: A token that ends the registration before its owner does.
+    ///   - owner: The object that the observer belongs to, which is held weakly.
+    ///   - observer: The function to call with the owner, on any thread, and perhaps on several at once.
+    ///   - fileID: The file of the registration, which descriptions show.
+    ///   - line: The line of the registration, which descriptions show.
+    /// - Returns: A token that can end the registration before the owner goes away.
     /// - Complexity: Amortised O(1).
     @discardableResult
     @inlinable

@@ -1,15 +1,15 @@
-// The decisions of an `ActorMailbox` under its locks. Nothing here calls anybody, or knows of locks and tasks: each function says
-// what there is to do.
+// The decisions that an `ActorMailbox` makes under its locks. The code in this file calls nobody, and knows nothing of
+// locks and tasks. Each function returns what there is to do.
 
 extension ActorMailbox {
-    /// The values that have been posted since a drain last looked, and which drains there are.
+    /// The values that have been posted since a drain last looked, and the mailbox's drains.
     struct Inbox: Sendable {
         fileprivate var jobs: [Job?] = []
-        /// The highest urgency of the notifiers that have posted them.
+        /// The highest urgency of the notifiers that have posted these values.
         fileprivate var urgency = Urgency.lowest
         var drains = Drains()
 
-        /// Appends a job, and returns whether a drain has to be sent.
+        /// Appends a job, and returns whether a drain must be started.
         @inline(__always)
         mutating func append(_ job: consuming Job, _ urgency: Urgency) -> Bool {
             jobs.append(consume job)
@@ -20,44 +20,45 @@ extension ActorMailbox {
 
     /// The values that a drain has taken over from the inbox.
     struct Batch: Sendable {
-        /// Those that have been taken out are nil.
+        /// The jobs in order; those that have been taken out are nil.
         private var jobs: [Job?] = []
-        /// The index of the first job that may be left.
+        /// The index of the first job that may still be there.
         private var head = 0
         private var urgency = Urgency.lowest
-        /// How many observers are being caught up with, one inside a call of another.
+        /// The number of catch-ups in progress, one nested in a call that another one makes.
         private(set) var catchUps = 0
-        /// What a drain inside such a call has passed over: values for observers that are in a call, and callers of
-        /// `settled()`.
+        /// The jobs that a drain inside such a call has passed over: values for observers that are in a call, and the
+        /// markers of callers of `settled()`.
         private var held: [Job?] = []
 
-        /// The capacity, in jobs, that an idle mailbox keeps; what a burst needed beyond that is freed.
+        /// The number of jobs for which an idle mailbox keeps memory; what a burst needed beyond that is freed.
         private static var retainedCapacity: Int { 32 }
 
-        /// Takes out the first job that may be delivered.
+        /// Takes out the first job that may be delivered now.
         mutating func popFirst() -> Job? {
             while head < jobs.count {
                 defer { head += 1 }
                 guard let job = jobs[head].take() else { continue }
-                // A call has started an event loop, and this drain runs inside it. Values for observers that are in a call, and
-                // callers of `settled()`, must wait until that call returns.
+                // A call has started an event loop, and this drain runs inside it. Values for observers that are in a
+                // call, and callers of `settled()`, must wait until that call returns.
                 if catchUps > 0, job.recipient.isInCall { held.append(job) } else { return job }
             }
             return nil
         }
 
-        /// Appends what has been posted; false if nothing is left then.
+        /// Takes over what has been posted; returns false if there is nothing to deliver then.
         mutating func refill(from inbox: inout Inbox) -> Bool {
             if head == jobs.count {
                 let room = max(Self.retainedCapacity, inbox.jobs.isEmpty ? 0 : 4 * inbox.jobs.count)
-                // Where few come after a burst, or none, its room is freed.
+                // If a burst is followed by few values, or by none, the memory that it needed is freed.
                 jobs.removeAll(keepingCapacity: jobs.capacity <= room)
                 head = 0
-                // Not inside a call: what has been passed over still needs a drain of its urgency.
+                // The urgency is not reset inside a call, because what has been passed over still needs a drain of that
+                // urgency.
                 if catchUps == 0 { urgency = .lowest }
                 swap(&jobs, &inbox.jobs)
             } else {
-                // In amortised O(1).
+                // This takes amortised O(1).
                 if head > jobs.count / 2 {
                     jobs.removeFirst(head)
                     head = 0
@@ -74,8 +75,8 @@ extension ActorMailbox {
 
         /// Takes out all `count` pending jobs of an observer, and returns the newest one first.
         ///
-        /// Returns nil if an outer catch-up has already taken some of them, which come first; it is releasing a value whose
-        /// `deinit` notifies.
+        /// Returns nil if an outer catch-up has already taken some of them, because those come first. (That catch-up is
+        /// just releasing a value whose `deinit` notifies.)
         mutating func beginCatchUp(of observer: Recipient, _ count: Int, from inbox: inout Inbox) -> [Job]? {
             _ = refill(from: &inbox)
             var places: [Int] = []
@@ -89,7 +90,8 @@ extension ActorMailbox {
             return places.map { jobs[$0].take()! }
         }
 
-        /// Puts back what was passed over: an observer whose call has ended may be caught up with, or called in its turn.
+        /// Puts back what was passed over, because an observer whose call has ended may now be caught up with, or
+        /// called in its turn.
         mutating func endCatchUp() {
             catchUps -= 1
             if held.isEmpty { return }
@@ -97,7 +99,7 @@ extension ActorMailbox {
             (head, held) = (0, [])
         }
 
-        /// The urgency of the drain that what is left needs; nil if nothing is left.
+        /// The urgency of the drain that the remaining jobs need; nil if there are none.
         mutating func urgencyOfTheRest(_ inbox: inout Inbox) -> Urgency? {
             while head < jobs.count, jobs[head] == nil { head += 1 }
             guard head == jobs.count, inbox.jobs.isEmpty else { return max(urgency, inbox.urgency) }

@@ -59,6 +59,8 @@ import Synchronization
                 if !isHeld, inbox.drains.isNeeded(for: urgency) { return nil }
                 pending.notePosted()
                 registration.notePosted()
+                // Relaxed, because a caller that must wait for this value knows that it was posted, and so sees this
+                // store or a later one.
                 isBusy.store(true, ordering: .relaxed)
                 return inbox.append(Job(value: value, recipient: registration), urgency)
             }
@@ -82,7 +84,9 @@ import Synchronization
         return isHeldUp
     }
 
-    /// Starts a drain on the actor; `again` is true if this thread has just delivered some, and must not go on with the rest.
+    /// Starts a drain on the actor.
+    ///
+    /// `again` is true if this thread has just delivered some values, and must not go on with the rest itself.
     ///
     /// A separate task for each value would lose the order, because the runtime may start tasks in any order. The task
     /// is detached, because observers must not see the task-local values of the notifier that happened to start it.
@@ -107,7 +111,8 @@ import Synchronization
 
     private func drain(_ urgency: Urgency, on actor: isolated any Actor) { drain(urgency) }
 
-    /// Delivers the pending values, and those that arrive meanwhile, for one turn; leaves the rest to another drain.
+    /// Delivers the pending values, and those that arrive meanwhile, for one turn, and leaves the rest to another
+    /// drain.
     private func drain(_ urgency: Urgency, isTimed: Bool = true) {
         guard inbox.withLock({ $0.drains.begin(urgency) }) else { return }
         var turn = Turn(isTimed: isTimed)

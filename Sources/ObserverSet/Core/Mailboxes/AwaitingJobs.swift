@@ -1,13 +1,13 @@
-/// A value that waits for an observer that awaits, or with which the observer is being called.
+/// A value that is pending for an observer that awaits, or with which the observer is being called.
 ///
-/// An object that is made before the lock is taken, so that little is done under the lock. The value is stored as an
-/// existential, as in any mailbox: the runtime would have to look up a generic type for each value.
+/// It is an object that is made before the lock is taken, so that little is done under the lock. The value is stored as
+/// an existential, as in every mailbox, because the runtime would have to look up a generic type for each value.
 final class AwaitingJob: @unchecked Sendable {
     let value: any Sendable
     let registration: Recipient
-    /// The urgency of the notifier.
+    /// The notifier's urgency.
     let urgency: Urgency
-    /// Ascending in each mailbox; set once, under the mailbox's lock.
+    /// The value's number, which ascends in each mailbox; set once, under the mailbox's lock.
     fileprivate(set) var number: UInt64 = 0
 
     init(_ value: any Sendable, to registration: Recipient, _ urgency: Urgency) {
@@ -17,27 +17,28 @@ final class AwaitingJob: @unchecked Sendable {
     }
 }
 
-/// The queue of a mailbox of an observer that awaits: values, and callers of `settled()`.
+/// The queue in the mailbox of an observer that awaits: pending values, and callers of `settled()`.
 struct AwaitingJobs: Sendable {
-    /// The call of an observer that awaits, as far as a caller of `settled()` and a removal inside it must know of it: its
-    /// mailbox, and the number of its `AwaitingJob` there.
+    /// The call in which this code runs, if an observer that awaits is being called: the observer's mailbox, and the
+    /// number of the `AwaitingJob` there.
     ///
-    /// A task-local value, so that it is also seen by the tasks that the call starts with `Task { }`. The mailbox is held, so
-    /// that no other one has its address as long as such a task goes on.
+    /// A caller of `settled()` and a removal need this, because neither may wait for, or cancel, the call that makes
+    /// it. It is a task-local value, so that the tasks that the call starts with `Task { }` see it, too. It holds the
+    /// mailbox, so that no other mailbox can get the same address while such a task goes on.
     @TaskLocal static var currentCall: (mailbox: Mailbox, number: UInt64)?
 
-    // Two queues, so that dropped values leave no gaps between the waiters.
+    // There are two queues, so that dropped values leave no gaps between the waiters.
     private var jobs = Queue<AwaitingJob>()
-    /// Callers of `settled()`, each with the number of the last value that it waits for.
+    /// The callers of `settled()`, each with the number of the last value that it waits for.
     private var waiters = Queue<(settledWait: SettledWait, last: UInt64, urgency: Urgency)>()
-    /// The number of waiters at which those that wait no longer are looked for.
+    /// The number of waiters at which to look for those that no longer wait.
     private var nextSweep = leastSweep
     private static var leastSweep: Int { 32 }
     private var last: UInt64 = 0
-    /// How many values and waiters of each urgency there are.
+    /// The number of values and waiters of each urgency.
     private var counts = SIMD4<Int>()
 
-    /// The number of values.
+    /// The number of pending values.
     var values: Int { jobs.count }
     /// The highest urgency of a value or a waiter; nil if there are none.
     var urgency: Urgency? { (0..<4).last { counts[$0] > 0 }.map { Urgency(step: UInt8($0)) } }
@@ -52,7 +53,8 @@ struct AwaitingJobs: Sendable {
     }
 
     mutating func append(_ settledWait: SettledWait, _ urgency: Urgency) {
-        // Callers whose tasks were cancelled would pile up behind a call that never returns. In amortised O(1).
+        // Otherwise, callers whose tasks were cancelled would pile up behind a call that never returns. This takes
+        // amortised O(1).
         if waiters.count >= nextSweep {
             waiters.remove { $0.settledWait.isOver }.forEach { counts[$0.urgency] -= 1 }
             nextSweep = max(Self.leastSweep, 2 * waiters.count)
@@ -64,7 +66,7 @@ struct AwaitingJobs: Sendable {
     /// Removes and returns the first value.
     mutating func removeFirst() -> AwaitingJob { noteRemoved(jobs.removeFirst()) }
 
-    /// Removes and returns all values for that registration.
+    /// Removes and returns all values for a registration.
     mutating func remove(for registration: Recipient) -> [AwaitingJob] {
         let identity = registration.identity
         return jobs.remove { $0.registration.identity == identity }.map { noteRemoved($0) }
@@ -76,7 +78,7 @@ struct AwaitingJobs: Sendable {
         return job
     }
 
-    /// Removes and returns the waiters in front of which no values are left.
+    /// Removes and returns the waiters with no value left in front of them.
     mutating func takeWaiters() -> [SettledWait] {
         var taken: [SettledWait] = []
         while let waiter = waiters.first {

@@ -1,14 +1,15 @@
-/// The values that wait for one observer that awaits: first in, first out, one call at a time.
+/// Keeps the values that are pending for one observer that awaits: first in, first out, one call at a time.
 ///
-/// While there is something to deliver, one task delivers it, on the observer's actor: it takes a value, calls the observer,
-/// awaits the end of the call, suspensions included, and takes the next. Another task takes over when it has had its turn,
-/// if what waits needs another priority, or after a call that was cancelled. An idle mailbox has no task, and holds
-/// nothing of the user's.
+/// While anything is pending, one task delivers it on the observer's actor. It takes a value, calls the observer,
+/// awaits the end of the call, suspensions included, and takes the next value. Another task takes over in three cases:
+/// the task's turn is over, the remaining values need another priority, or a call was cancelled. An idle mailbox has no
+/// task, and holds nothing that belongs to the user.
 ///
-/// If all values are kept, the task holds the actor from the moment a value is posted until nothing is left. If values may be
-/// dropped anyway, it holds the actor only for each call: otherwise an actor that is never idle would never go.
+/// If all values are kept, the task holds the actor from the moment a value is posted until nothing is left. If values
+/// may be dropped anyway, the task holds the actor only during each call. Otherwise, an actor for which values keep
+/// coming would never be released.
 final class AwaitingMailbox: Mailbox, @unchecked Sendable {
-    /// A task that delivers; guarded by the lock of the state.
+    /// A task that delivers; guarded by the state's lock.
     private final class Worker: @unchecked Sendable {
         let urgency: Urgency
         var isCancelled = false
@@ -24,28 +25,30 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
         case call(AwaitingJob)
         case drop(AwaitingJob)
         case resume([SettledWait])
-        /// Leaves the rest to a new task of that urgency.
+        /// Leave the rest to a new task of that urgency.
         case handOver(Urgency)
         case end
     }
 
     private struct State: Sendable {
         var jobs = AwaitingJobs()
-        /// The value with which the observer is being called, or that is being dropped, while a task holds it.
+        /// The call in progress, or the value that is just being dropped, while a task holds the value.
         ///
-        /// Not the value itself: when it is no longer noted as called, nothing holds it, or its observer.
+        /// It has the value's number, and not the value itself. So when it is cleared, nothing holds the value or its
+        /// observer any longer.
         var called: (number: UInt64, registration: UInt, isCancellable: Bool)?
         /// The task that delivers; nil if none has begun.
         var worker: Worker?
         var drains = Drains()
 
-        /// Whether a task must be started: none is delivering, and none of at least this urgency is on its way.
+        /// Whether a task must be started, because none is delivering, and none that is at least as urgent is on its
+        /// way.
         func needsDrain(_ urgency: Urgency) -> Bool { worker == nil && drains.isNeeded(for: urgency) }
 
-        /// Notes that a task is sent, and returns true, unless none has to be.
+        /// Records that a task is started, and returns true; returns false if no task is needed.
         mutating func claimDrain(_ urgency: Urgency) -> Bool { worker == nil && drains.claim(urgency) }
 
-        /// Removes and returns the waiters in front of which nothing is left, neither a value nor a call.
+        /// Removes and returns the waiters with nothing left in front of them, neither a value nor a call.
         mutating func takeFreeWaiters() -> [SettledWait] { called == nil ? jobs.takeWaiters() : [] }
 
         /// Whether the caller is inside the call in progress, or in a task that was started there.
@@ -54,15 +57,18 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
             return call.number == called.number && call.mailbox === mailbox
         }
 
-        /// Cancels the call in progress, unless it must not be, or the caller is in it; returns the task that is to be
-        /// cancelled after unlocking.
+        /// Marks the call in progress as cancelled, unless it must not be cancelled, or the caller is in it.
+        ///
+        /// Returns the task that the caller must cancel after unlocking.
         func cancelCall(in mailbox: Mailbox) -> Task<Void, Never>? {
             guard called?.isCancellable == true, !isCaller(in: mailbox) else { return nil }
             worker?.isCancelled = true
             return worker?.task
         }
 
-        /// What the task does next, at first or after a step; if its turn is over, it lets other work onto the actor.
+        /// Chooses the task's next step, both at first and after each step.
+        ///
+        /// If its turn is over, the task lets other work onto the actor.
         mutating func step(_ worker: Worker, isOver: Bool) -> Step {
             guard self.worker === worker || begin(worker) else { return .end }
             called = nil
@@ -70,7 +76,7 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
             if !waiters.isEmpty { return .resume(waiters) }
             if !isOver, !worker.isCancelled, jobs.urgency == worker.urgency {
                 let job = jobs.removeFirst()
-                // Nothing cancels the only call of an observer that is called once.
+                // The only call of an observer that is called once is never cancelled.
                 called = (job.number, job.registration.identity, !job.registration.isCalledOnce)
                 return job.registration.isActive ? .call(job) : .drop(job)
             }
@@ -80,7 +86,7 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
             return .handOver(urgency)
         }
 
-        /// Makes it the task that delivers, now that it has arrived; false if there is one already.
+        /// Makes a task that has arrived the one that delivers; returns false if another one is delivering.
         private mutating func begin(_ worker: Worker) -> Bool {
             guard drains.begin(worker.urgency) else { return false }
             self.worker = worker
@@ -100,14 +106,14 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
 
     override var description: String { "\(actorType.map { "\($0)" } ?? "no actor"), awaited" }
 
-    /// Whether a task must hold the actor as long as values wait.
+    /// Whether a task must hold the actor as long as values are pending.
     private var holdsActor: Bool { buffering == .unbounded && !isMain && actorType != nil }
-    /// Whether a task must let the actor go between two calls.
+    /// Whether a task must release the actor between two calls.
     private var releasesActor: Bool { buffering != .unbounded && !isMain && actorType != nil }
 
     // MARK: Posting and removing
 
-    /// Appends a value for an observer, and makes sure that it is delivered.
+    /// Appends a value for an observer, and makes sure that it will be delivered.
     func post(_ value: any Sendable, to registration: Recipient, _ urgency: Urgency) {
         post(AwaitingJob(value, to: registration, urgency), holding: nil, isHeld: !holdsActor)
     }
@@ -117,9 +123,11 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
         var cancelled: Task<Void, Never>?
         var settled: [SettledWait] = []
         let mustStart = state.withLock { state -> Bool? in
-            // Under the lock: a value that is posted after `end` must not wait behind a call that was cancelled.
+            // This is checked under the lock, because a value that is posted after `dropAll(for:)` must not wait behind
+            // a call that was cancelled.
             guard job.registration.isActive else { return false }
-            // When a task is sent, others rely on it, and may let the actor go: the caller must hold it by then.
+            // Once a task is claimed, other notifiers rely on it, and may release the actor. So the caller must hold
+            // the actor by then.
             if !isHeld, state.needsDrain(job.urgency) { return nil }
             if let room = buffering.room, state.jobs.values >= room {
                 if case .oldest = buffering {
@@ -138,33 +146,33 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
         if mustStart { startDrain(job.urgency, on: actor) }
         cancelled?.cancel()
         settled.leave()
-        // Released here, and not under the lock.
+        // They are released here, and not under the lock.
         withExtendedLifetime((job, dropped)) {}
     }
 
-    /// Drops what waits for a removed observer, and cancels its call; but not if it is the call itself that removes the
-    /// observer.
+    /// Drops the values that are pending for a removed observer, and cancels its call, unless that call itself removes
+    /// the observer.
     func dropAll(for registration: Recipient) {
         var settled: [SettledWait] = []
         var dropped: [AwaitingJob] = []
         let task = state.withLock { state -> Task<Void, Never>? in
             dropped = state.jobs.remove(for: registration)
-            // They may have been all that was left in front of a waiter.
+            // These values may have been all that was left in front of a waiter.
             settled = state.takeFreeWaiters()
             return state.called?.registration == registration.identity ? state.cancelCall(in: self) : nil
         }
         task?.cancel()
         settled.leave()
-        // Released here, and not under the lock.
+        // They are released here, and not under the lock.
         dropped.removeAll()
     }
 
     override func enqueueMarker(for settledWait: SettledWait) -> Bool {
         let urgency = Urgency.current
-        // Before a task is claimed, as for a value.
+        // Load a strong reference before a task is claimed, as `post` does for a value.
         let actor = holdsActor ? actor : nil
         let (isHeldUp, mustStart) = state.withLock { state in
-            // An observer that waited for its own call would wait for ever.
+            // An observer that waited for its own call would wait forever.
             guard state.called != nil || state.jobs.values > 0, !state.isCaller(in: self) else { return (false, false) }
             state.jobs.append(settledWait, urgency)
             return (true, state.claimDrain(urgency))
@@ -183,29 +191,32 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
 
     private func startDrain(_ urgency: Urgency, on actor: (any Actor)?) {
         let worker = Worker(urgency)
-        // Under the lock, which the task takes before its first call: no call begins that cannot be cancelled yet.
+        // The task is stored under the lock, which the task takes before its first call. So no call begins before it
+        // can be cancelled.
         state.withLock { _ in
-            // Detached, so that the observer does not see the task-local values of whoever happened to start it.
+            // The task is detached, because the observer must not see the task-local values of the notifier that
+            // happened to start it.
             worker.task = Task.detached(priority: urgency.priority) { await self.drain(worker, holding: actor) }
         }
     }
 
     private func drain(_ worker: Worker, holding actor: (any Actor)?) async {
-        // What is not held is loaded each time.
+        // If the actor isn't held, it is loaded each time.
         while await drain(worker, on: holdsActor ? actor : self.actor) {}
     }
 
-    /// Delivers on the actor for one turn; returns true if the actor must be let go before the next call, and false at the end.
+    /// Delivers on the actor for one turn; returns true if the actor must be released before the next call, and false
+    /// at the end.
     private func drain(_ worker: Worker, on actor: isolated (any Actor)?) async -> Bool {
         var turn = Turn()
-        // Each task that begins makes at least one step.
+        // This is false at first, so that each task that begins makes at least one step.
         var isOver = false
         while true {
             switch state.withLock({ $0.step(worker, isOver: isOver) }) {
             case .call(let job):
                 LockCheck.assertNoLockIsHeld()
-                // Captures `actor`, and so stays on it. A closure that does not would leave the main actor for each call,
-                // and come back to it: two changes of thread.
+                // This closure captures `actor`, and so it stays on the actor. A closure that doesn't would leave the
+                // main actor for each call, and come back to it, which takes two changes of thread.
                 await AwaitingJobs.$currentCall.withValue((self, job.number)) {
                     await job.registration.receive(job.value, on: actor)
                 }

@@ -1,17 +1,18 @@
-/// Which drains of a mailbox there are: tasks that deliver what waits in it, one at a time.
+/// Keeps track of a mailbox's drains, which are tasks that deliver its pending values, one drain at a time.
 struct Drains: Sendable {
-    /// The urgencies of those on their way, at most one of each: a bit for each step.
+    /// The urgencies of the drains that have been started but have not arrived, at most one of each: a bit for each
+    /// step.
     private var sent: UInt8 = 0
-    /// The urgency of the one under way, if there is one.
+    /// The urgency of the drain that is running; nil if none is.
     private(set) var running: Urgency?
 
-    /// Whether a drain has to be sent: none that is as urgent is under way or on its way.
+    /// Whether a drain must be started, because none that is at least as urgent is running or on its way.
     @inline(__always)
     func isNeeded(for urgency: Urgency) -> Bool {
         sent >> urgency.step == 0 && (running.map { $0 < urgency } ?? true)
     }
 
-    /// Notes that a drain is sent, and returns true, unless none has to be.
+    /// Records that a drain is started, and returns true; returns false if no drain is needed.
     @inline(__always)
     mutating func claim(_ urgency: Urgency) -> Bool {
         guard isNeeded(for: urgency) else { return false }
@@ -19,7 +20,7 @@ struct Drains: Sendable {
         return true
     }
 
-    /// Notes that a drain has arrived, and returns whether it may begin: no other is under way.
+    /// Records that a drain has arrived, and returns whether it may begin, because no other is running.
     mutating func begin(_ urgency: Urgency) -> Bool {
         sent &= ~(1 << urgency.step)
         guard running == nil else { return false }

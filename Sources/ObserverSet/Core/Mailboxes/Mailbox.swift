@@ -1,16 +1,16 @@
-/// Where values wait until their observers can be called.
+/// Keeps values until their observers can be called.
 ///
-/// An actor has one mailbox for all its observers, see `ActorMailbox`. On a dispatch queue, each observer has one, and so
-/// has each observer that awaits.
+/// An actor has one mailbox for all its observers (see `ActorMailbox`). Each observer on a dispatch queue has a mailbox
+/// of its own, and so has each observer that awaits.
 @usableFromInline
 class Mailbox: @unchecked Sendable {
-    /// The address of the actor, as `Notifier` has that of the caller's; zero if there is none.
+    /// The actor's address, in the form in which a `Notifier` knows the caller's actor; zero if there is no actor.
     final let identity: UInt
     final let isMain: Bool
-    /// Not held: a set must not keep an actor alive.
+    /// The actor, which isn't held, because a set must not keep an actor alive.
     ///
-    /// Nil for the main actor, which is always there: a weak reference to it would make each retain of it slower in the
-    /// whole process.
+    /// It is nil for the main actor, which always exists. A weak reference to it would make each retain of the main
+    /// actor slower in the whole process.
     private weak let weakActor: (any Actor)?
 
     init(of actor: (any Actor)?) {
@@ -19,22 +19,22 @@ class Mailbox: @unchecked Sendable {
         weakActor = isMain ? nil : actor
     }
 
-    /// The actor; nil if it is gone, or if there is none.
+    /// The actor, or nil if it has been deallocated or if there is none.
     final var actor: (any Actor)? { isMain ? MainActor.shared : weakActor }
 
-    /// Whether the runtime, or Dispatch, confirms that the caller is on the actor.
+    /// Whether the runtime or Dispatch confirms that the caller is on the actor.
     var isCurrent: Bool { false }
 
     /// Whether everything that was posted has been delivered or dropped.
     var isIdle: Bool { fatalError("abstract") }
 
-    /// Delivers what waits for an observer, and returns whether the observer may now be called in place; if not, the next
-    /// value has to be posted.
+    /// Delivers the values that are pending for an observer, and returns whether the observer may now be called in
+    /// place.
     ///
-    /// Called on the actor.
+    /// If this returns false, the caller must post the next value. Call this on the actor.
     func catchUp(_ observer: Recipient, _ pending: borrowing PendingCount) -> Bool { false }
 
-    /// Appends a value for an observer, and makes sure that it is delivered.
+    /// Appends a value for an observer, and makes sure that it will be delivered.
     func post(
         _ value: any Sendable, to registration: Recipient, _ pending: borrowing PendingCount,
         by notifier: inout Notifier
@@ -42,31 +42,33 @@ class Mailbox: @unchecked Sendable {
         fatalError("abstract")
     }
 
-    /// Enqueues a marker, so that a caller waits for what has been posted so far; false if the mailbox is idle.
+    /// Enqueues a marker, so that a caller can wait for everything that has been posted so far; returns false if the
+    /// mailbox is idle.
     func enqueueMarker(for settledWait: SettledWait) -> Bool { fatalError("abstract") }
 
-    /// Called by each observer that was made with this mailbox, when it is deallocated.
+    /// Ends an observer's use of this mailbox; each target that was made with the mailbox calls this when it is
+    /// deallocated.
     func endUse() {}
 
-    /// The actor's type or the queue's label, as descriptions of a set show it.
+    /// The actor's type or the queue's label, as a set's descriptions show it.
     var description: String { fatalError("abstract") }
 
-    /// The words of a description for an observer that holds up `settled()`, or has lost values.
+    /// The words that describe an observer that holds up `settled()`, or has lost values.
     static func describe(isInCall: Bool = false, pending: Int = 0, dropped: Int = 0) -> String {
         (isInCall ? ", in a call" : "") + (pending == 0 ? "" : ", \(pending) pending")
             + (dropped == 0 ? "" : ", \(dropped) dropped")
     }
 }
 
-/// An item of a mailbox: a value, and whom to call with it.
+/// An item in a mailbox: a value, and the recipient to call with it.
 ///
-/// The value is stored in the three words of an existential, so that a small one needs no allocation. The type is not
-/// generic, since the runtime would have to look up a generic type for each value.
+/// The value is stored in the three words of an existential, so that a small value needs no allocation. The type isn't
+/// generic, because the runtime would have to look up a generic type for each value.
 struct Job: Sendable {
     let value: any Sendable
     let recipient: Recipient
 
-    /// Called where the observer runs, under no lock.
+    /// Delivers the value; call this where the observer runs, and under no lock.
     func run() {
         LockCheck.assertNoLockIsHeld()
         recipient.receive(value)

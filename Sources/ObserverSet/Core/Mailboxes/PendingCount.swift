@@ -1,31 +1,33 @@
 import Synchronization
 
-/// How many values have been posted to an observer, and how many calls with them have begun and returned, for all of its
-/// registrations together.
+/// Counts the values that have been posted to an observer, and the calls with them that have begun and returned, for
+/// all of the observer's registrations together.
 ///
 /// All accesses are relaxed. A thread sees its own posts, and those of another thread that it knows of through any
-/// synchronisation; a notification that knows of no earlier one may go first. Only code on the observer's actor begins and
-/// ends calls, and only code there depends on these counts. (If the actor has been deallocated, the one thread that drains its
-/// mailbox does.) Each count is written by one thread at a time, so that a load and a store suffice.
+/// synchronisation. If a notification knows of no earlier one, it may go first. Only code on the observer's actor
+/// begins and ends calls, and only code there depends on these counts. (If the actor has been deallocated, that is the
+/// one thread that drains the actor's mailbox.) Only one thread at a time writes each count, so a load and a store
+/// suffice.
 struct PendingCount: ~Copyable, Sendable {
     private let posted = Atomic<UInt32>(0)
     private let called = Atomic<UInt32>(0)
     private let returned = Atomic<UInt32>(0)
 
-    /// Whether no value is pending, and no call with one is in progress.
+    /// Whether no value is pending, and no call with a posted value is in progress.
     ///
-    /// A value counts until its call has returned, so that a value that is notified inside that call is posted, too.
-    /// Otherwise an observer that always notifies again would call itself without end; this way it takes turns with others.
+    /// A value counts until its call has returned, so that a value that is sent inside that call is posted, too.
+    /// Otherwise, an observer that always notifies again would call itself without end. This way, it takes turns with
+    /// others.
     var isZero: Bool {
         @inline(__always) get { posted.load(ordering: .relaxed) == returned.load(ordering: .relaxed) }
     }
 
     var isInCall: Bool { called.load(ordering: .relaxed) != returned.load(ordering: .relaxed) }
 
-    /// How many values are pending, without the value of a call in progress.
+    /// The number of pending values, without the value of a call in progress.
     var count: Int { posted.load(ordering: .relaxed).minus(called.load(ordering: .relaxed)) }
 
-    /// Called under the mailbox's lock.
+    /// Call this under the mailbox's lock.
     func notePosted() { posted.increment() }
     func noteCall() { called.increment() }
     func noteReturn() { returned.increment() }
@@ -33,23 +35,27 @@ struct PendingCount: ~Copyable, Sendable {
 
 /// The state of a registration for which values may be pending.
 ///
-/// All accesses are relaxed. A removal in the observer's own isolation is ordered before any later call in that isolation;
-/// for other removals only "soon" is promised. The counts are as in `PendingCount`.
+/// All accesses are relaxed. For a claim, the exchange alone decides. If a removal happens where the observer runs, any
+/// later call there comes after it anyway. For all other removals, the library promises only that they take effect
+/// soon. The argument for the counts is that of `PendingCount`.
 struct RegistrationState: ~Copyable, Sendable {
-    // These are numbers, because the conformance of an enumeration to `AtomicRepresentable` adds a kilobyte to every program.
+    // These are numbers, because the conformance of an enumeration to `AtomicRepresentable` adds a kilobyte to every
+    // program.
     private static var unclaimed: UInt8 { 0 }
     private static var registered: UInt8 { 1 }
-    /// This is set only where the observer runs.
+    /// The owner has been found dead, which is recorded only where the observer runs.
     ///
-    /// A notifier elsewhere does not load the owner for each call, because it might drop the last reference, and the owner's
-    /// `deinit` would run there.
+    /// A notifier elsewhere does not load the owner for each call, because it might drop the last reference, and the
+    /// owner's `deinit` would run there.
     private static var ownerIsDead: UInt8 { 2 }
     private static var removed: UInt8 { 3 }
 
     private let phase = Atomic(unclaimed)
-    /// How many values have been posted; for an observer that awaits, how many of them are still pending.
+    /// The number of values that have been posted; for an observer that awaits, the number of those that are still
+    /// pending.
     private let posted = Atomic<UInt32>(0)
-    /// How many values have been taken out of the mailbox; for an observer that awaits, how many have been dropped.
+    /// The number of values that have been taken out of the mailbox; for an observer that awaits, the number that were
+    /// dropped.
     private let takenOrDropped = Atomic<UInt32>(0)
 
     /// Claims the state for a registration; returns false if another registration has claimed it already.
@@ -59,7 +65,7 @@ struct RegistrationState: ~Copyable, Sendable {
 
     var isClaimed: Bool { phase.load(ordering: .relaxed) != Self.unclaimed }
 
-    /// Whether a value may be enqueued, and one from the mailbox be delivered.
+    /// Whether values for the registration may still be posted and delivered.
     var isRegistered: Bool { phase.load(ordering: .relaxed) == Self.registered }
 
     /// Whether a call has found that the owner is dead.
@@ -68,18 +74,22 @@ struct RegistrationState: ~Copyable, Sendable {
     func noteDeadOwner() { phase.store(Self.ownerIsDead, ordering: .relaxed) }
     func markRemoved() { phase.store(Self.removed, ordering: .relaxed) }
 
-    /// How many values are pending for the registration, and how many were dropped, up to 4,294,967,295.
+    /// The number of values that are pending for the registration, and the number that were dropped, which stops at
+    /// 4,294,967,295.
     func counts(isAwaited: Bool) -> (pending: Int, dropped: Int) {
         let (posted, other) = (posted.load(ordering: .relaxed), takenOrDropped.load(ordering: .relaxed))
         return isAwaited ? (Int(posted), Int(other)) : (posted.minus(other), 0)
     }
 
-    /// Called under the mailbox's lock.
+    /// Call this under the mailbox's lock.
     func notePosted() { posted.increment() }
-    /// A value has been taken out of the mailbox of an observer that does not await; called without the lock.
+    /// Records that a value has been taken out of the mailbox of an observer that does not await.
+    ///
+    /// Call this without the lock.
     func noteTaken() { takenOrDropped.increment() }
-    /// A value has been taken out of the mailbox of an observer that awaits; called under the lock, so that one count is
-    /// enough for what is pending.
+    /// Records that a value has been taken out of the mailbox of an observer that awaits.
+    ///
+    /// Call this under the mailbox's lock. Therefore, a single count of the pending values is enough.
     func noteTakenUnderLock() { posted.store(posted.load(ordering: .relaxed) &- 1, ordering: .relaxed) }
     func noteDropped() { if takenOrDropped.load(ordering: .relaxed) < .max { takenOrDropped.increment() } }
 }
@@ -89,6 +99,6 @@ extension Atomic<UInt32> {
 }
 
 extension UInt32 {
-    /// The difference of two counts, which may have been read at different moments: at least zero.
+    /// The difference of two counts, which may have been read at different moments; never less than zero.
     fileprivate func minus(_ other: UInt32) -> Int { Int(Swift.max(0, Int32(bitPattern: self &- other))) }
 }

@@ -1,14 +1,16 @@
 #if canImport(Dispatch)
 import Dispatch
 
-/// The values that wait for one observer on a dispatch queue.
+/// Keeps the values that are pending for one observer on a dispatch queue.
 ///
-/// Each value is enqueued with a block of its own. So on a serial queue, the queue's order is that of all its observers. On a
-/// concurrent one, a block delivers the next value for its observer, which need not be the one that it was enqueued
-/// with; if another block is already delivering, that block delivers this value, too.
+/// Each value is enqueued together with a block of its own. So on a serial queue, all observers receive their values in
+/// the queue's order. On a concurrent queue, a block delivers the next value for its observer, which need not be the
+/// value that it was enqueued with. If another block is already delivering, that block also delivers this value.
 final class QueueMailbox: Mailbox, @unchecked Sendable {
     private let queue: DispatchQueue
-    /// The jobs, and how many blocks have begun whose value has not been delivered: the first of them delivers for all.
+    /// The jobs, and the number of blocks that have begun, but whose value has not been delivered.
+    ///
+    /// The first of these blocks delivers for all of them.
     private let queued = Lock((jobs: Queue<Job>(), begun: 0))
 
     init(_ queue: DispatchQueue) {
@@ -39,7 +41,10 @@ final class QueueMailbox: Mailbox, @unchecked Sendable {
         }
     }
 
-    /// Called under the lock: a thread's blocks must be in the order of its values, even if another thread is posting, too.
+    /// Appends a job, and enqueues a block for it.
+    ///
+    /// Call this under the lock, so that the queue has a thread's blocks in the order of the thread's values, even if
+    /// another thread is posting, too.
     private func enqueue(_ job: Job, _ jobs: inout Queue<Job>) {
         jobs.append(job)
         queue.async { self.drain() }
@@ -51,7 +56,8 @@ final class QueueMailbox: Mailbox, @unchecked Sendable {
             return queued.begun == 1 ? queued.jobs.removeFirst() : nil
         }
         while job != nil {
-            // Released before the next one is looked for: who waits for a removal does not wait for this block.
+            // The job is released before the next one is taken out, so that a caller that waits for a removal doesn't
+            // wait for this block.
             job.take()?.run()
             job = queued.withLock { queued in
                 queued.begun -= 1

@@ -1,13 +1,15 @@
-/// Counts what still holds up a caller: of `settled()`, mailboxes with what was posted to them before the call; of
-/// `removeAndWait()`, traversals as well.
+/// Counts what still holds up a caller: for `settled()`, the mailboxes with values that were posted before the call;
+/// for `removeAndWait()`, traversals as well.
 ///
-/// It is put into all mailboxes at once, and only then awaited. A caller that entered them one after the other would
-/// also wait for what had arrived meanwhile: for ever, perhaps, and the longer the more mailboxes there are.
+/// It first puts a marker into all mailboxes, and is awaited only then. A caller that entered the mailboxes one after
+/// the other would also wait for values that had arrived in the meantime. That would take longer the more mailboxes
+/// there are, and perhaps forever.
 package final class SettledWait: Recipient, @unchecked Sendable {
-    /// How many hold up the caller, zero if it was cancelled; and the caller, once it waits, who is resumed by whoever takes it
-    /// out, and so once.
+    /// The number of mailboxes or traversals that hold up the caller, and what resumes the caller, once it waits.
     ///
-    /// A closure, since the layout of a continuation is found at run time, by functions for everything that contains it.
+    /// The number is zero if the caller's task was cancelled. Whoever takes the closure out calls it, so the caller is
+    /// resumed only once. It is a closure, because the layout of a continuation is found only at run time, by functions
+    /// for each type that contains it.
     private let progress: Lock<(left: Int, resume: (@Sendable () -> Void)?)>
 
     init(of mailboxes: [Mailbox]) {
@@ -16,18 +18,21 @@ package final class SettledWait: Recipient, @unchecked Sendable {
         for mailbox in mailboxes where !mailbox.enqueueMarker(for: self) { leave() }
     }
 
-    /// Its maker holds up the caller, until it calls `leave()`.
+    /// Makes a wait in which the maker holds up the caller, until it calls `leave()`.
     override init() { progress = Lock((1, nil)) }
 
-    /// True, so that a drain inside an event loop that a call has started doesn't let the caller go on before that call ends.
+    /// Always true, so that a drain inside an event loop that a call has started doesn't let the caller go on before
+    /// that call ends.
     override var isInCall: Bool { true }
 
     override func receive(_ value: any Sendable) { leave() }
 
-    /// Whether the caller waits no longer, or need not.
+    /// Whether the caller no longer waits, or need not wait.
     var isOver: Bool { progress.withLock { $0.left == 0 } }
 
-    /// Called, under no lock, for each mailbox that no longer holds up the caller.
+    /// Records that one mailbox, or the maker, no longer holds up the caller.
+    ///
+    /// Call this under no lock, because it may resume the caller.
     func leave() { setLeft { max(0, $0 - 1) } }
 
     private func setLeft(_ next: (Int) -> Int) {
@@ -38,9 +43,11 @@ package final class SettledWait: Recipient, @unchecked Sendable {
         resume?()
     }
 
-    /// Returns when no mailbox holds up the caller any longer, or when its task is cancelled; awaited once.
+    /// Returns when nothing holds up the caller any longer, or when the caller's task is cancelled.
+    ///
+    /// It may be awaited only once.
     package nonisolated(nonsending) func wait() async {
-        // The closures below leave the caller's actor, and come back to it.
+        // This comes first because the closures below leave the caller's actor, and come back to it.
         if isOver { return }
         await withTaskCancellationHandler {
             await withCheckedContinuation { caller in

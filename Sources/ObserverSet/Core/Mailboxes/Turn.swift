@@ -1,15 +1,21 @@
-/// How long a delivery may keep an actor before it lets other work onto it: a thousand calls, or about four milliseconds.
+/// Limits how long a drain may keep an actor before it lets other work onto it: a thousand calls, or about four
+/// milliseconds.
 struct Turn {
     static let limit = 1_000
 
-    /// As a duration since some instant: an instant's layout is found at run time, and so would be that of what contains it.
+    /// The beginning of the turn, as a duration since some instant.
+    ///
+    /// It isn't an instant, because an instant's layout is found only at run time, and so would be the layout of
+    /// whatever contains it.
     private let began = Self.now
     private static let someInstant = ContinuousClock.now
     private static var now: Duration { someInstant.duration(to: .now) }
     private var calls = 0
-    /// The number of calls at which to look at the clock, which costs as much as a few of them.
+    /// The number of calls after which to look at the clock, which costs as much as a few calls.
     private var nextLook: Int
 
+    /// Begins a turn.
+    ///
     /// Pass false for `isTimed` if the number of calls must not depend on the machine's speed.
     init(isTimed: Bool = true) {
         nextLook = isTimed ? 1 : Self.limit
@@ -25,7 +31,7 @@ struct Turn {
     @inline(never)
     private mutating func isOverByNow() -> Bool {
         let spent = Self.now - began
-        // Seldom if calls are short, but never so seldom that a few long ones go unnoticed.
+        // If calls are short, look at the clock seldom, but never so seldom that a few long calls go unnoticed.
         let isBrisk = spent < .microseconds(30 * calls)
         nextLook = min(calls + (isBrisk ? min(calls, 16) : 1), Self.limit)
         return calls >= Self.limit || spent >= .milliseconds(4)

@@ -1,9 +1,10 @@
-/// How urgently a value is to be delivered: the notifier's task priority, in four steps.
+/// How urgently a value must be delivered: the notifier's task priority, reduced to four steps.
 struct Urgency: Comparable, Sendable {
     let step: UInt8
 
-    /// The caller's; a thread outside tasks may have no priority.
-    // Not inlined: asked once for a notification, in a function that is called for each observer.
+    /// The caller's urgency; a thread outside tasks may have no priority.
+    // It is not inlined, because it is asked only once for each notification, but in a function that is called for each
+    // observer.
     static var current: Urgency {
         @inline(never) get { Urgency(Task.currentPriority) }
     }
@@ -14,8 +15,8 @@ struct Urgency: Comparable, Sendable {
 
     static func < (left: Urgency, right: Urgency) -> Bool { left.step < right.step }
 
-    // The raw values of `TaskPriority`: comparing priorities calls unspecialised code, and looking the constants up takes
-    // as long, here for each notification.
+    // These are raw values of `TaskPriority`. Comparing priorities would call unspecialised code, and looking up the
+    // constants would take as long. Both would happen in each notification.
     static var background: UInt8 { 9 }
     static var medium: UInt8 { 21 }
 

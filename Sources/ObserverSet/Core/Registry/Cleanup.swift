@@ -1,9 +1,10 @@
 /// The part of a change that comes after unlocking, because it runs user code.
 struct Cleanup: ~Copyable {
-    /// Observers and memory that no traversal can reach any more.
+    /// Observers and memory that no traversal can reach any longer.
     var releasable = Retired()
-    /// The removed observers that are awaited (`addAsync`), whose calls have to be cancelled; nil if there are none, so
-    /// that nothing has to be released.
+    /// The removed registrations of observers that await (`addAsync`), whose calls must be cancelled.
+    ///
+    /// It is nil and not empty if there are none, so that nothing has to be released.
     private var ended: [Registration]?
 
     /// Records that a registration has been removed.

@@ -1,29 +1,33 @@
 /// The state that the registry's lock guards.
 struct Contents: ~Copyable, @unchecked Sendable {
-    // Counts of 32 bits, to keep the registry small.
+    // The counts have 32 bits, to keep the registry small.
 
-    /// How many slots are taken, from the first on: the living ones, and removed ones that are not vacant again.
+    /// The number of slots that are taken, from the first one on: the living ones, and removed ones that are not vacant
+    /// yet.
     var taken: UInt32 = 0
-    /// How many of them hold an observer that has not been removed.
+    /// The number of living slots, that is, slots whose observer has not been removed.
     var living: UInt32 = 0
-    /// How many observers that may die (with an owner, or weakly held) were added since the last search for dead ones.
+    /// The number of observers that have been added since the last search for dead ones, and that may die because they
+    /// have an owner or are held weakly.
     var addedSinceSweep: UInt32 = 0
-    /// Whether something waits for its release, as `Reclamation.hasRetired` tells traversals.
+    /// Whether anything retired has not been released yet; `Reclamation.hasRetired` tells traversals the same.
     var hasRetired = false
     /// The id that was issued last.
     ///
-    /// Never reset, as `lastID` is: a token of a removed observer must not name a later one.
+    /// Unlike `lastID`, it is never reset to zero, because the token of a removed observer must never name a later
+    /// observer.
     var lastIssued: UInt64 = 0
-    /// Allocated when there is first something to put into it.
+    /// The state that only few sets need, allocated when it is first used.
     private(set) var rare: RareState?
 
-    /// Counts one more observer, and says whether it is time to search for dead ones.
+    /// Counts one more observer, and returns whether it is time to search for dead ones.
     mutating func countOneMore(mayDie: Bool) -> Bool {
         taken += 1
         living += 1
         guard mayDie else { return false }
         addedSinceSweep += 1
-        // In proportion to the slots that the search walks, so that it costs O(1) for each of these observers.
+        // The limit grows with the number of slots that a search walks, so that the searches cost O(1) for each of
+        // these observers.
         guard addedSinceSweep >= max(32, living / 2) else { return false }
         addedSinceSweep = 0
         return true
@@ -35,7 +39,8 @@ struct Contents: ~Copyable, @unchecked Sendable {
         return made
     }
 
-    /// Records whether the set is observed, and returns the producer, if any, that is to be informed after unlocking.
+    /// Records whether the set is observed, and returns its producer, if it has one, which must be told after
+    /// unlocking.
     func recordDemand() -> Demand? {
         rare?.demand?.record(living > 0)
         return rare?.demand

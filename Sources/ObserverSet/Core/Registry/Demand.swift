@@ -1,8 +1,12 @@
-/// Informs a producer when its set becomes observed or unobserved.
+/// Tells a producer when its set becomes observed or unobserved.
 ///
-/// Level-triggered: a change that is undone before it was reported need not be reported, but the last report is true.
+/// It reports the current state, not each change: a change that is undone before it has been reported may go
+/// unreported, but the last report is always true.
 final class Demand: Sendable {
-    /// `isReporting` is true while a thread is calling the producer's function, which also reports what others change meanwhile.
+    /// The state that was last recorded, the state that was last reported, and whether a thread is calling the
+    /// producer's function.
+    ///
+    /// That thread also reports what other threads change in the meantime.
     private let state = Lock((isObserved: false, lastReported: false, isReporting: false))
     private let whenObserved: @Sendable (Bool) -> Void
 
@@ -17,12 +21,12 @@ final class Demand: Sendable {
 
     /// Records whether the set is observed; `report()` must follow after the registry's lock has been released.
     ///
-    /// Called under that lock, so that the last call has the current state.
+    /// Call this under that lock, so that the last call records the current state.
     func record(_ isObserved: Bool) {
         state.withLock { $0.isObserved = isObserved }
     }
 
-    /// Calls the producer's function until its last report is true; does nothing if another call of it is under way.
+    /// Calls the producer's function until its last report is true; does nothing if another thread is calling it.
     func report() {
         var isMine = false
         while let news = next(isMine) {
@@ -32,7 +36,10 @@ final class Demand: Sendable {
         }
     }
 
-    /// What is to be reported next by a thread that is calling the function, or would begin to; nil if nothing.
+    /// The state that the thread must report next, which is recorded as reported; nil if there is nothing to report, or
+    /// if another thread reports it.
+    ///
+    /// `isMine` says whether the calling thread is the one that is reporting already.
     private func next(_ isMine: Bool) -> Bool? {
         state.withLock { state in
             guard isMine || !state.isReporting else { return nil }

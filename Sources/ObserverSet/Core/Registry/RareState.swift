@@ -1,34 +1,37 @@
-/// Removed observers that wait for their release, and state that only few sets need; guarded by the registry's lock.
+/// What is retired, and other state that only few sets need; guarded by the registry's lock.
 final class RareState: @unchecked Sendable {
-    /// Retired since the last flip.
+    /// What has been retired since the last flip.
     var newer = Retired()
-    /// Retired before the last flip.
+    /// What was retired before the last flip.
     var older = Retired()
-    /// The thread that retired something last: see `Reclamation.thread()`.
+    /// The thread that was the last to retire something (see `Reclamation.thread()`).
     var thread: UInt = 0
-    /// The mailboxes of removed observers that were still busy when the observer was released: `settled()` waits for them,
-    /// too, and so does `removeAndWait()` of a registration that had ended before.
+    /// The mailboxes of removed observers that were still busy when the observer was released.
     ///
-    /// One that has become idle may stay for a while. If it is that of a queue, it holds the queue.
+    /// `settled()` waits for them, too. So does `removeAndWait()`, if the registration had already ended. A mailbox
+    /// that has become idle may stay here for a while. If it belongs to a queue, it keeps that queue alive.
     var busy: [ObjectIdentifier: Mailbox] = [:]
-    /// The producer that is informed whether the set is observed.
+    /// The producer that is told whether the set is observed.
     var demand: Demand?
-    /// The ids of living `WeakTarget`s, by the addresses of their objects.
+    /// The ids of the living `WeakTarget`s, by their objects' addresses.
     var idsByAddress: [ObjectIdentifier: UInt64] = [:]
 
-    /// Whether nothing waits for its release.
+    /// Whether nothing is retired.
     var isEmpty: Bool { newer.isEmpty && older.isEmpty }
 
     /// Marks an observer as removed in the replaced blocks, which earlier traversals may still be walking.
+    ///
+    /// If a block in `newer` doesn't contain the observer, no block in `older` does.
     func markRemoved(_ id: UInt64) {
         _ = newer.markRemoved(id) && older.markRemoved(id)
     }
 
-    /// Keeps the mailbox of a removed observer; if the table is full, first discards those that have become idle.
+    /// Keeps the mailbox of a removed observer; if the table is full, first discards the mailboxes that have become
+    /// idle.
     func keep(_ mailbox: Mailbox) {
         let key = ObjectIdentifier(mailbox)
         guard busy[key] == nil else { return }
-        // In amortised O(1): the dictionary grows as it doubles.
+        // This takes amortised O(1), because the dictionary doubles its capacity when it grows.
         if busy.count == busy.capacity { discardIdle() }
         busy[key] = mailbox
     }

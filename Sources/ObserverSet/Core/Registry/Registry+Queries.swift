@@ -1,15 +1,15 @@
 import Synchronization
 
-/// Queries. None of them loads a weak reference under the lock.
+/// Queries, none of which loads a weak reference under the lock.
 extension Registry {
-    /// The number of registered observers whose owner, if they have one, is alive; in O(*n*).
+    /// The number of registered observers, without those whose owner is dead; in O(*n*).
     var count: Int {
         var count = 0
         forEachLiving { if $0.isAlive { count += 1 } }
         return count
     }
 
-    /// Whether there is no such observer.
+    /// Whether there is no registered observer whose owner, if it has one, is alive.
     var isEmpty: Bool {
         var traversal = unsafe Traversal(.passUnretained(self))
         defer { extendLifetime(traversal) }
@@ -19,7 +19,7 @@ extension Registry {
         return true
     }
 
-    /// A line for each registered observer whose owner, if it has one, is alive; in the order of registration.
+    /// A line for each registered observer, in the order of registration, without those whose owner is dead.
     var listing: Listing {
         var listing = Listing()
         forEachLiving {
@@ -28,24 +28,26 @@ extension Registry {
         return listing
     }
 
-    /// Ends all registrations of that owner, and returns how many there were, in O(*n*).
+    /// Ends all registrations of an owner, and returns how many there were, in O(*n*).
     func removeAll(ownedBy owner: AnyObject) -> Int {
         remove(ids { slot in slot.callee.ask { $0.owner === owner } ?? false })
     }
 
-    /// The ids of those registrations that satisfy a condition.
+    /// The ids of the registrations that satisfy a condition.
     func ids(where condition: (borrowing Slot) -> Bool) -> [UInt64] {
         var ids: [UInt64] = []
         forEachLiving { slot in if condition(slot) { ids.append(slot.id) } }
         return ids
     }
 
-    /// The mailboxes in which values may wait: those of registered observers, and of removed ones that are still in use.
+    /// The mailboxes that may have pending values or a call in progress: those of registered observers, and those of
+    /// removed observers that are still in use.
     func mailboxes() -> [Mailbox] {
         var mailboxes: [ObjectIdentifier: Mailbox] = [:]
         func note(_ mailbox: Mailbox?) { if let mailbox { mailboxes[ObjectIdentifier(mailbox)] = mailbox } }
         forEachLiving { note($0.callee.ask(\.mailbox) ?? nil) }
-        // After the traversal: an observer that is removed meanwhile is found by the traversal or among the retired.
+        // This comes after the traversal. So an observer that is removed in the meantime is found either by the
+        // traversal or among what is retired.
         return write { contents, _ in
             contents.rare?.discardIdle()
             contents.rare?.busy.values.forEach(note)
@@ -61,8 +63,9 @@ extension Registry {
 extension Registry {
     /// Checks the invariants that hold whenever the lock is free.
     ///
-    /// Called under the lock, at the end of a change, in builds for which `LockCheck.isChecked` is true. It looks at the
-    /// slots only if there are few, since it takes O(*n*).
+    /// It is called under the lock, at the end of a change, in builds for which `LockCheck.isChecked` is true. It looks
+    /// at the slots only if there are few, because that takes O(*n*). Its loads are relaxed, because the lock orders
+    /// them after the stores.
     @inline(__always)
     func checkInvariants(_ contents: borrowing Contents) {
         guard LockCheck.isChecked else { return }

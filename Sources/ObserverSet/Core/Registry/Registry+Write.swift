@@ -1,33 +1,31 @@
 import Synchronization
 
-/// Changes. Each is one critical section; anything that must not run under the lock runs after unlocking.
+/// Changes, each of which is one critical section; whatever must not run under the lock runs after unlocking.
 ///
-/// The sections that comments name in quotation marks are those of the argument in `Reclamation.swift`.
+/// When a comment names a section in quotation marks, that section belongs to the argument in `Reclamation.swift`.
 extension Registry {
-    /// Registers an observer, and returns the id of the registration, in amortised O(1).
+    /// Registers an observer, and returns the id of its registration, in amortised O(1).
     func append(_ callee: Callee, site: Site) -> UInt64 {
         let (id, shouldSweep) = write { contents, cleanup in insert(callee, site: site, &contents, &cleanup) }
         if shouldSweep { _ = remove(deadIDs()) }
         return id
     }
 
-    /// Ends these registrations, and returns how many of them had not ended before.
-    ///
-    /// Each costs amortised O(1), plus O(log *n*) to find it.
+    /// Ends several registrations, and returns how many of them had not ended before.
     func remove(_ ids: [UInt64]) -> Int {
         write { contents, cleanup in
             ids.count { id in remove(id, &contents, &cleanup) != nil }
         }
     }
 
-    /// Ends a registration, if it is one of this registry's; true for exactly one caller.
+    /// Ends the registration that a token names, if it belongs to this registry; returns true for exactly one caller.
     package func remove(_ token: ObserverToken) -> Bool {
         token.issuer.issuesTokens(for: self) && token.remove()
     }
 
     /// Ends all registrations.
     ///
-    /// Values that are still enqueued are dropped if `dropping` is true, and delivered otherwise.
+    /// Values that are still pending are dropped if `dropping` is true, and delivered otherwise.
     package func removeAll(dropping: Bool) {
         write { contents, cleanup in
             for index in 0..<Int(contents.taken) where unsafe slots[index].pointee.isLiving {
@@ -40,8 +38,8 @@ extension Registry {
 
     /// Removes the registrations of dead owners and dead objects.
     ///
-    /// Called after a traversal that met one. It does nothing if another thread is changing the registry: notifying
-    /// never waits for a change.
+    /// Call this after a traversal that has met one. It does nothing if another thread is changing the registry,
+    /// because notifying never waits for a change.
     @inline(never)
     func removeDead() {
         let dead = deadIDs()
@@ -49,7 +47,7 @@ extension Registry {
         writeIfAvailable { contents, cleanup in
             for id in dead { _ = remove(id, &contents, &cleanup) }
             contents.addedSinceSweep = 0
-            // Here, since `reportDemand()` would wait for the lock.
+            // This happens within the change, because `reportDemand()` would wait for the lock.
             demand = contents.recordDemand()
         }
         demand?.report()
@@ -59,7 +57,8 @@ extension Registry {
 
     // MARK: Under the lock
 
-    /// Registers an observer behind all others; `shouldSweep` is true if it is time to search for dead owners.
+    /// Registers an observer behind all others; `shouldSweep` is true if it is time to search for dead owners and
+    /// objects.
     ///
     /// The id is issued under the lock, so that ids ascend from slot to slot.
     @inline(__always)
@@ -70,15 +69,19 @@ extension Registry {
         let id = contents.lastIssued
         if slots.isFull(contents) { moveToFreshBlock(&contents, &cleanup) }
         let slot = unsafe slots[Int(contents.taken)]
-        // Before the slot is published: see `lastID`. Releasing, for a notification that acquires it: a thread that may call this
-        // observer must see the ones that were removed before it, also if others have been added since.
+        // The id is stored before the slot is published: see `lastID`.
+        //
+        // The store is releasing, and paired with the acquiring load of a notification: a thread that may call this
+        // observer must also see the removals that happened before it was added. That also holds for a notification
+        // that loads the id of a later observer, because the lock orders this store before that one.
         lastID.store(id, ordering: .releasing)
         unsafe slot.pointee.publish(callee, id: id, site: site)
-        // The counter is reset when this is true, so that only one thread searches.
+        // When `countOneMore` returns true, it has reset its counter, so that only one thread searches.
         return (id, contents.countOneMore(mayDie: callee.mayDie))
     }
 
-    /// Ends a registration, and returns it: `.some(nil)` for a plain function, nil if it had ended before.
+    /// Ends the registration with this id, and returns it: `.some(nil)` for a plain function, or nil if it had already
+    /// ended.
     @inline(never)
     func remove(_ id: UInt64, _ contents: inout Contents, _ cleanup: inout Cleanup) -> Registration?? {
         unsafe slots.living(id, among: contents.taken).map { slot in
@@ -86,22 +89,24 @@ extension Registry {
         }
     }
 
-    /// Ends the registration in a living slot, and returns it; nil for a plain function.
+    /// Ends the registration in a living slot, and returns it, or nil for a plain function.
     @inline(never)
     private func remove(
         _ slot: UnsafeMutablePointer<Slot>, dropping: Bool, _ contents: inout Contents, _ cleanup: inout Cleanup
     ) -> Registration? {
         let callee = unsafe slot.pointee.callee
         let registration = callee.registration
-        // The current slot first: it is the one that the next notification of any thread reads.
+        // The current slot is marked first, because it is the one that every new notification reads.
         unsafe slot.pointee.markRemoved()
         if contents.hasRetired { contents.rare?.markRemoved(unsafe slot.pointee.id) }
         if let registration { noteRemoved(callee, registration, dropping: dropping, &contents, &cleanup) }
         contents.living -= 1
-        // Relaxed: a notification that does not see it finds nobody in the slots.
+        // This store is relaxed, because a notification that doesn't see it yet walks the slots, and finds nobody to
+        // call.
         if contents.living == 0 { lastID.store(0, ordering: .relaxed) }
-        // Stores the same pointer again: a traversal that loads the head after this store sees the slot marked.
-        // Sequentially consistent, since this store is the unlinking (U) in "Why nothing is released too early".
+        // This stores the same pointer again, so that a traversal that loads the head after this store sees the slot
+        // marked. The store is sequentially consistent, because it is the unlinking (U) in "Why nothing is released too
+        // early". The load is relaxed, because only the holder of the lock stores the head.
         unsafe slots.head.store(slots.head.load(ordering: .relaxed), ordering: .sequentiallyConsistent)
         reclamation.retire(Retired(callee), &contents, &cleanup.releasable)
         return registration
@@ -122,20 +127,21 @@ extension Registry {
     @inline(never)
     private func moveToFreshBlock(_ contents: inout Contents, _ cleanup: inout Cleanup) {
         let (old, fresh) = unsafe (slots.block, slots.freshBlock(&contents))
-        // Sequentially consistent: the store unlinks the old block (U), and publishes the slots of the fresh one.
+        // This store is sequentially consistent, because it unlinks the old block (U). It also publishes the slots of
+        // the fresh block.
         unsafe slots.head.store(fresh?.memory, ordering: .sequentiallyConsistent)
         if let old = unsafe old { unsafe reclamation.retire(Retired(old), &contents, &cleanup.releasable) }
     }
 
-    /// Brings the slots up to date, moves what no traversal can reach any more to `cleanup.releasable`, and says whether
-    /// something still waits.
+    /// Ends a change: moves what no traversal can reach any longer to `cleanup.releasable`, tidies up the slots, and
+    /// returns whether anything is still retired.
     ///
-    /// Called when a change has been made. A function of its own, here and below: in each change it would be another half a
-    /// kilobyte.
+    /// This function isn't inlined, nor are those before and after it, because each change would otherwise be half a
+    /// kilobyte larger.
     @inline(never)
     private func collect(_ contents: inout Contents, _ cleanup: inout Cleanup) -> Bool {
         reclamation.collect(&contents, &cleanup.releasable)
-        // See "Why nothing is released too early".
+        // While anything is retired, a traversal may have seen these slots living: see "Slots at the end".
         // fault: slot-vacant-too-early
         if !contents.hasRetired { slots.trim(&contents) }
         if slots.areWasteful(contents) {
@@ -148,7 +154,10 @@ extension Registry {
         return contents.hasRetired
     }
 
-    /// Keeps the mailbox of a removed observer, if a call may be in progress there; no traversal can post more to it.
+    /// Keeps the mailbox of an observer that no traversal can reach any longer, if a call may still be in progress
+    /// there.
+    ///
+    /// No traversal can post anything to that mailbox for this observer any more.
     @inline(never)
     private func keepMailbox(of callee: Callee, _ contents: inout Contents) {
         guard case let mailbox?? = callee.ask(\.mailbox), !mailbox.isIdle else { return }
@@ -161,7 +170,7 @@ extension Registry {
 extension Registry {
     typealias Change<Result> = (inout Contents, inout Cleanup) -> Result
 
-    /// Makes a change, collects what has become free meanwhile, and releases it after unlocking.
+    /// Makes a change, collects what has become free in the meantime, and releases it after unlocking.
     @inline(__always)
     func write<Result: Sendable>(_ change: Change<Result>) -> Result {
         var cleanup = Cleanup()
@@ -170,16 +179,16 @@ extension Registry {
         return result
     }
 
-    /// What follows a change; runs user code.
+    /// Does what must come after unlocking; this runs user code.
     @inline(__always)
     func cleanUp(_ cleanup: consuming Cleanup) {
         cleanup.run()
         if hasDemand { reportDemand() }
     }
 
-    /// Makes a change, and collects what has become free meanwhile.
+    /// Makes a change, and collects what has become free in the meantime.
     ///
-    /// For a caller who does something after unlocking and before the cleanup.
+    /// Use this if something must happen after unlocking and before the cleanup, and call `cleanUp` yourself.
     @inline(__always)
     func write<Result: Sendable>(_ cleanup: inout Cleanup, _ change: Change<Result>) -> Result {
         var hasRetired = false
@@ -194,7 +203,8 @@ extension Registry {
         return result
     }
 
-    /// Makes a change unless another thread holds the lock, collects what has become free, and releases it after unlocking.
+    /// Makes a change unless another thread holds the lock, collects what has become free, and releases it after
+    /// unlocking.
     func writeIfAvailable(_ change: Change<Void>) {
         var cleanup = Cleanup()
         let hasRetired = lock.withLockIfAvailable { contents in
@@ -206,10 +216,10 @@ extension Registry {
         cleanup.run()
     }
 
-    /// After a change to a set with a producer: informs the producer of the current state.
+    /// Tells the set's producer the current state, after a change.
     ///
-    /// It takes the lock again. As part of the change it would make the changes of all other sets slower, by a
-    /// twentieth.
+    /// This takes the lock again. As part of the change, it would make the changes of all sets without a producer
+    /// slower by a twentieth.
     @inline(never)
     private func reportDemand() {
         var cleanup = Cleanup()
@@ -218,12 +228,14 @@ extension Registry {
         demand?.report()
     }
 
-    /// Releases the producer's function, which the tokens of a dead set would keep.
+    /// Releases the producer's function, which the tokens of a deallocated set would otherwise keep alive.
     func dropDemand() {
         if hasDemand { _ = write { contents, _ in contents.rare?.demand.take() } }
     }
 
-    /// Called after unlocking while something waits: see "Why nothing is forgotten".
+    /// Tries to collect again; called after unlocking while anything is retired.
+    ///
+    /// "Why nothing is forgotten" explains why this is needed, and why there is a fence.
     @inline(never)
     private func collectAfterUnlocking(_ cleanup: inout Cleanup) {
         while true {
@@ -237,7 +249,9 @@ extension Registry {
         }
     }
 
-    /// Called after a traversal that made its count zero and saw that something waits: see "Why nothing is forgotten".
+    /// Tries to collect; called after a traversal that made its count zero and saw that something is retired.
+    ///
+    /// "Why nothing is forgotten" explains why this is needed, and why there is a fence.
     @inline(never)
     func collectAfterLeaving() {
         atomicMemoryFence(ordering: .sequentiallyConsistent)

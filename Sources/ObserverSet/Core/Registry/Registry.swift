@@ -1,46 +1,50 @@
 import Synchronization
 
-/// The state that a set and its tokens share: the slots that notifications walk, and the lock that guards changes to them.
+/// The state that a set and its tokens share: the slots that notifications walk, and the lock that guards changes to
+/// them.
 ///
 ///     ObserverSet ──▶ Registry ──▶ first slot ──▶ a function, or a target ┄┄weak┄┄▶ owner
 ///                        ▲    └──▶ block of slots          └──▶ mailbox of its actor
 ///     ObserverToken ─────┘
 ///
-/// A registry knows who observes, a target (`Observers`) what to call and where, a mailbox (`Mailboxes`) when. Read on along
-/// one of four ways:
+/// A registry knows who observes, a target (in `Observers`) knows what to call and where, and a mailbox (in
+/// `Mailboxes`) knows when. To read on, follow one of these four ways through the files:
 ///
-/// - that of a value: `Slots`, `Slot`, `Traversal`, `Notifier`, `Registration`, `Target`, `IsolatedTarget`, `Mailbox`, `ActorMailbox`;
-/// - that of a value for an observer that awaits: `AwaitingTarget`, `AwaitingMailbox`, `AwaitingJobs`;
-/// - that of a removal: `Registry+Write`, `Cleanup`, `Retired`, `RareState`, `Reclamation`; and of `once`: `OnceGate`;
-/// - that of a caller who waits: `SettledWait`, `Registry+Queries`, `Removal`.
+/// - A value: `Slots`, `Slot`, `Traversal`, `Notifier`, `Registration`, `Target`, `IsolatedTarget`, `Mailbox`,
+///   `ActorMailbox`.
+/// - A value for an observer that awaits: `AwaitingTarget`, `AwaitingMailbox`, `AwaitingJobs`.
+/// - A removal: `Registry+Write`, `Cleanup`, `Retired`, `RareState`, `Reclamation`; for an observer that is called
+///   once, also `OnceGate`.
+/// - A caller that waits: `SettledWait`, `Registry+Queries`, `Removal`.
 ///
-/// The guarantees that comments number are listed on the page *Guarantees*. A comment `fault:` with a name marks what
-/// `Tools/broken-variants` breaks on purpose, to see that the tests notice.
+/// If a comment has a number and the word *guarantee*, the page *Guarantees* lists that guarantee. If a comment says
+/// `fault:` and a name, `Tools/broken-variants` breaks the line below on purpose, to check that the tests notice.
 ///
-/// A token keeps the registry alive, never the set. When a set is released, it empties its registry, and its tokens
+/// A token keeps the registry alive, but not the set. When a set is released, it empties its registry, so its tokens
 /// become inactive.
 ///
-/// `package`, not internal: a layer that holds objects weakly and calls them itself has a registry of its own, see
-/// `WeakTarget`.
+/// Whatever an observer holds has exactly one owner at a time: the observer's current slot until the observer is
+/// removed, and a `Retired` after that. All other copies of the slot's bits, in replaced blocks and in removed slots,
+/// are only borrowed by traversals.
 ///
-/// What an observer holds has exactly one owner: the observer's current slot until it is removed, and a `Retired` after
-/// that. All other copies of those bits, in replaced blocks and in removed slots, are borrowed by traversals.
+/// It is `package`, not internal, because a layer that holds objects weakly and calls them itself has a registry of its
+/// own (see `WeakTarget`).
 @safe package final class Registry: TokenIssuer, @unchecked Sendable {
-    /// Changed under the lock; walked by traversals, which hold no lock but are counted.
+    /// The slots, which change only under the lock, and which traversals walk without it.
     let slots = Slots()
-    /// The id of the observer that was added last; zero if none is registered, so that a notification has nobody to
-    /// call.
+    /// The id of the observer that was added last; zero if no observer is registered, so that a notification has nobody
+    /// to call.
     ///
-    /// Stored under the lock, before the slot is published. A thread that knows of an observer, from its `add` or
-    /// through the set itself (`isEmpty`, `count`), has acquired the store that published the slot, and so sees at least
-    /// that observer's id.
+    /// It is stored under the lock, before the slot is published. A thread may know of an observer because it has
+    /// called `add`, or because it has asked the set itself (`isEmpty`, `count`). In either case, it has acquired the
+    /// store that published the slot, and so it sees at least that observer's id.
     let lastID = Atomic<UInt64>(0)
     let reclamation = Reclamation()
-    /// Whether there is a producer that is informed when the set becomes observed or unobserved.
+    /// Whether the set has a producer that must be told when the set becomes observed or unobserved.
     let hasDemand: Bool
-    /// Whether descriptions say where an observer runs: not where all run in one isolation domain.
+    /// Whether observers may run in different isolation domains, so that descriptions must say where each one runs.
     let isShared: Bool
-    // Last: the flags fit in front of it.
+    // This comes last, because the flags fit into the gap in front of it.
     let lock = Lock(Contents())
 
     package init(isShared: Bool = false, whenObserved: (@Sendable (Bool) -> Void)? = nil) {
@@ -50,14 +54,16 @@ import Synchronization
         if let whenObserved { lock.withLock { $0.madeRare().demand = Demand(whenObserved) } }
     }
 
-    /// Ends a registration; false if it had ended before, or its owner is dead.
+    /// Ends a registration, and returns false if it had already ended or its owner is dead.
     ///
-    /// The owner is checked before the observer is released: the release may deallocate it.
+    /// This method checks whether the owner is alive before it releases the observer, because the release may
+    /// deallocate the owner.
     override func remove(_ id: UInt64, _ removal: Removal?) -> Bool {
         var cleanup = Cleanup()
         let removed = write(&cleanup) { contents, cleanup in
             let removed = remove(id, &contents, &cleanup)
-            // Behind the observer: see `Removal`.
+            // The marker is retired right behind the observer, so that it is released after the observer (see
+            // `Removal`).
             if let marker = removal?.marker {
                 reclamation.retire(Retired(Callee(retaining: marker)), &contents, &cleanup.releasable)
             }
@@ -79,7 +85,8 @@ import Synchronization
         unsafe body(slot.pointee.callee.registration, (isShared, slot.pointee.site))
     }
 
-    // The registry does not know any longer which mailbox the observer had, so all busy ones are returned.
+    // The registry no longer knows which mailbox the ended observer used, so this returns all mailboxes that are still
+    // busy.
     override var busyMailboxes: [Mailbox] {
         write { contents, _ in contents.rare?.busy.values.filter { !$0.isIdle } ?? [] }
     }

@@ -1,15 +1,17 @@
-/// Unlinked observers and memory: a traversal that begins now cannot reach them, but an earlier one may.
+/// Unlinked observers and memory, which a traversal that begins now cannot reach, but an earlier one may.
 ///
-/// Not copyable, so that nothing is released twice.
+/// It isn't copyable, so that nothing is released twice.
 @safe struct Retired: ~Copyable {
-    /// The callee of a removed observer, mostly the only thing there is.
+    /// The callee of a removed observer, which is usually all there is.
     private var first: Callee?
     private var rest: Rest?
 
-    /// An object, since two empty arrays would be released at each change.
+    /// The other callees, and replaced blocks.
+    ///
+    /// They are in one object, because two empty arrays would have to be released at each change.
     @safe private final class Rest {
         var callees: [Callee] = []
-        /// Blocks that were replaced, in the order in which they were current; their slots own nothing any more.
+        /// The replaced blocks, in the order in which they were current; their slots no longer own anything.
         var blocks = unsafe [Block]()
     }
 
@@ -26,7 +28,8 @@
         if isEmpty { self = other } else { appendToRest(other) }
     }
 
-    // Out of line, as is the release of the rest: this is part of every change, and seldom needed.
+    // This isn't inlined, and neither is the release of the rest, because every change contains this code but seldom
+    // needs it.
     @inline(never)
     private mutating func appendToRest(_ other: borrowing Retired) {
         let rest = madeRest()
@@ -40,7 +43,7 @@
         return made
     }
 
-    /// Takes everything out.
+    /// Takes out everything, and returns it.
     @inline(__always)
     mutating func take() -> Retired {
         var taken = Retired()
@@ -53,15 +56,15 @@
         rest?.callees.forEach(body)
     }
 
-    /// Marks an observer as removed in the blocks that have it; false if there is a block without it.
+    /// Marks an observer as removed in the blocks that contain it; returns false if a block doesn't contain it.
     ///
-    /// Begins with the latest block. A living observer that is in one block is in all later ones, too. So behind the
-    /// first block without it there is none that has it.
+    /// It begins with the latest block. If a block contains a living observer, all later blocks do, too. So as soon as
+    /// a block doesn't contain the observer, no earlier one does, and the search ends.
     func markRemoved(_ id: UInt64) -> Bool {
         unsafe blocks.reversed().allSatisfy { unsafe $0.markRemoved(id) }
     }
 
-    /// Releases everything; the `deinit` of closures' captures runs here.
+    /// Releases everything; the `deinit` of what closures capture runs here.
     @inline(__always)
     consuming func release() {
         LockCheck.assertNoLockIsHeld()

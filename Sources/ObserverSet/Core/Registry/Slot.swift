@@ -1,14 +1,15 @@
 import Synchronization
 
-/// An observer in a slot, whatever its parameters: a function, or a registration.
+/// An observer as a slot stores it, whatever its parameters: a plain function or a registration.
 ///
-/// Two words that are opaque to the compiler. So everything except the call itself is ordinary, unspecialised code, and
-/// the bits may be copied while other threads read them. A callee is not counted as a reference: its owner releases it,
-/// exactly once.
+/// A callee is two words that mean nothing to the compiler. Therefore all code but the call itself is ordinary,
+/// unspecialised code, and the words may be copied while other threads read them. A callee doesn't count as a
+/// reference: whoever owns it releases it, exactly once.
 ///
-/// Why the casts are sound: a stored function is two words, its code and its context, and a context is retained and
-/// released like any native object. Only what owns a registry puts callees into it, all of them with its own
-/// parameters or never called, and only the owner has them called.
+/// The casts below are sound for two reasons. First, a stored function consists of two words, its code and its context,
+/// and the context is retained and released like any native object. Second, a registry belongs to one set or layer.
+/// Only that owner puts callees into the registry and has them called, and all of them take the owner's parameters.
+/// (Markers and weakly held objects are never called.)
 @safe struct Callee: @unchecked Sendable {
     let code: UInt
     /// The address of the function's context, or of the registration; zero for a function without a context.
@@ -22,18 +23,22 @@ import Synchronization
 
     func has(_ trait: UInt) -> Bool { isSpecial && code & trait != 0 }
 
-    /// The registration; nil for a plain function.
+    /// The registration, or nil for a plain function.
     var registration: Registration? { unsafe isSpecial ? unmanaged?.takeUnretainedValue() : nil }
-    /// Asks the observer, if it is more than a function, without retaining it.
+    /// Asks the observer a question without retaining it; returns nil for a plain function, which can't be asked.
     @inline(__always)
     func ask<Answer>(_ question: (AnyTarget) -> Answer) -> Answer? {
         unsafe isSpecial ? unmanaged?._withUnsafeGuaranteedRef { question($0.observer) } : nil
     }
 
-    /// Whether it has an owner or object that may die; asked in each addition, without retaining it.
+    /// Whether the observer has an owner that may die, or is itself an object that may die.
+    ///
+    /// Each addition asks this, so it doesn't retain the observer.
     var mayDie: Bool { has(Registration.mayDie) }
 
-    /// Never called under the lock: the `deinit` of a closure's captures runs here.
+    /// Releases the function's context or the registration.
+    ///
+    /// Never call this under the lock, because the `deinit` of what a closure captures runs here.
     func release() { unsafe unmanaged?.release() }
 }
 
@@ -65,13 +70,13 @@ extension Callee {
     }
 }
 
-/// A callee that is a function, borrowed from its slot by a notification.
+/// A plain function, which a notification borrows from a slot.
 ///
-/// Nothing is retained, except by the call itself.
+/// Nothing is retained, unless the call itself retains something.
 @unsafe struct BorrowedFunction<Parameters>: ~Copyable {
     private let call: (Parameters) -> Void
 
-    /// The callee of a slot, which is the slot's first field.
+    /// The function in a slot, which has the slot's own address, because the callee is the slot's first field.
     @inline(__always)
     static func at(_ slot: UnsafeMutablePointer<Slot>) -> UnsafeMutablePointer<BorrowedFunction> {
         unsafe UnsafeMutableRawPointer(slot).assumingMemoryBound(to: BorrowedFunction.self)
@@ -81,16 +86,19 @@ extension Callee {
     borrowing func callAsFunction(_ parameters: Parameters) { unsafe call(parameters) }
 }
 
-/// The memory for one observer of a set, in atomic words, since they change in place while others may look at them.
+/// The memory for one observer of a set.
 ///
-/// Storing its id publishes the slot. After that it changes once, from living to removed. It becomes vacant again only
-/// when no traversal that may have seen it living is left.
+/// It consists of atomic words, because they change in place while other threads may be reading them.
+///
+/// Storing the id publishes the slot. After that, the slot changes only once, from living to removed. It becomes vacant
+/// again only when no traversal is left that may have seen it living.
 @safe struct Slot: ~Copyable, @unchecked Sendable {
-    // The callee's two words are the first, so that a slot's address is its callee's. They, and those of the site, are
-    // loaded and stored relaxed: what was stored before `word` is seen by a thread that acquires that.
+    // The callee's two words come first, so that a slot and its callee have the same address. These two words, and
+    // those of the site, are loaded and stored relaxed: they are stored before `word` is released, so a thread that
+    // acquires `word` sees them.
     private let code = Atomic<UInt>(0)
     private let reference = Atomic<UInt>(0)
-    /// The registration's id and the flags below; zero if the slot is vacant.
+    /// The registration's id and the flags below, or zero if the slot is vacant.
     private let word = Atomic<UInt64>(0)
     private let file = Atomic<UInt>(0)
     private let line = Atomic<UInt32>(0)
@@ -98,13 +106,15 @@ extension Callee {
     @inline(__always)
     var callee: Callee { Callee(code: code.load(ordering: .relaxed), reference: reference.load(ordering: .relaxed)) }
 
-    /// The registration, which is of that class, borrowed in the same way as a function: nothing is retained.
+    /// The registration, which must be of the class `kind`.
+    ///
+    /// It is borrowed, as a function is: nothing is retained.
     @inline(__always)
     func registration<Kind: Registration>(as kind: Kind.Type) -> Unmanaged<Kind> {
         unsafe .fromOpaque(UnsafeRawPointer(bitPattern: reference.load(ordering: .relaxed)).unsafelyUnwrapped)
     }
 
-    /// Calls the observer, or enqueues the call.
+    /// Calls the observer, or enqueues the value for it.
     @inline(__always)
     func send<Parameters>(_ parameters: Parameters, by notifier: inout Notifier) -> OwnerCheck {
         if code.load(ordering: .relaxed) & Registration.kinds == Registration.furtherKind {
@@ -122,10 +132,10 @@ extension Callee {
         }
     }
 
-    /// Calls the observer if it is an ownerless closure on the notifier's actor and no value waits for it; false
-    /// otherwise.
+    /// Calls the observer if it is a closure without an owner that belongs to the notifier's actor, and no value is
+    /// pending for it; returns false otherwise.
     ///
-    /// It spares such observers a dispatch through the target's method table.
+    /// Such an observer then needs no dispatch through its target's method table.
     @inline(__always)
     func callClosure<Parameters: Sendable>(_ parameters: Parameters, by notifier: inout Notifier) -> Bool {
         guard code.load(ordering: .relaxed) == Registration.functionKind | Registration.hasMailbox else { return false }
@@ -137,47 +147,60 @@ extension Callee {
     var site: Site { Site(file: file.load(ordering: .relaxed), line: line.load(ordering: .relaxed)) }
 
     static let removed: UInt64 = 1 << 63
-    /// The callee is a registration, and not a plain function.
+    /// The flag that says that the callee is a registration, and not a plain function.
     private static let special: UInt64 = 1 << 62
-    /// A number above every id, and the bits in which the id is stored.
+    /// The bits in which the id is stored; as a number, it is greater than every id.
     static let noLimit: UInt64 = special - 1
 
-    /// Acquiring, paired with the releasing store in `publish`: what was published with the id is seen, too.
+    /// The id and the flags.
     ///
-    /// The removed flag needs no order. It decides only whether to call; the callee stays alive as long as the
-    /// traversal is counted. A traversal that begins after a removal sees the flag because of the head that it loads,
-    /// see `Reclamation`.
+    /// The load is acquiring, and paired with the releasing store in `publish`: a thread that sees the id also sees
+    /// what was stored before it.
+    ///
+    /// The removed flag needs no such order, because it decides only whether to call the observer; the callee stays
+    /// alive as long as the traversal is counted. A traversal that begins after a removal sees the flag because of the
+    /// head that it loads (see `Reclamation`).
     @inline(__always)
     var state: UInt64 {
         // fault: slot-read-relaxed
         word.load(ordering: .acquiring)
     }
 
+    /// The id, whether or not the observer has been removed; zero if the slot is vacant.
+    ///
+    /// The load is relaxed, because whoever finds a slot by its id then calls `isLiving(_:)`, which acquires. The
+    /// search itself is safe: a thread that knows an id also sees the ids in all slots before it, and the slots after
+    /// it hold greater ids or are vacant, whichever of their states the thread sees.
     var id: UInt64 { word.load(ordering: .relaxed) & Self.noLimit }
 
-    /// Whether it holds an observer that has not been removed.
+    /// Whether the slot holds an observer that has not been removed.
     var isLiving: Bool {
         let state = state
         return state != 0 && state < Self.removed
     }
 
-    /// Whether it holds that observer, not removed; the slot may have been reused for another one by now.
+    /// Whether the slot still holds the observer with this id, and the observer has not been removed.
+    ///
+    /// By now, the slot may have been reused for another observer.
     func isLiving(_ id: UInt64) -> Bool {
         let state = state
         return state < Self.removed && state & Self.noLimit == id
     }
 
-    /// Whether the callee has no owner, or a living one.
+    /// Whether the observer has no owner, or an owner that is alive.
     ///
-    /// Never called under the lock.
+    /// A weakly held object counts as alive here, because only code that runs where the object may be used can find
+    /// out. Never call this under the lock.
     var isAlive: Bool { !callee.has(Registration.hasOwner) || callee.ask(\.isAlive) != false }
 
-    /// Whether a search for dead owners and objects should remove it.
+    /// Whether a search for dead owners and objects should remove the observer.
     ///
-    /// Never called under the lock.
+    /// Never call this under the lock.
     var isDead: Bool { callee.mayDie && callee.ask(\.isDead) == true }
 
-    /// This and the following functions are called under the registry's lock.
+    /// Publishes an observer in this slot.
+    ///
+    /// Call this and the following functions only under the registry's lock.
     func publish(_ callee: Callee, id: UInt64, site: Site) {
         code.store(callee.code, ordering: .relaxed)
         reference.store(callee.reference, ordering: .relaxed)
@@ -187,9 +210,14 @@ extension Callee {
         word.store(id | (callee.isSpecial ? Self.special : 0), ordering: .releasing)
     }
 
-    /// Relaxed: see "Marking a slot" in `Reclamation.swift`.
+    /// Marks the observer as removed.
+    ///
+    /// The store is relaxed: see "Marking a slot" in `Reclamation.swift`.
     func markRemoved() { word.store(word.load(ordering: .relaxed) | Self.removed, ordering: .relaxed) }
 
-    /// Relaxed: no traversal is left that saw it living, see "Slots at the end" in `Reclamation.swift`.
+    /// Makes the slot vacant.
+    ///
+    /// The store is relaxed, because no traversal is left that saw the slot living: see "Slots at the end" in
+    /// `Reclamation.swift`.
     func vacate() { word.store(0, ordering: .relaxed) }
 }

@@ -1,18 +1,18 @@
 import Synchronization
 
-/// Memory with room for a fixed number of slots, of which the first ones are taken, in the order of registration.
+/// Memory with room for a fixed number of slots, of which the taken ones come first, in the order of registration.
 ///
-/// A handle, which owns nothing: code that uses it must know that the block has not been freed. A traversal knows it
-/// because it is counted, a writer because it holds the lock.
+/// A `Block` is only a handle, and owns nothing. Code that uses it must know that the memory has not been freed. A
+/// traversal knows this because it is counted, and a change because it holds the lock.
 @unsafe struct Block: @unchecked Sendable {
-    /// The capacity, and behind it the slots.
+    /// The memory, which contains the capacity, followed by the slots.
     let memory: UnsafeMutableRawPointer
 
     init(_ memory: UnsafeMutableRawPointer) {
         unsafe self.memory = memory
     }
 
-    /// A fresh block of vacant slots.
+    /// Allocates a block of vacant slots.
     init(capacity: Int) {
         let size = MemoryLayout<Int>.stride + capacity * MemoryLayout<Slot>.stride
         unsafe memory = .allocate(byteCount: size, alignment: MemoryLayout<Slot>.alignment)
@@ -28,16 +28,18 @@ import Synchronization
         unsafe (memory + MemoryLayout<Int>.stride).assumingMemoryBound(to: Slot.self)
     }
 
-    /// The slot with that id among the first `count`, living or removed; vacant slots may be among those, at the end.
+    /// The slot with this id among the first `count` slots, whether it is living or removed.
+    ///
+    /// The last of these `count` slots may be vacant.
     func slot(of id: UInt64, among count: Int) -> UnsafeMutablePointer<Slot>? {
         let first = unsafe idAt(0)
-        // If no slot is taken, that is above all ids; from here on there is a last one.
+        // If no slot is taken, `first` is greater than every id. So from here on, there is a last slot.
         guard id >= first else { return nil }
         let count = unsafe min(count, capacity)
         let last = unsafe idAt(count - 1)
         guard id <= last else { return nil }
-        // Ids ascend from slot to slot, so a slot is at most as far from either end as its id is from the id there. If
-        // no id is missing in between, these bounds meet at the slot; otherwise they narrow a binary search.
+        // Ids ascend from slot to slot. So a slot is at most as far from either end as its id is from the id at that
+        // end. If no id in between is missing, the two bounds meet at the slot. Otherwise they narrow a binary search.
         var low = max(0, count - 1 - Int(clamping: last - id))
         var high = min(count - 1, Int(clamping: id - first))
         while low < high {
@@ -47,14 +49,15 @@ import Synchronization
         return unsafe idAt(low) == id ? slots + low : nil
     }
 
-    /// The id in that slot; for a vacant slot a number above all ids.
+    /// The id in a slot, or a number greater than every id if the slot is vacant.
     @inline(__always)
     private func idAt(_ index: Int) -> UInt64 {
         let id = unsafe slots[index].id
         return id == 0 ? .max : id
     }
 
-    /// Marks an observer's slot in a replaced block as removed; false if the observer is not in this block.
+    /// Marks an observer's slot in a replaced block as removed; returns false if this block doesn't contain the
+    /// observer.
     func markRemoved(_ id: UInt64) -> Bool {
         guard let slot = unsafe slot(of: id, among: .max) else { return false }
         unsafe slot.pointee.markRemoved()
@@ -64,32 +67,36 @@ import Synchronization
 
 /// The slots of a set, in the order of registration.
 ///
-/// The first slot is inline, since most sets have one observer. The others are in a block, which is replaced when it is
-/// full, when more than half of many slots are removed, or when it is far too large.
+/// The first slot is inline, because most sets have a single observer. The others are in a block. It is replaced in
+/// three cases: it is full, more than half of many slots are removed, or it is far too large.
 @safe struct Slots: ~Copyable {
-    /// The memory of the block that follows the first slot; nil if there is none.
+    /// The memory of the block that follows the first slot; nil if there is no block.
     let head = unsafe Atomic<UnsafeMutableRawPointer?>(nil)
     private let inlineSlot = Slot()
 
-    /// The inline slot.
+    /// The first slot, which is inline.
     ///
-    /// It consists of atomics, and so has one address as long as it lives. Nothing changes it but their own operations:
-    /// memory that is a constant to the compiler must not be written through a pointer.
+    /// It consists of atomics, so it has one address as long as it lives. Only the atomics' own operations may change
+    /// it: the compiler takes this memory for a constant, so nothing else may write to it through the pointer.
     @inline(__always)
     var first: UnsafeMutablePointer<Slot> {
         unsafe withUnsafePointer(to: inlineSlot) { unsafe UnsafeMutablePointer(mutating: $0) }
     }
 
-    /// Acquiring, for lookups without the lock: the block must be seen initialised.
+    /// The current block.
+    ///
+    /// The load is acquiring, because a lookup without the lock must see the block initialised.
     @inline(__always)
     var block: Block? { unsafe head.load(ordering: .acquiring).map { unsafe Block($0) } }
 
-    /// Under the lock, which orders the load behind the store.
+    /// The slot at an index; call this only under the lock.
+    ///
+    /// The load is relaxed, because the lock orders it after the store.
     subscript(index: Int) -> UnsafeMutablePointer<Slot> {
         unsafe index == 0 ? first : Block(head.load(ordering: .relaxed).unsafelyUnwrapped).slots + (index - 1)
     }
 
-    /// The slot of the living observer with that id, if it is among the first `count`.
+    /// The slot of the living observer with this id, if it is among the first `count` slots.
     func living(_ id: UInt64, among count: UInt32 = .max) -> UnsafeMutablePointer<Slot>? {
         let slot = unsafe first.pointee.id == id ? first : block?.slot(of: id, among: max(0, Int(count) - 1))
         guard let slot = unsafe slot, unsafe slot.pointee.isLiving(id) else { return nil }
@@ -100,19 +107,21 @@ import Synchronization
 
     /// Whether the block should be replaced by a smaller one.
     ///
-    /// It should if there are many slots, more than half of which are removed, so that notifications walk them in vain;
-    /// or if a large block has less than a quarter of its slots taken.
+    /// That is so in two cases. There are many slots, and more than half of them are removed, so that notifications
+    /// walk these for nothing. Or a large block has less than a quarter of its slots taken.
     func areWasteful(_ contents: borrowing Contents) -> Bool {
         contents.taken >= 32 && contents.living * 2 < contents.taken || room >= 32 && Int(contents.taken) * 4 < room
     }
 
     private var room: Int { unsafe block?.capacity ?? 0 }
 
-    /// A block for the living slots behind the first, with room for as many again; for a quarter as many if they are
-    /// many.
+    /// Makes a block for the living slots behind the first one; returns nil if no block is needed.
     ///
-    /// The caller puts it into the place of the current block, and retires that one. Nil if no block is needed: at most
-    /// the first slot is taken, and the next observer has a place.
+    /// The block has room for as many slots again, or, if there are many, for a quarter as many. No block is needed if
+    /// only the first slot is taken, or none, and there is room for the next observer.
+    ///
+    /// If there is a block, `contents.taken` counts its slots from now on. The caller must put the fresh block into the
+    /// place of the current one, and retire the current one.
     func freshBlock(_ contents: inout Contents) -> Block? {
         guard contents.taken > 1 || isFull(contents) else { return nil }
         let kept = unsafe Int(contents.living) - (first.pointee.isLiving ? 1 : 0)
@@ -122,8 +131,8 @@ import Synchronization
         for index in 1..<Int(contents.taken) {
             let slot = unsafe self[index]
             guard unsafe slot.pointee.isLiving else { continue }
-            // Copies bits, since traversals may still be reading the old slots. From now on the fresh block owns what
-            // they hold.
+            // Copy only the bits, because traversals may still be reading the old slots. From now on, the fresh block
+            // owns what both hold.
             unsafe UnsafeMutableRawPointer(place).copyMemory(from: slot, byteCount: MemoryLayout<Slot>.size)
             unsafe place += 1
         }
@@ -131,7 +140,9 @@ import Synchronization
         return unsafe fresh
     }
 
-    /// Makes removed slots at the end vacant; no traversal that saw one of them living may be left.
+    /// Makes the removed slots at the end vacant.
+    ///
+    /// Call this only when no traversal is left that saw one of them living.
     func trim(_ contents: inout Contents) {
         while contents.taken > 0, unsafe !self[Int(contents.taken) - 1].pointee.isLiving {
             contents.taken -= 1
@@ -140,7 +151,7 @@ import Synchronization
     }
 
     deinit {
-        // No traversal and no change can be under way: nothing refers to these slots any more.
+        // No traversal and no change can be under way, because nothing refers to these slots any longer.
         if unsafe first.pointee.isLiving { unsafe first.pointee.callee.release() }
         guard let block = unsafe block else { return }
         for index in 0..<(unsafe block.capacity) where unsafe block.slots[index].isLiving {

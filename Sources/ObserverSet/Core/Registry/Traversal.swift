@@ -2,30 +2,30 @@ import Synchronization
 
 /// One walk over the observers, without a lock.
 ///
-/// It is counted as long as it lives: what it reaches stays alive meanwhile, whatever is removed. A traversal that is
-/// made inside an observer counts itself in again, and walks the observers that there are by then. A removal inside an
-/// observer marks the slot, which this traversal then skips. What was removed is released after the last traversal that
-/// could reach it.
+/// A traversal is counted as long as it lives. Whatever it can reach stays alive until then, even if it is removed in
+/// the meantime, and is released after the last traversal that could reach it. When an observer notifies, the nested
+/// traversal counts itself in again, and walks the observers that are there by then. When an observer removes another
+/// one, the slot is marked, and this traversal skips it.
 ///
-/// It takes and returns nothing but pointers: between a notifier and its observers, retains would cost time, and closures
-/// stack.
+/// Its functions take and return nothing but pointers. Between a notifier and its observers, retains would cost time,
+/// and closures would take up stack.
 ///
-/// `package`, not internal: see `WeakTarget`.
+/// It is `package`, not internal, because a layer can walk weakly held objects (see `WeakTarget`).
 @usableFromInline
 @safe package struct Traversal: ~Copyable {
-    /// Kept alive by the code that makes the traversal.
+    /// The registry, which the code that makes the traversal must keep alive.
     private let registry: Unmanaged<Registry>
     private let ticket: Reclamation.Ticket
     private let limit: UInt64
-    /// The next slot to look at, and the end of the contiguous slots that it belongs to.
+    /// The next slot to look at, and the end of the contiguous slots to which it belongs.
     private var place: UnsafeMutablePointer<Slot>
     private var stop: UnsafeMutablePointer<Slot>
-    /// The block that follows the first slot, until the traversal reaches it.
+    /// The block that follows the first slot; nil once the traversal has reached it.
     private var block: UnsafeMutableRawPointer?
-    /// Whether a dead owner or object was met; such registrations are removed after the traversal.
+    /// Whether the traversal has met a dead owner or object; if so, such registrations are removed after the traversal.
     var metDead = false
 
-    /// A traversal that ends behind the last observer whose id is at most `limit`.
+    /// Begins a traversal, which ends behind the last observer whose id is at most `limit`.
     @inline(__always)
     init(_ registry: Unmanaged<Registry>, upTo limit: UInt64 = Slot.noLimit) {
         unsafe self.registry = unsafe registry
@@ -33,23 +33,24 @@ import Synchronization
         unsafe (ticket, block, place) = unsafe registry._withUnsafeGuaranteedRef { registry in
             // fault: counted-out-before-the-walk
             let ticket = unsafe registry.reclamation.enter()
-            // Sequentially consistent, and before any slot is read: this is H in "Why nothing is released too early".
+            // This load is sequentially consistent, and comes before any slot is read: it is H in "Why nothing is
+            // released too early".
             let block = unsafe registry.slots.head.load(ordering: .sequentiallyConsistent)
             return unsafe (ticket, block, registry.slots.first)
         }
         unsafe stop = unsafe place + 1
     }
 
-    /// The next living slot; nil at the end, and from then on.
+    /// The next living slot; nil at the end, and whenever it is asked again after that.
     ///
-    /// Its observer may be removed at any time; what the slot holds stays in place until this traversal has ended.
+    /// Its observer may be removed at any time, but what the slot holds stays in place until this traversal has ended.
     @inline(__always)
     mutating func next() -> UnsafeMutablePointer<Slot>? {
         var isPlain = false
         return unsafe next(&isPlain)
     }
 
-    /// The next living slot; `isPlain` says whether it holds a plain function.
+    /// The next living slot; `isPlain` is set to whether the slot holds a plain function.
     @inline(__always)
     mutating func next(_ isPlain: inout Bool) -> UnsafeMutablePointer<Slot>? {
         while true {
@@ -57,13 +58,15 @@ import Synchronization
                 let slot = unsafe place
                 unsafe place = unsafe slot + 1
                 let state = unsafe slot.pointee.state
-                // Minus one: zero, the state of a vacant slot, becomes the greatest number, which is above every limit.
+                // One comparison tells a plain function that is to be called from everything else, because both flags
+                // are above every limit. The state of a vacant slot is zero. Subtracting one turns it into the greatest
+                // number, which is above every limit, too.
                 isPlain = state &- 1 < limit
                 if _fastPath(isPlain) { return unsafe slot }
                 // fault: liveness-unchecked
                 if state >= Slot.removed { continue }
                 if (state & Slot.noLimit) &- 1 < limit { return unsafe slot }
-                // Behind a vacant slot, or one whose observer was added later, there is nothing to call.
+                // Ids ascend, so behind a vacant slot, or one whose observer was added later, there is nothing to call.
                 unsafe (block, place) = (nil, stop)
             }
             guard let memory = unsafe block else { return nil }
@@ -74,13 +77,12 @@ import Synchronization
         }
     }
 
-    /// The line that registered the observer in the slot that `next` returned.
+    /// The line that registered the observer in the slot that `next` has just returned.
     package var site: Site { unsafe (place - 1).pointee.site }
 
     /// Counts the traversal out.
     ///
-    /// It may have been the last that could reach something that waits for release; then it tries to have that
-    /// released.
+    /// If this traversal may have been the last one that could reach something retired, it tries to have that released.
     @inline(__always)
     @usableFromInline
     deinit {
@@ -96,7 +98,7 @@ import Synchronization
 }
 
 extension Registry {
-    /// Runs `body` for every living slot, in order, in a traversal.
+    /// Traverses the observers, and runs `body` for every living slot, in order.
     func forEachLiving(_ body: (borrowing Slot) -> Void) {
         var traversal = unsafe Traversal(.passUnretained(self))
         while let slot = unsafe traversal.next() { unsafe body(slot.pointee) }

@@ -1,15 +1,15 @@
 import Synchronization
 
-/// A target without a function: an object, held weakly, and memory that a layer keeps with it.
+/// A target without a function: a weakly held object, and memory that a layer keeps with it.
 ///
-/// It has no owner. A token would load an owner on any thread, and could drop the last reference to an object that
-/// belongs to one isolation domain. Only code that runs where the objects may be used learns that one is dead: a
-/// traversal, and adding another object.
+/// The object doesn't count as the target's owner. If it did, a token would load it on any thread, and could release
+/// the last reference to an object that belongs to one isolation domain. Only code that runs where the objects may be
+/// used finds out that one is dead: a traversal, and adding another object.
 @safe final class WeakTarget: AnyTarget, @unchecked Sendable {
     fileprivate weak let object: AnyObject?
-    /// The address of the object, even if the object has been deallocated.
+    /// The object's address, even after the object has been deallocated.
     let address: ObjectIdentifier
-    /// Never changed, and freed with the target.
+    /// The layer's memory, which never changes, and is freed with the target.
     fileprivate let memory: UnsafeMutableRawPointer?
 
     fileprivate init(_ object: AnyObject, _ memory: UnsafeMutableRawPointer?) {
@@ -21,7 +21,8 @@ import Synchronization
     deinit { unsafe memory?.deallocate() }
 
     override var traits: UInt { Self.isWeak }
-    /// Without its class: a token may be described where the object must not be loaded.
+    /// A fixed word in place of the object's class, because a token may be described where the object must not be
+    /// loaded.
     override var ownerDescription: String? { "delegate" }
 
     override var isDead: Bool {
@@ -29,7 +30,7 @@ import Synchronization
         return object == nil
     }
 
-    /// Whether it is that of the object, and not of a dead one that had its address.
+    /// Whether this is the target of `object`, and not of a dead object that had the same address.
     func isOf(_ object: AnyObject) -> Bool {
         LockCheck.assertNoLockIsHeld()
         return self.object === object
@@ -38,19 +39,20 @@ import Synchronization
 
 /// A registry of weakly held objects, for layers that call them in their own way.
 ///
-/// It has no other targets, and one for each object. Callers must run where the objects may be used.
+/// Such a registry has one target for each object, and no other targets. Callers must run where the objects may be
+/// used.
 extension Registry {
-    /// Registers an object, unless it is registered already, and returns the token of its registration.
+    /// Registers an object, unless it is already registered, and returns the token of its registration.
     ///
-    /// Takes amortised O(1), plus O(log *n*) if the object is registered already. `memory` makes what is kept with the
-    /// object, and freed with its target.
+    /// This takes amortised O(1), plus O(log *n*) if the object is already registered. `memory` makes what is kept with
+    /// the object, and what is freed with its target.
     package func add(_ object: AnyObject, site: Site, memory: () -> UnsafeMutableRawPointer?) -> ObserverToken {
         if let known = target(at: object) {
             if known.target.isOf(object) { return ObserverToken(issuer: self, id: known.id) }
-            // It is that of a dead object which had the same address.
+            // This target belongs to a dead object that had the same address.
             _ = remove(known.id, nil)
         }
-        // From here on any target at this address is this object's: no other object has it now.
+        // From here on, any target at this address is this object's, because no other object can have the address now.
         let target = unsafe WeakTarget(object, memory())
         let (id, shouldSweep) = write { contents, cleanup in
             if let id = contents.rare?.idsByAddress[ObjectIdentifier(object)] { return (id, false) }
@@ -62,23 +64,25 @@ extension Registry {
         return ObserverToken(issuer: self, id: id)
     }
 
-    /// Ends an object's registration; false if it has none, or is being deallocated, as it is in its own `deinit`.
+    /// Ends an object's registration; returns false if it has none, or if the object is being deallocated (that is, in
+    /// its own `deinit`).
     package func remove(_ object: AnyObject) -> Bool {
         guard let (id, target) = target(at: object) else { return false }
-        // False if the target is that of a dead object which had the same address.
+        // This is false if the target belongs to a dead object that had the same address.
         let isAlive = target.isOf(object)
         return remove(id, nil) && isAlive
     }
 
     /// A traversal of the objects that are registered now.
     ///
-    /// The caller must hold the registry until the traversal has ended.
+    /// The caller must keep the registry alive until the traversal has ended.
     package func traversal() -> Traversal {
-        // Acquiring, as in `notify`: an object that another thread removes and adds again is not met twice.
+        // This load is acquiring, as in `notify`, so that an object that another thread removes and adds again isn't
+        // met twice.
         unsafe Traversal(.passUnretained(self), upTo: lastID.load(ordering: .acquiring))
     }
 
-    /// The target of the object, or of a dead one that had its address.
+    /// The target of `object`, or of a dead object that had the same address.
     private func target(at object: AnyObject) -> (id: UInt64, target: WeakTarget)? {
         write { contents, _ in
             guard let id = contents.rare?.idsByAddress[ObjectIdentifier(object)] else { return nil }
@@ -90,20 +94,20 @@ extension Registry {
 }
 
 extension Traversal {
-    /// An object, retained, and the memory that is kept with it.
+    /// A retained object, and the memory that is kept with it.
     @usableFromInline package typealias Object = (object: AnyObject, memory: UnsafeMutableRawPointer?)
 
     /// The next object that is alive, in the order of registration.
     ///
-    /// Objects that were added since the traversal began, or removed before their turn, are skipped. The targets of
-    /// objects that are found dead are removed after the traversal.
+    /// The traversal skips objects that were added after it began, and those that are removed before their turn. If it
+    /// finds objects dead, their targets are removed after the traversal.
     @usableFromInline
     package mutating func nextObject() -> Object? {
         guard let slot = unsafe next() else { return nil }
         return unsafe Self.object(in: slot) ?? nextBehindDead()
     }
 
-    // A function of its own, so that the registers that it needs are not saved and restored for each object.
+    // This is a separate function, so that the registers that it needs aren't saved and restored for each object.
     @inline(never)
     private mutating func nextBehindDead() -> Object? {
         metDead = true
@@ -116,7 +120,7 @@ extension Traversal {
     @inline(__always)
     private static func object(in slot: UnsafeMutablePointer<Slot>) -> Object? {
         LockCheck.assertNoLockIsHeld()
-        // Sound, since a registry of weakly held objects has no other targets.
+        // This is sound, because a registry of weakly held objects has no other targets.
         return unsafe slot.pointee.registration(as: WeakTarget.self)._withUnsafeGuaranteedRef { target in
             unsafe target.object.map { unsafe ($0, target.memory) }
         }

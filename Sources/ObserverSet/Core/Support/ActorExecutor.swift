@@ -1,33 +1,38 @@
-/// An actor's executor, of which the runtime can be asked whether the caller runs on it.
+/// An actor's executor, about which the runtime can be asked whether the caller runs on it.
 ///
-/// The compiler's `#isolation` is no proof. In a closure that an async parameter takes it may name an actor that the closure
-/// does not run on (swiftlang/swift#83812, #86083, #87097), and so it may in a callback that an older interface calls on
-/// another thread.
+/// The question is needed because the compiler's `#isolation` proves nothing. Inside a closure that is passed as an
+/// async parameter, it may name an actor on which the closure doesn't run (swiftlang/swift#83812, #86083, #87097). The
+/// same happens in a callback that an older interface calls on another thread.
 ///
-/// What Swift offers to check it traps if the answer is no, or was new in Swift 6.2, and so is missing on the oldest systems
-/// that the library supports. So this asks what compiled async functions ask: which executor the thread has entered. That
-/// has an answer since Swift 5.5, on every system, and in static executables. Outside tasks the answer is none; then only the
-/// main actor is known, by its thread and queue.
+/// What Swift offers for this question doesn't help: either it traps if the answer is no, or it was new in Swift 6.2,
+/// and so is missing on the oldest systems that the library supports. So this type asks what compiled async functions
+/// ask: which executor the thread has entered. That question has had an answer since Swift 5.5, on every system and in
+/// static executables. Outside tasks, the answer is none. There, only the main actor can be recognized, by its thread
+/// and its queue.
 struct ActorExecutor: Sendable {
-    /// The first word of an executor's reference: the address of the executor, or of an actor that has none of its own.
+    /// The first word of a reference to an executor: the address of the executor, or of an actor that has no executor
+    /// of its own.
     private let identity: UInt
     private let isMain: Bool
 
     private static let main = unsafe identity(of: MainActor.sharedUnownedExecutor)
 
-    /// Calls the actor's `unownedExecutor`, which may be the user's code, and so never under a lock.
+    /// Makes the executor of an actor.
+    ///
+    /// This calls the actor's `unownedExecutor`, which may be user code, so never call it under a lock.
     init(of actor: any Actor) {
         LockCheck.assertNoLockIsHeld()
         identity = unsafe Self.identity(of: actor.unownedExecutor)
         isMain = identity == Self.main
     }
 
-    /// Whether the caller runs on it; false if nobody knows.
+    /// Whether the caller runs on this executor; false if nobody can tell.
     ///
-    /// The executor may be gone, since addresses are compared, and nothing else. Then its actor is gone, too.
+    /// The executor may have been deallocated, because only addresses are compared. In that case, its actor is gone,
+    /// too.
     var isCurrent: Bool {
-        // The main actor's code often runs outside tasks: callbacks of a user interface, blocks on the main queue. Dispatch is
-        // the last to be asked, since it takes ten times as long as the others.
+        // The main actor's code often runs outside tasks, in callbacks of a user interface and in blocks on the main
+        // queue. Dispatch is asked last, because that takes ten times as long as the other questions.
         if isMain && isOnMainThread() { return true }
         return unsafe Self.identity(of: currentExecutor()) == identity || isMain && isOnMainQueue()
     }
@@ -37,9 +42,10 @@ struct ActorExecutor: Sendable {
     }
 }
 
-/// The executor that the thread has entered; its words are zero if it has entered none.
+/// The executor that the thread has entered; its words are zero if the thread has entered none.
 ///
-/// A function of the runtime, with the name and the type by which the compiler calls it. The compiler reserves such names,
-/// unless a package enables `AllowRuntimeSymbolDeclarations`, as parts of the standard library do.
+/// This is a function of the runtime, declared with the name and the type with which the compiler calls it. The
+/// compiler reserves such names, unless a package enables `AllowRuntimeSymbolDeclarations`, as parts of the standard
+/// library do.
 @_silgen_name("swift_task_getCurrentExecutor")
 private func currentExecutor() -> UnownedSerialExecutor

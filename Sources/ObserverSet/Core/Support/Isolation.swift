@@ -1,25 +1,26 @@
-/// Removes the isolation from a function's type; no other code does.
+/// Removes the isolation from a function's type; no other code does that.
 ///
-/// A function of type `@isolated(any)` can be called synchronously only where the compiler sees that the caller is on
-/// its actor. A registration knows that in another way: it stores the isolation beside the function, and compares it
-/// with the notifier's. The standard library's `MainActor.assumeIsolated` relies on the same cast.
+/// This is needed because a function of type `@isolated(any)` can be called synchronously only where the compiler sees
+/// that the caller is on the function's actor. A registration knows that in another way: it stores the isolation beside
+/// the function, and compares it with the notifier's. The standard library's `MainActor.assumeIsolated` relies on the
+/// same cast.
 ///
-/// Why it is sound: isolation does not affect how a synchronous function is called, only who may call it. The results
-/// are called in exactly two ways:
+/// The cast is sound, because isolation affects only who may call a synchronous function, not how it is called. The
+/// results are called in exactly two ways:
 ///
-/// - By a notification, a catch-up that it makes, or `starting(with:)`, in place, if the function has no isolation, or the
-///   notifier's own. That the notifier has an `isolated` parameter is no proof, since the compiler is wrong now and then:
-///   the runtime has to confirm it (`Notifier.isOn`). If the notifier has none, and the function is the main actor's,
-///   the same is asked about the main actor.
+/// - In place, by a notification, by a catch-up that a notification makes, or by `starting(with:)`, if the function has
+///   no isolation, or has the notifier's. The notifier's `isolated` parameter is no proof, because the compiler is
+///   sometimes wrong, so the runtime has to confirm it (`Notifier.isOn`). If the notifier has no isolation, and the
+///   function is the main actor's, the runtime is asked about the main actor.
 /// - By a drain, which runs on the function's actor. There are two exceptions. If the actor was the owner, it may be
-///   dead, another actor may have its address by now, and the drain may run anywhere; then there is no owner, and
-///   nothing is called. If the function has no isolation of its own, it runs on the actor that added it, and may be
-///   called anywhere when that actor is gone.
+///   dead, and another actor may have its address by now, so that the drain may run anywhere. But then there is no
+///   owner any longer, and nothing is called. If the function has no isolation of its own, it runs on the actor that
+///   added it. When that actor is gone, it may be called anywhere.
 ///
-/// A third way would have to be shown to be sound, too.
+/// If you add a third way, show that it is sound, too.
 @usableFromInline
 enum Isolation {
-    /// A function of one argument, without its isolation.
+    /// Removes the isolation of a function of one argument.
     @inlinable @inline(__always)
     static func removed<A>(
         from function: @escaping @isolated(any) @Sendable (A) -> Void
@@ -27,9 +28,9 @@ enum Isolation {
         unsafe unsafeBitCast(UnaryIsolated(function: function), to: UnaryNonisolated.self).function
     }
 
-    /// A function of an owner, without its isolation.
+    /// Removes the isolation of a function of an owner.
     ///
-    /// As a function of any argument, it would be wrapped in two more closures.
+    /// This is a separate function, because one for any argument would wrap it in two more closures.
     @inlinable @inline(__always)
     static func removed<Owner: AnyObject>(
         from function: @escaping @isolated(any) @Sendable (Owner) -> Void
@@ -37,7 +38,7 @@ enum Isolation {
         unsafe unsafeBitCast(IsolatedOwner(function: function), to: NonisolatedOwner.self).function
     }
 
-    /// A function of an owner and another argument, without its isolation.
+    /// Removes the isolation of a function of an owner and another argument.
     @inlinable @inline(__always)
     static func removed<Owner: AnyObject, A>(
         from function: @escaping @isolated(any) @Sendable (Owner, A) -> Void
@@ -45,7 +46,7 @@ enum Isolation {
         unsafe unsafeBitCast(OwnedIsolated(function: function), to: OwnedNonisolated.self).function
     }
 
-    /// A function of an actor and another argument, without its isolation to that actor.
+    /// Removes the isolation to its first argument, an actor, from a function of that actor and another argument.
     @inlinable @inline(__always)
     static func removed<Owner: Actor, A>(
         from function: @escaping @Sendable (isolated Owner, A) -> Void
@@ -53,7 +54,7 @@ enum Isolation {
         unsafe unsafeBitCast(IsolatedToOwner(function: function), to: OwnedNonisolated.self).function
     }
 
-    /// A function of any number of arguments, without its isolation.
+    /// Removes the isolation of a function of any number of arguments.
     @inlinable @inline(__always)
     static func removed<each A>(
         fromMethod function: @escaping @isolated(any) @Sendable (repeat each A) -> Void
@@ -61,13 +62,13 @@ enum Isolation {
         unsafe unsafeBitCast(IsolatedPack(function: function), to: NonisolatedPack<repeat each A>.self).function
     }
 
-    /// A number that identifies an actor among those that are alive; zero for none.
+    /// A number that identifies an actor among those that are alive; zero for no actor.
     @inline(__always)
     static func identity(of actor: (any Actor)?) -> UInt { actor.map { UInt(bitPattern: ObjectIdentifier($0)) } ?? 0 }
 
-    // A function is cast as the field of a structure. A bare function would be wrapped in a closure on its way into the
-    // cast, and in another on its way out, and each call would go through both. Frozen, so that the sizes are known where
-    // the library is built for library evolution.
+    // A function is cast as the field of a structure, because a bare function would be wrapped in one closure on its
+    // way into the cast, and in another on its way out, and each call would go through both. The structures are frozen,
+    // so that their sizes are known even where the library is built for library evolution.
 
     @frozen @usableFromInline
     struct UnaryIsolated<A> {

@@ -1,10 +1,10 @@
-/// The lines of a description, in their order: each once, with how often it occurs, and at most fifty.
+/// The lines of a description, in order: each one once, with the number of times that it occurs, and at most fifty.
 ///
-/// A set may have a million observers of one line.
+/// The limits are needed because a set may have a million observers that the same line of code has added.
 ///
-/// `package`, not internal: the layers list what they hold, too.
+/// It is `package`, not internal, because layers also list what they hold.
 package struct Listing: Sendable {
-    /// How many lines there are, equal ones included.
+    /// The number of lines that have been appended, equal ones included.
     package private(set) var count = 0
     private var numbers: [String: Int] = [:]
     private var shown: [String] = []
@@ -26,11 +26,11 @@ package struct Listing: Sendable {
         return others == 0 ? lines : lines + ["and \(Self.count(others, "more line"))"]
     }
 
-    /// The lines below a title, indented.
+    /// The lines, indented below a title.
     package func text(under title: String, indentation: String = "  ") -> String {
         ([title] + lines.map { indentation + $0 }).joined(separator: "\n")
     }
 
-    /// For example `1 observer` and `2 observers`.
+    /// A number and its noun, such as `1 observer` or `2 observers`.
     package static func count(_ number: Int, _ noun: String) -> String { "\(number) \(noun)\(number == 1 ? "" : "s")" }
 }

@@ -11,9 +11,10 @@ import Android
 /// The mutex of a registry or a mailbox, which in debug builds records that this thread holds it.
 ///
 /// A critical section copies, swaps, and returns what it removed or replaced. It never calls user code, never loads a
-/// weak reference (`ActorMailbox.of` and `NotificationChannel` are the exceptions, and say why they may), and never drops the last reference to a user's value:
-/// each of these could run a `deinit` that re-enters the library (guarantee 1). `LockCheck.assertNoLockIsHeld()` comes
-/// before every call of user code, and fails if that rule is broken.
+/// weak reference, and never drops the last reference to a user's value, because each of these could run a `deinit`
+/// that re-enters the library (guarantee 1). (`ActorMailbox.of` and `NotificationChannel` do load a weak reference, but
+/// they can't drop the last strong one.) `LockCheck.assertNoLockIsHeld()` comes before every call of user code, and
+/// fails if the rule is broken.
 ///
 /// It is `package`, not internal, because the layers guard their own state with it, and must follow the same rule.
 package struct Lock<State: ~Copyable & Sendable>: ~Copyable, Sendable {
@@ -50,11 +51,11 @@ package struct Lock<State: ~Copyable & Sendable>: ~Copyable, Sendable {
 #if compiler(<6.4) && (canImport(Glibc) || canImport(Musl) || canImport(Android))
 /// The C library's mutex, with the state that it guards, in memory of its own.
 ///
-/// The standard library's `Mutex` does not do here, because in Swift 6.2 and 6.3 for Linux a thread that finds it taken
-/// goes to sleep at once, and whoever unlocks it hands it to a sleeping thread: everybody waits until that thread has been
-/// woken (swiftlang/swift#88440). With eight threads, a notification of a busy actor then takes a hundred times as long.
-/// The C library's adaptive mutex spins before it sleeps. From Swift 6.4 on, `Mutex` spins, too (swiftlang/swift#88523),
-/// and this type is no longer compiled.
+/// The standard library's `Mutex` is too slow here. In Swift 6.2 and 6.3 for Linux, a thread that finds it taken goes
+/// to sleep at once, and whoever unlocks it hands it to a sleeping thread, so everybody waits until that thread has
+/// been woken (swiftlang/swift#88440). With eight threads, a notification of a busy actor then takes a hundred times as
+/// long. The C library's adaptive mutex spins before it sleeps. From Swift 6.4 on, `Mutex` spins, too
+/// (swiftlang/swift#88523), and this type is no longer compiled.
 ///
 /// The memory is allocated, because the C library must find the mutex at one address as long as it exists.
 @safe struct SystemMutex<State: ~Copyable & Sendable>: ~Copyable, @unchecked Sendable {
@@ -62,7 +63,7 @@ package struct Lock<State: ~Copyable & Sendable>: ~Copyable, Sendable {
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
 
     #if canImport(Glibc)
-    // The compiler counts Glibc's type among the unsafe ones, and those of the others not.
+    // The compiler treats Glibc's type as unsafe, but not those of the other C libraries.
     private static var mutexSize: Int { unsafe MemoryLayout<pthread_mutex_t>.size }
     #else
     private static var mutexSize: Int { MemoryLayout<pthread_mutex_t>.size }
@@ -80,7 +81,8 @@ package struct Lock<State: ~Copyable & Sendable>: ~Copyable, Sendable {
     }
 
     init(_ state: consuming sending State) {
-        // A mutex needs the alignment of a word, as does every allocation; more would make an allocation slower.
+        // A mutex needs the alignment of a word, which every allocation has. A larger alignment would make the
+        // allocation slower.
         let memory = UnsafeMutableRawPointer.allocate(
             byteCount: Self.stateOffset + MemoryLayout<State>.size,
             alignment: max(MemoryLayout<UInt>.alignment, MemoryLayout<State>.alignment))

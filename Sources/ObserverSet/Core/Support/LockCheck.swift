@@ -8,20 +8,20 @@ import Musl
 import Android
 #endif
 
-/// The debug flag "this thread holds a lock of the library", which is asserted before every call of user code.
+/// The debug flag "this thread holds a lock of the library", which is checked before every call of user code.
 ///
-/// `package`, not internal: the layers assert it before their own calls of user code.
+/// It is `package`, not internal, because layers check it before their own calls of user code.
 package enum LockCheck {
-    // Builds for the thread sanitizer do not maintain the flag: reading it goes through a lazily initialised global, which
-    // would order the accesses around it, and so hide races.
+    // Builds for the thread sanitizer don't maintain the flag. Reading it goes through a lazily initialised global,
+    // which would order the accesses around it, and so hide races.
     #if DEBUG && !OBSERVERSET_TSAN && (canImport(Darwin) || canImport(Glibc) || canImport(Musl) || canImport(Android))
-    /// Whether this build maintains the flag, and checks it and the invariants.
+    /// Whether this build maintains the flag, and checks both the flag and the registries' invariants.
     static var isChecked: Bool { true }
 
-    /// The key of the flag among the values of a thread.
+    /// The key of the flag among the thread's own values.
     ///
-    /// Not a task-local value: to set one, the runtime takes a lock of the task's, which it also holds while it calls
-    /// cancellation handlers. These may take a lock of the library.
+    /// The flag isn't a task-local value, because the runtime takes a lock of the task to set one. It also holds that
+    /// lock while it calls cancellation handlers, and these may take a lock of the library.
     private static let key = {
         var key = pthread_key_t()
         unsafe pthread_key_create(&key, nil)
@@ -43,7 +43,7 @@ package enum LockCheck {
 
     @inline(__always)
     static func whileHolding<Result>(_ body: () -> Result) -> Result {
-        // Locks are nested.
+        // Locks may be nested, so only the outermost one sets the flag.
         guard isChecked, !isForbidden else { return body() }
         isForbidden = true
         defer { isForbidden = false }

@@ -20,19 +20,22 @@ private let mainQueueKey = {
     return key
 }()
 
-// The main thread runs the main queue's work, and so the main actor's, unless it is parked in `dispatchMain()`. On Linux an
-// async `main` parks it there, too. Then other threads run the main queue's work, and only `isOnMainQueue()` knows it.
+// The main thread runs the main queue's work, and so the main actor's, unless it is parked in `dispatchMain()`. On
+// Linux an async `main` parks it there, too. Then other threads run the main queue's work, and only `isOnMainQueue()`
+// knows it.
 #if canImport(Darwin)
 func isOnMainThread() -> Bool { pthread_main_np() != 0 }
 #elseif canImport(Glibc) || canImport(Musl)
 /// Whether the caller is the main thread.
 ///
-/// The usual way to find out, whether the thread's id is that of the process, needs a system call (`gettid`), which takes
-/// forty times as long as this function, and this is asked in each notification that is sent from outside tasks to an
-/// observer on the main actor. So the function remembers the main thread's handle, and compares the caller's with it. As
-/// long as the main thread has not asked, its handle is not known; the caller's id is then read from the number of its
-/// processor clock, which the C library computes from that id: Linux defines it as the complement of the id, shifted by three
-/// bits, in which it says what kind of clock it is. The C libraries of Linux keep the id beside the handle, so this needs no
+/// The usual way to find this out compares the thread's id with the process's. It needs a system call (`gettid`), which
+/// takes forty times as long as this function. The question is asked in each notification that is sent from outside
+/// tasks to an observer on the main actor.
+///
+/// So this function remembers the main thread's handle, and compares the caller's handle with it. As long as the main
+/// thread hasn't asked, its handle isn't known. Then the caller's id is read from the number of its processor clock,
+/// which the C library computes from that id. (Linux defines that number as the complement of the id, shifted by three
+/// bits, which say what kind of clock it is.) The C libraries on Linux keep the id beside the handle, so this needs no
 /// system call, either.
 func isOnMainThread() -> Bool {
     #if canImport(Glibc)
@@ -40,7 +43,8 @@ func isOnMainThread() -> Bool {
     #else
     let thread = unsafe UInt(bitPattern: pthread_self())
     #endif
-    // Relaxed: this is a number, and nothing else is read because of it.
+    // This load and the store below are relaxed, because this is only a number, and no other memory is read because of
+    // it.
     let known = mainThread.load(ordering: .relaxed)
     if known != 0 { return thread == known }
     var clock = clockid_t()
@@ -57,7 +61,7 @@ private let process = getpid()
 func isOnMainThread() -> Bool { false }
 #endif
 #else
-// Nobody can tell without Dispatch; then the main actor's observers are called later, in order.
+// Without Dispatch nobody can tell, so the main actor's observers are called later, in order.
 func isOnMainQueue() -> Bool { false }
 func isOnMainThread() -> Bool { false }
 #endif

@@ -1,12 +1,13 @@
-/// A queue: first in, first out, in amortised O(1).
+/// A first-in, first-out queue, in which appending an element and removing the first one take amortised O(1).
 ///
-/// `package`, not internal: the layers have something to queue, too.
+/// It is `package`, not internal, because layers have something to queue, too.
 package struct Queue<Element> {
-    // One array, and no slice of it: what the standard library's slices bring for each type of element is five times this.
+    // The elements are in one array, and not in a slice of it. For each type of element, the standard library's slices
+    // would bring five times as much code as this type.
 
-    /// The elements begin at `head`; the places before it are nil.
+    /// The elements, which begin at `head`; the places before it are nil.
     private var elements: [Element?] = []
-    // Half a word, so that what contains the queue has room for flags.
+    // This is half a word, so that whatever contains the queue has room for flags.
     private var head: Int32 = 0
 
     /// The capacity that an empty queue keeps; what a burst needed beyond that is freed.
@@ -27,7 +28,7 @@ package struct Queue<Element> {
             elements.removeAll(keepingCapacity: elements.capacity <= Self.retainedCapacity)
             head = 0
         } else if head >= Self.retainedCapacity, head >= count {
-            // Moves no more elements than have been taken out since the last time.
+            // This moves no more elements than have been taken out since the last time.
             keep { _ in true }
         }
         return element

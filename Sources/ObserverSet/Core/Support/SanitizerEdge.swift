@@ -1,9 +1,9 @@
 import Synchronization
 
-/// Tells the thread sanitizer of a happens-before edge that it cannot see, such as that of a contended `Mutex`.
+/// Tells the thread sanitizer about a happens-before edge that it cannot see, such as that of a contended `Mutex`.
 ///
-/// Without it the sanitizer would report races that do not exist. It is empty but in builds for the sanitizer, which set the
-/// flag `OBSERVERSET_TSAN`.
+/// Without this, the sanitizer would report races that don't exist. It does nothing except in builds for the sanitizer,
+/// which set the flag `OBSERVERSET_TSAN`.
 package struct SanitizerEdge: ~Copyable, Sendable {
     #if OBSERVERSET_TSAN
     private let order = Atomic<UInt>(0)
@@ -16,8 +16,8 @@ package struct SanitizerEdge: ~Copyable, Sendable {
 
     /// Orders what this thread has done before what another thread does after `acquire()`.
     ///
-    /// It sleeps for a microsecond in calls 1, 2, 4, 8 and so on, that is ever more rarely. Then other threads get to
-    /// run at the end of a critical section, which they seldom do on few processors.
+    /// In calls 1, 2, 4, 8 and so on, and so ever more rarely, this also sleeps for a microsecond. Other threads then
+    /// get to run at the end of a critical section, which seldom happens on few processors.
     @inline(__always)
     package func release() {
         #if OBSERVERSET_TSAN

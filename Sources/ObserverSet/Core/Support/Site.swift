@@ -1,9 +1,10 @@
 /// The `#fileID:#line` that registered an observer, packed into twelve bytes of a slot.
 ///
-/// `package`, not internal: the layers' descriptions show it, too.
+/// It is `package`, not internal, because layers' descriptions show it, too.
 @usableFromInline
 @safe package struct Site: Sendable, CustomStringConvertible {
-    /// The address of a string literal in constant data: never freed, and terminated by a zero byte; zero if there is none.
+    /// The address of a string literal in constant data, which is never freed, and ends with a zero byte; zero if there
+    /// is none.
     let file: UInt
     let line: UInt32
 
