@@ -57,7 +57,7 @@ STEPS = {
     "vacate": (SLOT, "func vacate()", "word.store(0, ordering: .relaxed)"),
     "copy": (SLOTS, "func freshBlock(", "copyMemory(from: slot", "relaxed"),
     "raise-last-id": (WRITE, "func insert(", "lastID.store(id, ordering: .releasing) unsafe slot.pointee.publish("),
-    "clear-last-id": (WRITE, REMOVE, "if contents.living == 0 { lastID.store(0, ordering: .relaxed)"),
+    "clear-last-id": (WRITE, REMOVE, "if contents.registered == 0 { lastID.store(0, ordering: .relaxed)"),
     "unlink": (
         WRITE, "private func moveToFreshBlock(",
         "slots.head.store(fresh?.memory, ordering: .sequentiallyConsistent) "
@@ -88,7 +88,7 @@ STEPS = {
     # What waits in an actor's mailbox.
     "post": (MAILBOX, "override func post(", "isBusy.store(true, ordering: .relaxed)"),
     "is-idle": (MAILBOX, "override var isIdle", "isBusy.load(ordering: .acquiring)"),
-    "idle": (MAILBOX, "private func rest(", "isBusy.store(false, ordering: .releasing)"),
+    "idle": (MAILBOX, "private func noteIdle(", "isBusy.store(false, ordering: .releasing)"),
     # Events.
     "table": (TABLE, "func set<Observed", "current.load(ordering: .acquiring)"),
     "key": (TABLE, "func find(", "place.pointee.key.load(ordering: .acquiring)"),
@@ -215,7 +215,7 @@ TESTS = [
         weaker("leave releasing", "leave relaxed", "look acquiring", "look relaxed", "enter relaxed")),
     Test(
         "remove-marked",
-        "`remove` marks the slot, relaxed, and stores the same head once more: a traversal that finds the slot living "
+        "`remove` marks the slot, relaxed, and stores the same head once more: a traversal that finds the slot registered "
         "is one that the count tells of. Weakened, it would call what is released.",
         "head=1 word=1 item=1",
         ["""
@@ -500,7 +500,7 @@ TESTS = [
         weaker("unlink relaxed", "block relaxed")),
     Test(
         "seen-then-notified",
-        "`append` raises `lastID`, then publishes the slot; who sees it living (`isEmpty`, `count`) and notifies "
+        "`append` raises `lastID`, then publishes the slot; who sees it registered (`isEmpty`, `count`) and notifies "
         "then, loads at least its id. Weakened, the notification would be lost.",
         "",
         ["""

@@ -44,7 +44,7 @@ extension NotificationSource {
             let mailbox = registration?.observer.mailbox
             // The notifier claims to be on the observer's actor, so that the runtime is asked, whatever the compiler
             // knows.
-            var notifier = Notifier(claiming: mailbox?.identity ?? 0)
+            var notifier = Notifier(on: mailbox?.actorAddress ?? 0)
             observer.send(value, by: &notifier)
             guard isInNoSet, mailbox != nil else { return token }
             return ObserverToken([token, ObserverToken(issuer: FirstValueIssuer(registration), id: 0)])

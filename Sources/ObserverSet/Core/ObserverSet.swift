@@ -84,7 +84,7 @@ import Synchronization
 
     func madeRegistry(_ whenObserved: (@Sendable (Bool) -> Void)? = nil) -> Registry {
         if let registry { return registry }
-        let fresh = unsafe Unmanaged.passRetained(Registry(isShared: true, whenObserved: whenObserved))
+        let fresh = unsafe Unmanaged.passRetained(Registry(describesIsolation: true, whenObserved: whenObserved))
         // Releasing, so that threads that load the pointer see our registry initialised. Acquiring, in case another
         // thread was faster and we use its registry.
         let (isOurs, theirs) = unsafe lazyRegistry.compareExchange(
@@ -143,7 +143,7 @@ extension ObserverSet {
         // happened before that observer was added.
         let last = unsafe registry._withUnsafeGuaranteedRef { $0.lastID.load(ordering: .acquiring) }
         guard last != 0 else { return }
-        unsafe notify(parameters, registry, upTo: min(last, limit), from: Isolation.identity(of: actor))
+        unsafe notify(parameters, registry, upTo: min(last, limit), from: Isolation.address(of: actor))
     }
 
     /// Calls the observers of a set that has at least one.
@@ -153,7 +153,7 @@ extension ObserverSet {
     private func notify(
         _ parameters: Parameters, _ registry: Unmanaged<Registry>, upTo limit: UInt64, from actor: UInt
     ) {
-        var notifier = Notifier(claiming: actor)
+        var notifier = Notifier(on: actor)
         var traversal = unsafe Traversal(registry, upTo: limit)
         var isPlain = false
         while let slot = unsafe traversal.next(&isPlain) {

@@ -130,7 +130,7 @@ extension LocalObserverSet {
     @inline(never)
     private func deliver(_ parameters: Parameters, _ registry: Unmanaged<Registry>, upTo limit: UInt64) {
         // Nobody asks who notifies: all observers are called here.
-        var notifier = Notifier(claiming: 0)
+        var notifier = Notifier(on: 0)
         var traversal = unsafe Traversal(registry, upTo: limit)
         var isPlain = false
         while let slot = unsafe traversal.next(&isPlain) {

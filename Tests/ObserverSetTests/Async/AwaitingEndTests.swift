@@ -135,7 +135,7 @@ struct AwaitingEndTests {
         await set.settled()
         expect(log.entries, equals: [])
         set.notify(4)
-        expect(set.registry?.living, equals: 0)
+        expect(set.registry?.registered, equals: 0)
     }
 
     @Test(
@@ -160,7 +160,7 @@ struct AwaitingEndTests {
         set.notify(Tracked(4))
 
         expect(log.entries, equals: ["in 1", "out 1"])
-        #expect(!token.isActive && set.registry?.living == 0)
+        #expect(!token.isActive && set.registry?.registered == 0)
     }
 
     @Test("An owner that dies at the end of its call may use the set in its `deinit`, and so may a capture")

@@ -78,7 +78,7 @@ struct AwaitingSettledTests {
             let settledWait = SettledWait()
             caller.settledWait = settledWait
             jobs.append(settledWait, .current)
-            settledWait.leave()
+            settledWait.countDown()
         }
 
         #expect(callers.count { $0.settledWait != nil } <= 64)

@@ -366,7 +366,7 @@ struct Promise08ReleasedPromptlyTests {
     private var room: Int { unsafe self.set.registry?.slots.block?.capacity ?? 0 }
 
     /// How many observers the set holds, including those of dead owners.
-    private var storedObservers: Int { self.set.registry?.living ?? 0 }
+    private var storedObservers: Int { self.set.registry?.registered ?? 0 }
 
     /// How many slots are in use.
     private var storedSlots: Int {

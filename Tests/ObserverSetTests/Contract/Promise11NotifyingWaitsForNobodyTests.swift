@@ -65,11 +65,11 @@ struct Promise11NotifyingWaitsForNobodyTests {
         let held = HeldLock(set.registry!)
         await onThread { set.notify(1) }
         held.release()
-        expect(set.registry?.living, equals: 1)
+        expect(set.registry?.registered, equals: 1)
         expect(reports.entries, equals: [true])
 
         set.notify(2)
-        expect(set.registry?.living, equals: 0)
+        expect(set.registry?.registered, equals: 0)
         expect(reports.entries, equals: [true, false])
         expect(calls.value, equals: 0)
     }

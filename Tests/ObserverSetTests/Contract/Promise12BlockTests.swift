@@ -82,7 +82,7 @@ struct Promise12BlockTests {
 
         // Many at once.
         _ = registry.remove(order((0..<count).map { _ in registry.appendClosure() }).dropLast(3))
-        expect(registry.living, equals: 3)
+        expect(registry.registered, equals: 3)
         #expect(registry.taken < 32 && registry.room < 64)
     }
 
@@ -185,7 +185,7 @@ struct Promise12BlockTests {
         for id in ids {
             marks += registry.lock.withLock { contents in
                 let blocks = unsafe contents.rare.map { unsafe $0.older.blocks + $0.newer.blocks } ?? []
-                return unsafe blocks.count { unsafe $0.slot(of: id, among: .max)?.pointee.isLiving(id) ?? false }
+                return unsafe blocks.count { unsafe $0.slot(of: id, among: .max)?.pointee.isRegistered(id) ?? false }
             }
             _ = registry.remove(id)
         }
@@ -207,14 +207,14 @@ struct Promise12BlockTests {
         }
 
         #expect(looks.value <= 3 * count)
-        #expect(registry.living <= 64 && registry.taken <= 128)
+        #expect(registry.registered <= 64 && registry.taken <= 128)
         let waiting = registry.waiting
-        expect(waiting.observers, equals: count - registry.living)
+        expect(waiting.observers, equals: count - registry.registered)
         #expect(waiting.slots <= 8 * count)
         _ = consume traversal
         registry.removeDead()
         #expect(registry.waiting == (0, 0))
-        expect(registry.living, equals: 0)
+        expect(registry.registered, equals: 0)
     }
 
     @Test("Emptying a set again and again inside a notification leaves nobody to call in the blocks that were replaced")
@@ -228,7 +228,7 @@ struct Promise12BlockTests {
             let living = set.registry?.lock.withLock { contents in
                 let blocks = unsafe contents.rare.map { unsafe $0.older.blocks + $0.newer.blocks } ?? []
                 return unsafe blocks.map { block in
-                    unsafe (0..<block.capacity).count { unsafe block.slots[$0].isLiving }
+                    unsafe (0..<block.capacity).count { unsafe block.slots[$0].isRegistered }
                 }
             }
             expect(living, equals: [0, 0, 0])
@@ -331,7 +331,7 @@ struct Promise12BlockTests {
                 }
             }
             last = addressRoom
-            if last > max(64, 8 * registry.living + 8) { wasteful += 1 }
+            if last > max(64, 8 * registry.registered + 8) { wasteful += 1 }
         }
 
         expect(wasteful, equals: 0)
@@ -344,7 +344,7 @@ struct Promise12BlockTests {
         let living = (0..<1_000).map { Tracked($0) }
         for object in living { add(object) }
         for _ in 0..<20 { for object in living.prefix(100) { add(object) } }
-        expect(registry.living, equals: 1_000)
+        expect(registry.registered, equals: 1_000)
         expect(registry.taken, equals: 1_000)
 
         var (sweeps, last) = (0, 1_000)
@@ -353,8 +353,8 @@ struct Promise12BlockTests {
             do { add(Tracked()) }
             // Takes the dead object's address, so that the next one gets another.
             blockers.append(Tracked())
-            if registry.living < last { sweeps += 1 }
-            last = registry.living
+            if registry.registered < last { sweeps += 1 }
+            last = registry.registered
         }
 
         // A sweep is due when there are as many new objects as old ones. For the first sweep, the old ones count as
@@ -368,7 +368,7 @@ struct Promise12BlockTests {
 
     /// Whether a notification walks at most twice as many slots as there are observers, and the block is not far too large.
     private var isFrugal: Bool {
-        let (living, taken, room) = (registry.living, registry.taken, registry.room)
+        let (living, taken, room) = (registry.registered, registry.taken, registry.room)
         return taken <= max(31, 2 * living) && room <= max(31, 4 * taken)
     }
 

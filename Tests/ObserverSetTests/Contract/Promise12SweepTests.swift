@@ -47,12 +47,12 @@ struct Promise12SweepTests {
 
         for _ in 1..<count - 1 { registry.append(owner) }
         expect(looks.value, equals: 0)
-        expect(registry.living, equals: 2 * count - 2)
+        expect(registry.registered, equals: 2 * count - 2)
         registry.append(owner)
 
         // The closures are not asked.
         expect(looks.value, equals: count - 1)
-        expect(registry.living, equals: count)
+        expect(registry.registered, equals: count)
     }
 
     @Test(
@@ -94,7 +94,7 @@ struct Promise12SweepTests {
                 _ = registry.remove(owners.suffix(burst).map(\.id))
                 owners.removeLast(min(burst, owners.count))
             case 10:
-                askedFor += registry.living
+                askedFor += registry.registered
                 registry.removeDead()
             default:
                 if random.below(10) == 0 { registry.removeAll(dropping: true) }
@@ -149,7 +149,7 @@ struct Promise12SweepTests {
         #expect(looks.value <= 20 * 3 * owners)
         #expect(looks.value >= owners / 2)
         addOwners(owners, .atOnce)
-        #expect(registry.living <= 2 * closures + 64, "no more dead ones stay behind than by a single thread")
+        #expect(registry.registered <= 2 * closures + 64, "no more dead ones stay behind than by a single thread")
     }
 
     // MARK: Notifications
@@ -166,7 +166,7 @@ struct Promise12SweepTests {
         for value in 0..<10 { set.notify(value) }
 
         expect(looks.value, equals: owners.count)
-        expect(set.registry?.living, equals: 10)
+        expect(set.registry?.registered, equals: 10)
     }
 
     @Test(
@@ -205,7 +205,7 @@ struct Promise12SweepTests {
 
         // The innermost notification has removed the entries before the others check them.
         expect(looks.value, equals: owners.count)
-        expect(set.registry?.living, equals: 1)
+        expect(set.registry?.registered, equals: 1)
     }
 
     @Test("Removing what has already been removed checks no entries, however often it is done")

@@ -154,8 +154,8 @@ struct AddedOnAnActorTests {
         await onThread { [set] in set.notify(2) }
 
         let registry = try #require(set.registry)
-        var atItsAddress = Notifier(claiming: try #require(registry.mailboxes().first).identity)
-        registry.forEachLiving { slot in
+        var atItsAddress = Notifier(on: try #require(registry.mailboxes().first).actorAddress)
+        registry.forEachRegistered { slot in
             _ = slot.send(3, by: &atItsAddress)
         }
 

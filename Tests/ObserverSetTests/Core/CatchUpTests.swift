@@ -87,7 +87,7 @@ struct CatchUpTests {
             first.notify(4)
 
             // The dead owner's entry goes at the end of the notification.
-            expect(first.registry!.living, equals: 0)
+            expect(first.registry!.registered, equals: 0)
         }
         await first.settled()
 

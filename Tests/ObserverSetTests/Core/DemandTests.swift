@@ -114,7 +114,7 @@ struct DemandTests {
             expect(probe.overlaps.value, equals: 0)
             expect(probe.repetitions.value, equals: 0)
             #expect(!probe.isObserved)
-            expect(set.registry?.living, equals: 0)
+            expect(set.registry?.registered, equals: 0)
             let last = set.add { _ in }
             #expect(probe.isObserved)
             last.remove()

@@ -29,7 +29,7 @@ extension ActorMailbox {
         private(set) var catchUps = 0
         /// The jobs that a drain inside such a call has passed over: values for observers that are in a call, and the
         /// markers of callers of `settled()`.
-        private var held: [Job?] = []
+        private var passedOver: [Job?] = []
 
         /// The number of jobs for which an idle mailbox keeps memory; what a burst needed beyond that is freed.
         private static var retainedCapacity: Int { 32 }
@@ -41,7 +41,7 @@ extension ActorMailbox {
                 guard let job = jobs[head].take() else { continue }
                 // A call has started an event loop, and this drain runs inside it. Values for observers that are in a
                 // call, and callers of `settled()`, must wait until that call returns.
-                if catchUps > 0, job.recipient.isInCall { held.append(job) } else { return job }
+                if catchUps > 0, job.recipient.isInCall { passedOver.append(job) } else { return job }
             }
             return nil
         }
@@ -94,9 +94,9 @@ extension ActorMailbox {
         /// called in its turn.
         mutating func endCatchUp() {
             catchUps -= 1
-            if held.isEmpty { return }
-            jobs.replaceSubrange(..<head, with: held)
-            (head, held) = (0, [])
+            if passedOver.isEmpty { return }
+            jobs.replaceSubrange(..<head, with: passedOver)
+            (head, passedOver) = (0, [])
         }
 
         /// The urgency of the drain that the remaining jobs need; nil if there are none.

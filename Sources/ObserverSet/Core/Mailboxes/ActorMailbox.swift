@@ -46,27 +46,27 @@ import Synchronization
     // MARK: Posting
 
     override func post(
-        _ value: any Sendable, to registration: Recipient, _ pending: borrowing PendingCount,
+        _ value: any Sendable, to recipient: Recipient, _ pending: borrowing PendingCount,
         by notifier: inout Notifier
     ) {
         let urgency = notifier.urgency
         var actor: (any Actor)?
         // Once a drain is claimed, other notifiers rely on it and may release the actor. So the caller must hold it by
         // then.
-        var isHeld = isMain
+        var isActorHeld = isMain
         while true {
             let mustStartDrain = inbox.withLock { inbox -> Bool? in
-                if !isHeld, inbox.drains.isNeeded(for: urgency) { return nil }
+                if !isActorHeld, inbox.drains.isNeeded(for: urgency) { return nil }
                 pending.notePosted()
-                registration.notePosted()
+                recipient.notePosted()
                 // Relaxed, because a caller that must wait for this value knows that it was posted, and so sees this
                 // store or a later one.
                 isBusy.store(true, ordering: .relaxed)
-                return inbox.append(Job(value: value, recipient: registration), urgency)
+                return inbox.append(Job(value: value, recipient: recipient), urgency)
             }
             if let mustStartDrain { return mustStartDrain ? startDrain(urgency, on: actor) : () }
             actor = self.actor
-            isHeld = true
+            isActorHeld = true
         }
     }
 
@@ -74,14 +74,14 @@ import Synchronization
         let urgency = Urgency.current
         // Load a strong reference before a drain is claimed, as `post` does for a value.
         let actor = actor
-        let (isHeldUp, mustStartDrain) = inbox.withLock { inbox in
+        let (mustWait, mustStartDrain) = inbox.withLock { inbox in
             if isIdle { return (false, false) }
             // The marker goes behind the pending values, so that the drain resumes the caller after them, and under no
             // lock.
             return (true, inbox.append(Job(value: (), recipient: settledWait), urgency))
         }
         if mustStartDrain { startDrain(urgency, on: actor) }
-        return isHeldUp
+        return mustWait
     }
 
     /// Starts a drain on the actor.
@@ -117,7 +117,7 @@ import Synchronization
         guard inbox.withLock({ $0.drains.begin(urgency) }) else { return }
         var turn = Turn(isTimed: isTimed)
         while runNext() {
-            if turn.isOver() { return leaveTheRest { _, inbox in inbox.drains.end() } }
+            if turn.isOver() { return handOverTheRest { _, inbox in inbox.drains.end() } }
         }
     }
 
@@ -138,7 +138,7 @@ import Synchronization
                 // fault: inbox-looked-into-once
                 if batch.refill(from: &inbox) { return true }
                 inbox.drains.end()
-                rest(batch.catchUps)
+                noteIdle(batch.catchUps)
                 return false
             }
             return nil
@@ -146,13 +146,13 @@ import Synchronization
     }
 
     /// Ends a drain or a catch-up that may have left some values, and starts another drain for them.
-    private func leaveTheRest(_ end: (inout Batch, inout Inbox) -> Void) {
+    private func handOverTheRest(_ end: (inout Batch, inout Inbox) -> Void) {
         let urgency = withAll { batch, inbox -> Urgency? in
             end(&batch, &inbox)
             // Inside a call that a drain makes, that drain will continue and deliver the rest.
             if inbox.drains.running != nil { return nil }
             guard let urgency = batch.urgencyOfTheRest(&inbox) else {
-                rest(batch.catchUps)
+                noteIdle(batch.catchUps)
                 return nil
             }
             return inbox.drains.claim(urgency) ? urgency : nil
@@ -161,7 +161,7 @@ import Synchronization
     }
 
     /// Marks the mailbox as idle; called under both locks when no values are left.
-    private func rest(_ catchUps: Int) {
+    private func noteIdle(_ catchUps: Int) {
         // A catch-up has taken out values that it has not delivered yet, and a caller of `settled()` must wait for
         // them.
         if catchUps == 0 { isBusy.store(false, ordering: .releasing) }
@@ -193,16 +193,16 @@ import Synchronization
         // Each job is released before the next one is delivered.
         // fault: last-of-what-waits-first
         while let job = jobs.popLast() { job.run() }
-        leaveTheRest { batch, _ in batch.endCatchUp() }
+        handOverTheRest { batch, _ in batch.endCatchUp() }
         return true
     }
 
     override func endUse() {
         if isMain { return }
-        let last = Shard.of(identity).table.withLock { table -> ActorMailbox? in
+        let last = Shard.of(actorAddress).table.withLock { table -> ActorMailbox? in
             uses -= 1
-            guard uses == 0, table[identity] === self else { return nil }
-            return table.removeAndTrim(identity)
+            guard uses == 0, table[actorAddress] === self else { return nil }
+            return table.removeAndTrim(actorAddress)
         }
         // The mailbox is released here, after unlocking, and not under the lock.
         withExtendedLifetime(last) {}
@@ -224,23 +224,23 @@ extension ActorMailbox {
         private static let all = (0..<32).map { _ in Shard() }
 
         /// The shard of an actor, chosen by the bits in which the addresses of neighbouring objects differ.
-        static func of(_ identity: UInt) -> Shard { all[Int((identity >> 5 ^ identity >> 10) % 32)] }
+        static func of(_ address: UInt) -> Shard { all[Int((address >> 5 ^ address >> 10) % 32)] }
     }
 
     /// Returns the mailbox of an actor for one more observer, which calls `endUse` when it is deallocated.
     static func of(_ actor: any Actor) -> ActorMailbox {
         if actor === MainActor.shared { return main }
-        let (identity, executor) = (Isolation.identity(of: actor), ActorExecutor(of: actor))
-        return Shard.of(identity).table.withLock { table in
+        let (address, executor) = (Isolation.address(of: actor), ActorExecutor(of: actor))
+        return Shard.of(address).table.withLock { table in
             // A deallocated actor may have had this address. Only here is a weak reference loaded under the lock. That
             // can't release the last strong reference: if it isn't nil, it refers to the caller's own actor.
             // fault: mailbox-for-each-observer
-            if let mailbox = table[identity], mailbox.actor === actor {
+            if let mailbox = table[address], mailbox.actor === actor {
                 mailbox.uses += 1
                 return mailbox
             }
             let fresh = ActorMailbox(of: actor, on: executor)
-            table[identity] = fresh
+            table[address] = fresh
             return fresh
         }
     }

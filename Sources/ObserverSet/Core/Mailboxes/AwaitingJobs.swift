@@ -4,15 +4,15 @@
 /// an existential, as in every mailbox, because the runtime would have to look up a generic type for each value.
 final class AwaitingJob: @unchecked Sendable {
     let value: any Sendable
-    let registration: Recipient
+    let recipient: Recipient
     /// The notifier's urgency.
     let urgency: Urgency
     /// The value's number, which ascends in each mailbox; set once, under the mailbox's lock.
     fileprivate(set) var number: UInt64 = 0
 
-    init(_ value: any Sendable, to registration: Recipient, _ urgency: Urgency) {
+    init(_ value: any Sendable, to recipient: Recipient, _ urgency: Urgency) {
         self.value = value
-        self.registration = registration
+        self.recipient = recipient
         self.urgency = urgency
     }
 }
@@ -49,7 +49,7 @@ struct AwaitingJobs: Sendable {
         job.number = last
         jobs.append(job)
         counts[job.urgency] += 1
-        job.registration.notePosted()
+        job.recipient.notePosted()
     }
 
     mutating func append(_ settledWait: SettledWait, _ urgency: Urgency) {
@@ -67,14 +67,14 @@ struct AwaitingJobs: Sendable {
     mutating func removeFirst() -> AwaitingJob { noteRemoved(jobs.removeFirst()) }
 
     /// Removes and returns all values for a registration.
-    mutating func remove(for registration: Recipient) -> [AwaitingJob] {
-        let identity = registration.identity
-        return jobs.remove { $0.registration.identity == identity }.map { noteRemoved($0) }
+    mutating func remove(for recipient: Recipient) -> [AwaitingJob] {
+        let address = recipient.stateAddress
+        return jobs.remove { $0.recipient.stateAddress == address }.map { noteRemoved($0) }
     }
 
     private mutating func noteRemoved(_ job: AwaitingJob) -> AwaitingJob {
         counts[job.urgency] -= 1
-        job.registration.noteTakenUnderLock()
+        job.recipient.noteTakenUnderLock()
         return job
     }
 

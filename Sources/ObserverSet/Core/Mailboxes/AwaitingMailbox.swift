@@ -36,7 +36,7 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
         ///
         /// It has the value's number, and not the value itself. So when it is cleared, nothing holds the value or its
         /// observer any longer.
-        var called: (number: UInt64, registration: UInt, isCancellable: Bool)?
+        var called: (number: UInt64, stateAddress: UInt, isCancellable: Bool)?
         /// The task that delivers; nil if none has begun.
         var worker: Worker?
         var drains = Drains()
@@ -77,8 +77,8 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
             if !isOver, !worker.isCancelled, jobs.urgency == worker.urgency {
                 let job = jobs.removeFirst()
                 // The only call of an observer that is called once is never cancelled.
-                called = (job.number, job.registration.identity, !job.registration.isCalledOnce)
-                return job.registration.isActive ? .call(job) : .drop(job)
+                called = (job.number, job.recipient.stateAddress, !job.recipient.isCalledOnce)
+                return job.recipient.isActive ? .call(job) : .drop(job)
             }
             self.worker = nil
             drains.end()
@@ -114,55 +114,55 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
     // MARK: Posting and removing
 
     /// Appends a value for an observer, and makes sure that it will be delivered.
-    func post(_ value: any Sendable, to registration: Recipient, _ urgency: Urgency) {
-        post(AwaitingJob(value, to: registration, urgency), holding: nil, isHeld: !holdsActor)
+    func post(_ value: any Sendable, to recipient: Recipient, _ urgency: Urgency) {
+        post(AwaitingJob(value, to: recipient, urgency), holding: nil, isActorHeld: !holdsActor)
     }
 
-    private func post(_ job: AwaitingJob, holding actor: (any Actor)?, isHeld: Bool) {
+    private func post(_ job: AwaitingJob, holding actor: (any Actor)?, isActorHeld: Bool) {
         var dropped: AwaitingJob?
         var cancelled: Task<Void, Never>?
         var settled: [SettledWait] = []
         let mustStart = state.withLock { state -> Bool? in
             // This is checked under the lock, because a value that is posted after `dropAll(for:)` must not wait behind
             // a call that was cancelled.
-            guard job.registration.isActive else { return false }
+            guard job.recipient.isActive else { return false }
             // Once a task is claimed, other notifiers rely on it, and may release the actor. So the caller must hold
             // the actor by then.
-            if !isHeld, state.needsDrain(job.urgency) { return nil }
+            if !isActorHeld, state.needsDrain(job.urgency) { return nil }
             if let room = buffering.room, state.jobs.values >= room {
                 if case .oldest = buffering {
-                    job.registration.noteDropped()
+                    job.recipient.noteDropped()
                     return false
                 }
                 dropped = state.jobs.removeFirst()
-                dropped?.registration.noteDropped()
+                dropped?.recipient.noteDropped()
                 settled = state.takeFreeWaiters()
             }
             if buffering == .latest { cancelled = state.cancelCall(in: self) }
             state.jobs.append(job)
             return state.claimDrain(job.urgency)
         }
-        guard let mustStart else { return post(job, holding: self.actor, isHeld: true) }
+        guard let mustStart else { return post(job, holding: self.actor, isActorHeld: true) }
         if mustStart { startDrain(job.urgency, on: actor) }
         cancelled?.cancel()
-        settled.leave()
+        settled.countDown()
         // They are released here, and not under the lock.
         withExtendedLifetime((job, dropped)) {}
     }
 
     /// Drops the values that are pending for a removed observer, and cancels its call, unless that call itself removes
     /// the observer.
-    func dropAll(for registration: Recipient) {
+    func dropAll(for recipient: Recipient) {
         var settled: [SettledWait] = []
         var dropped: [AwaitingJob] = []
         let task = state.withLock { state -> Task<Void, Never>? in
-            dropped = state.jobs.remove(for: registration)
+            dropped = state.jobs.remove(for: recipient)
             // These values may have been all that was left in front of a waiter.
             settled = state.takeFreeWaiters()
-            return state.called?.registration == registration.identity ? state.cancelCall(in: self) : nil
+            return state.called?.stateAddress == recipient.stateAddress ? state.cancelCall(in: self) : nil
         }
         task?.cancel()
-        settled.leave()
+        settled.countDown()
         // They are released here, and not under the lock.
         dropped.removeAll()
     }
@@ -171,20 +171,20 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
         let urgency = Urgency.current
         // Load a strong reference before a task is claimed, as `post` does for a value.
         let actor = holdsActor ? actor : nil
-        let (isHeldUp, mustStart) = state.withLock { state in
+        let (mustWait, mustStart) = state.withLock { state in
             // An observer that waited for its own call would wait forever.
             guard state.called != nil || state.jobs.values > 0, !state.isCaller(in: self) else { return (false, false) }
             state.jobs.append(settledWait, urgency)
             return (true, state.claimDrain(urgency))
         }
         if mustStart { startDrain(urgency, on: actor) }
-        return isHeldUp
+        return mustWait
     }
 
     override var isIdle: Bool { state.withLock { state in state.worker == nil && state.jobs.values == 0 } }
 
-    func isCalling(_ registration: Recipient) -> Bool {
-        state.withLock { $0.called?.registration == registration.identity }
+    func isCalling(_ recipient: Recipient) -> Bool {
+        state.withLock { $0.called?.stateAddress == recipient.stateAddress }
     }
 
     // MARK: Delivering
@@ -218,13 +218,13 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
                 // This closure captures `actor`, and so it stays on the actor. A closure that doesn't would leave the
                 // main actor for each call, and come back to it, which takes two changes of thread.
                 await AwaitingJobs.$currentCall.withValue((self, job.number)) {
-                    await job.registration.receive(job.value, on: actor)
+                    await job.recipient.receive(job.value, on: actor)
                 }
                 if releasesActor { return true }
             case .drop:
                 break
             case .resume(let waiters):
-                waiters.leave()
+                waiters.countDown()
             case .handOver(let urgency):
                 startDrain(urgency, on: holdsActor ? actor : nil)
                 return false

@@ -5,7 +5,7 @@
 @usableFromInline
 class Mailbox: @unchecked Sendable {
     /// The actor's address, in the form in which a `Notifier` knows the caller's actor; zero if there is no actor.
-    final let identity: UInt
+    final let actorAddress: UInt
     final let isMain: Bool
     /// The actor, which isn't held, because a set must not keep an actor alive.
     ///
@@ -14,7 +14,7 @@ class Mailbox: @unchecked Sendable {
     private weak let weakActor: (any Actor)?
 
     init(of actor: (any Actor)?) {
-        identity = Isolation.identity(of: actor)
+        actorAddress = Isolation.address(of: actor)
         isMain = actor === MainActor.shared
         weakActor = isMain ? nil : actor
     }
@@ -36,7 +36,7 @@ class Mailbox: @unchecked Sendable {
 
     /// Appends a value for an observer, and makes sure that it will be delivered.
     func post(
-        _ value: any Sendable, to registration: Recipient, _ pending: borrowing PendingCount,
+        _ value: any Sendable, to recipient: Recipient, _ pending: borrowing PendingCount,
         by notifier: inout Notifier
     ) {
         fatalError("abstract")

@@ -15,7 +15,7 @@ struct Notifier {
     private var isAsked = false
     private var knownUrgency: Urgency?
 
-    init(claiming actor: UInt) { self.actor = actor }
+    init(on actor: UInt) { self.actor = actor }
 
     /// Whether the caller is on a mailbox's actor; false if that can't be confirmed.
     @inline(__always)
@@ -28,7 +28,7 @@ struct Notifier {
     // This is a separate function, so that the usual way stays short.
     @inline(never)
     private mutating func confirm(_ mailbox: Mailbox) -> Bool {
-        guard actor == 0 ? mailbox.isMain && !isAsked : mailbox.identity == actor else { return false }
+        guard actor == 0 ? mailbox.isMain && !isAsked : mailbox.actorAddress == actor else { return false }
         isAsked = true
         guard mailbox.isCurrent else {
             actor = 0
@@ -36,7 +36,7 @@ struct Notifier {
         }
         // If another mailbox has the same identity, the runtime is asked once more: one of the two mailboxes belongs to
         // an actor that is gone, and whose executor may have been a different one.
-        (actor, current) = (mailbox.identity, ObjectIdentifier(mailbox))
+        (actor, current) = (mailbox.actorAddress, ObjectIdentifier(mailbox))
         return true
     }
 

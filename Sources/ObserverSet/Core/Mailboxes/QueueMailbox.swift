@@ -23,13 +23,13 @@ final class QueueMailbox: Mailbox, @unchecked Sendable {
     override var description: String { "queue \(queue.label)" }
 
     override func post(
-        _ value: any Sendable, to registration: Recipient, _ pending: borrowing PendingCount,
+        _ value: any Sendable, to recipient: Recipient, _ pending: borrowing PendingCount,
         by notifier: inout Notifier
     ) {
         queued.withLock { queued in
             pending.notePosted()
-            registration.notePosted()
-            enqueue(Job(value: value, recipient: registration), &queued.jobs)
+            recipient.notePosted()
+            enqueue(Job(value: value, recipient: recipient), &queued.jobs)
         }
     }
 

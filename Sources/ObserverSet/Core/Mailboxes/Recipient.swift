@@ -44,5 +44,5 @@ package class Recipient: @unchecked Sendable {
     final func noteDropped() { withState { $0.noteDropped() } }
 
     /// Identifies the registration in its mailbox; registrations that share a state count as one.
-    final var identity: UInt { unsafe UInt(bitPattern: state) }
+    final var stateAddress: UInt { unsafe UInt(bitPattern: state) }
 }

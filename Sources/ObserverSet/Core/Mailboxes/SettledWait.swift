@@ -15,17 +15,17 @@ package final class SettledWait: Recipient, @unchecked Sendable {
     init(of mailboxes: [Mailbox]) {
         progress = Lock((mailboxes.count, nil))
         super.init()
-        for mailbox in mailboxes where !mailbox.enqueueMarker(for: self) { leave() }
+        for mailbox in mailboxes where !mailbox.enqueueMarker(for: self) { countDown() }
     }
 
-    /// Makes a wait in which the maker holds up the caller, until it calls `leave()`.
+    /// Makes a wait in which the maker holds up the caller, until it calls `countDown()`.
     override init() { progress = Lock((1, nil)) }
 
     /// Always true, so that a drain inside an event loop that a call has started doesn't let the caller go on before
     /// that call ends.
     override var isInCall: Bool { true }
 
-    override func receive(_ value: any Sendable) { leave() }
+    override func receive(_ value: any Sendable) { countDown() }
 
     /// Whether the caller no longer waits, or need not wait.
     var isOver: Bool { progress.withLock { $0.left == 0 } }
@@ -33,7 +33,7 @@ package final class SettledWait: Recipient, @unchecked Sendable {
     /// Records that one mailbox, or the maker, no longer holds up the caller.
     ///
     /// Call this under no lock, because it may resume the caller.
-    func leave() { setLeft { max(0, $0 - 1) } }
+    func countDown() { setLeft { max(0, $0 - 1) } }
 
     private func setLeft(_ next: (Int) -> Int) {
         let resume = progress.withLock { state in
@@ -64,5 +64,5 @@ package final class SettledWait: Recipient, @unchecked Sendable {
 }
 
 extension [SettledWait] {
-    func leave() { for settledWait in self { settledWait.leave() } }
+    func countDown() { for settledWait in self { settledWait.countDown() } }
 }

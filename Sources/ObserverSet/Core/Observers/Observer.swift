@@ -27,7 +27,7 @@ public struct Observer<Parameters: Sendable>: Sendable {
     init(registration: Registration, site: Site) {
         // A closure of the right type would do, but would be allocated in unspecialised code. A stored function is two words,
         // its code and its context, whatever its parameters.
-        let nothing = Isolation.NonisolatedOwner<AnyObject> { _ in }
+        let nothing = Isolation.NonisolatedOwnerOnly<AnyObject> { _ in }
         function = unsafe unsafeBitCast(nothing, to: Isolation.UnaryNonisolated.self).function
         self.registration = registration
         self.site = site

@@ -144,7 +144,7 @@ package class TokenIssuer: @unchecked Sendable {
     }
 
     /// Whether a registration is in a set of several isolation domains, and the line that made it.
-    typealias RegistrationInfo = (isShared: Bool, site: Site)
+    typealias RegistrationInfo = (describesIsolation: Bool, site: Site)
 
     /// Where a call of an ended registration may still be running; asked when no traversal can reach its observer.
     var busyMailboxes: [Mailbox] { [] }
@@ -153,7 +153,7 @@ package class TokenIssuer: @unchecked Sendable {
     static func describe(_ registration: Registration?, _ info: RegistrationInfo) -> String? {
         guard let owner = registration.map(\.observer.ownerDescription) ?? "closure" else { return nil }
         let placement = registration.map { $0.observer.placeDescription(of: $0) }
-        let isolation = info.isShared ? ", \(placement ?? "nonisolated")" : ""
+        let isolation = info.describesIsolation ? ", \(placement ?? "nonisolated")" : ""
         return "\(owner)\(isolation), registered at \(info.site)"
     }
 

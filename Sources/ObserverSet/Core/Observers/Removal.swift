@@ -42,7 +42,7 @@ private final class EndOfTraversals: AnyTarget, @unchecked Sendable {
         self.settledWait = settledWait
     }
 
-    deinit { settledWait.leave() }
+    deinit { settledWait.countDown() }
 }
 
 extension ObserverToken {

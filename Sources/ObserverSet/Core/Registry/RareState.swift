@@ -13,11 +13,11 @@ final class RareState: @unchecked Sendable {
     var busy: [ObjectIdentifier: Mailbox] = [:]
     /// The producer that is told whether the set is observed.
     var demand: Demand?
-    /// The ids of the living `WeakTarget`s, by their objects' addresses.
+    /// The ids of the registered `WeakTarget`s, by their objects' addresses.
     var idsByAddress: [ObjectIdentifier: UInt64] = [:]
 
-    /// Whether nothing is retired.
-    var isEmpty: Bool { newer.isEmpty && older.isEmpty }
+    /// Whether anything is retired.
+    var hasRetired: Bool { !newer.isEmpty || !older.isEmpty }
 
     /// Marks an observer as removed in the replaced blocks, which earlier traversals may still be walking.
     ///

@@ -110,7 +110,7 @@ import Synchronization
     /// Moves what no traversal can reach any longer to `releasable`.
     func collect(_ contents: inout Contents, _ releasable: inout Retired) {
         guard contents.hasRetired, let rare = contents.rare else { return }
-        while !rare.isEmpty, idleIsEmpty() {
+        while rare.hasRetired, idleIsEmpty() {
             // Flip only while the idle count is zero. With a flip on every attempt, two threads could take turns to
             // keep a count above zero forever.
             open.store(1 ^ open.load(ordering: .relaxed), ordering: .relaxed)
@@ -118,7 +118,7 @@ import Synchronization
             // fault: epoch-skipped
             rare.older = rare.newer.take()
         }
-        guard rare.isEmpty else { return }
+        if rare.hasRetired { return }
         contents.hasRetired = false
         // Relaxed, because a traversal that still sees `true` only tries the lock for nothing.
         hasRetired.store(false, ordering: .relaxed)
@@ -264,7 +264,7 @@ import Synchronization
 // (guarantee 4).
 //
 // Slots at the end become vacant when nothing is retired any more. Then no traversal is left that saw one of them
-// living. A later traversal finds such a slot removed, vacant, or taken by another observer. In the last case, it
+// registered. A later traversal finds such a slot removed, vacant, or taken by another observer. In the last case, it
 // acquires the id, and with it everything that belongs to that observer. That id is above the notification's limit,
 // unless the notification began after `lastID` was raised to it.
 //

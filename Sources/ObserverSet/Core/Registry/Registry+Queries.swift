@@ -5,7 +5,7 @@ extension Registry {
     /// The number of registered observers, without those whose owner is dead; in O(*n*).
     var count: Int {
         var count = 0
-        forEachLiving { if $0.isAlive { count += 1 } }
+        forEachRegistered { if $0.isAlive { count += 1 } }
         return count
     }
 
@@ -22,8 +22,8 @@ extension Registry {
     /// A line for each registered observer, in the order of registration, without those whose owner is dead.
     var listing: Listing {
         var listing = Listing()
-        forEachLiving {
-            if let line = Self.describe($0.callee.registration, (isShared, $0.site)) { listing.append(line) }
+        forEachRegistered {
+            if let line = Self.describe($0.callee.registration, (describesIsolation, $0.site)) { listing.append(line) }
         }
         return listing
     }
@@ -36,7 +36,7 @@ extension Registry {
     /// The ids of the registrations that satisfy a condition.
     func ids(where condition: (borrowing Slot) -> Bool) -> [UInt64] {
         var ids: [UInt64] = []
-        forEachLiving { slot in if condition(slot) { ids.append(slot.id) } }
+        forEachRegistered { slot in if condition(slot) { ids.append(slot.id) } }
         return ids
     }
 
@@ -45,7 +45,7 @@ extension Registry {
     func mailboxes() -> [Mailbox] {
         var mailboxes: [ObjectIdentifier: Mailbox] = [:]
         func note(_ mailbox: Mailbox?) { if let mailbox { mailboxes[ObjectIdentifier(mailbox)] = mailbox } }
-        forEachLiving { note($0.callee.ask(\.mailbox) ?? nil) }
+        forEachRegistered { note($0.callee.ask(\.mailbox) ?? nil) }
         // This comes after the traversal. So an observer that is removed in the meantime is found either by the
         // traversal or among what is retired.
         return write { contents, _ in
@@ -69,19 +69,19 @@ extension Registry {
     @inline(__always)
     func checkInvariants(_ contents: borrowing Contents) {
         guard LockCheck.isChecked else { return }
-        precondition(contents.hasRetired == contents.rare.map { !$0.isEmpty } ?? false)
+        precondition(contents.hasRetired == contents.rare?.hasRetired ?? false)
         precondition(contents.hasRetired == reclamation.hasRetired.load(ordering: .relaxed))
-        precondition(contents.living <= contents.taken)
-        precondition((lastID.load(ordering: .relaxed) == 0) == (contents.living == 0))
+        precondition(contents.registered <= contents.taken)
+        precondition((lastID.load(ordering: .relaxed) == 0) == (contents.registered == 0))
         guard contents.taken <= 16 else { return }
         var last: UInt64 = 0
-        var living: UInt32 = 0
+        var registered: UInt32 = 0
         for index in 0..<Int(contents.taken) {
             let slot = unsafe slots[index]
             unsafe precondition(last < slot.pointee.id)
             last = unsafe slot.pointee.id
-            if unsafe slot.pointee.isLiving { living += 1 }
+            if unsafe slot.pointee.isRegistered { registered += 1 }
         }
-        precondition(living == contents.living)
+        precondition(registered == contents.registered)
     }
 }

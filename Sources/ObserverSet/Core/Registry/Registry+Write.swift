@@ -14,7 +14,7 @@ extension Registry {
     /// Ends several registrations, and returns how many of them had not ended before.
     func remove(_ ids: [UInt64]) -> Int {
         write { contents, cleanup in
-            ids.count { id in remove(id, &contents, &cleanup) != nil }
+            ids.reduce(0) { count, id in remove(id, &contents, &cleanup) == nil ? count : count + 1 }
         }
     }
 
@@ -28,10 +28,10 @@ extension Registry {
     /// Values that are still pending are dropped if `dropping` is true, and delivered otherwise.
     package func removeAll(dropping: Bool) {
         write { contents, cleanup in
-            for index in 0..<Int(contents.taken) where unsafe slots[index].pointee.isLiving {
+            for index in 0..<Int(contents.taken) where unsafe slots[index].pointee.isRegistered {
                 _ = unsafe remove(slots[index], dropping: dropping, &contents, &cleanup)
             }
-            (contents.taken, contents.living, contents.addedSinceSweep) = (min(1, contents.taken), 0, 0)
+            (contents.taken, contents.registered, contents.addedSinceSweep) = (min(1, contents.taken), 0, 0)
             if unsafe slots.block != nil { moveToFreshBlock(&contents, &cleanup) }
         }
     }
@@ -84,12 +84,12 @@ extension Registry {
     /// ended.
     @inline(never)
     func remove(_ id: UInt64, _ contents: inout Contents, _ cleanup: inout Cleanup) -> Registration?? {
-        unsafe slots.living(id, among: contents.taken).map { slot in
+        unsafe slots.registered(id, among: contents.taken).map { slot in
             unsafe remove(slot, dropping: true, &contents, &cleanup)
         }
     }
 
-    /// Ends the registration in a living slot, and returns it, or nil for a plain function.
+    /// Ends the registration in a registered slot, and returns it, or nil for a plain function.
     @inline(never)
     private func remove(
         _ slot: UnsafeMutablePointer<Slot>, dropping: Bool, _ contents: inout Contents, _ cleanup: inout Cleanup
@@ -100,10 +100,10 @@ extension Registry {
         unsafe slot.pointee.markRemoved()
         if contents.hasRetired { contents.rare?.markRemoved(unsafe slot.pointee.id) }
         if let registration { noteRemoved(callee, registration, dropping: dropping, &contents, &cleanup) }
-        contents.living -= 1
+        contents.registered -= 1
         // This store is relaxed, because a notification that doesn't see it yet walks the slots, and finds nobody to
         // call.
-        if contents.living == 0 { lastID.store(0, ordering: .relaxed) }
+        if contents.registered == 0 { lastID.store(0, ordering: .relaxed) }
         // This stores the same pointer again, so that a traversal that loads the head after this store sees the slot
         // marked. The store is sequentially consistent, because it is the unlinking (U) in "Why nothing is released too
         // early". The load is relaxed, because only the holder of the lock stores the head.
@@ -141,7 +141,7 @@ extension Registry {
     @inline(never)
     private func collect(_ contents: inout Contents, _ cleanup: inout Cleanup) -> Bool {
         reclamation.collect(&contents, &cleanup.releasable)
-        // While anything is retired, a traversal may have seen these slots living: see "Slots at the end".
+        // While anything is retired, a traversal may have seen these slots registered: see "Slots at the end".
         // fault: slot-vacant-too-early
         if !contents.hasRetired { slots.trim(&contents) }
         if slots.areWasteful(contents) {

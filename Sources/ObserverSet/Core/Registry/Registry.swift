@@ -43,12 +43,12 @@ import Synchronization
     /// Whether the set has a producer that must be told when the set becomes observed or unobserved.
     let hasDemand: Bool
     /// Whether observers may run in different isolation domains, so that descriptions must say where each one runs.
-    let isShared: Bool
+    let describesIsolation: Bool
     // This comes last, because the flags fit into the gap in front of it.
     let lock = Lock(Contents())
 
-    package init(isShared: Bool = false, whenObserved: (@Sendable (Bool) -> Void)? = nil) {
-        self.isShared = isShared
+    package init(describesIsolation: Bool = false, whenObserved: (@Sendable (Bool) -> Void)? = nil) {
+        self.describesIsolation = describesIsolation
         hasDemand = whenObserved != nil
         super.init()
         if let whenObserved { lock.withLock { $0.madeRare().demand = Demand(whenObserved) } }
@@ -81,8 +81,8 @@ import Synchronization
     override func visitOwn(_ id: UInt64, _ body: (Registration?, RegistrationInfo?) -> Void) {
         let traversal = unsafe Traversal(.passUnretained(self))
         defer { extendLifetime(traversal) }
-        guard let slot = unsafe slots.living(id), unsafe slot.pointee.isAlive else { return }
-        unsafe body(slot.pointee.callee.registration, (isShared, slot.pointee.site))
+        guard let slot = unsafe slots.registered(id), unsafe slot.pointee.isAlive else { return }
+        unsafe body(slot.pointee.callee.registration, (describesIsolation, slot.pointee.site))
     }
 
     // The registry no longer knows which mailbox the ended observer used, so this returns all mailboxes that are still

@@ -58,7 +58,7 @@
 
     /// Marks an observer as removed in the blocks that contain it; returns false if a block doesn't contain it.
     ///
-    /// It begins with the latest block. If a block contains a living observer, all later blocks do, too. So as soon as
+    /// It begins with the latest block. If a block contains a registered observer, all later blocks do, too. So as soon as
     /// a block doesn't contain the observer, no earlier one does, and the search ends.
     func markRemoved(_ id: UInt64) -> Bool {
         unsafe blocks.reversed().allSatisfy { unsafe $0.markRemoved(id) }

@@ -90,8 +90,8 @@ extension Callee {
 ///
 /// It consists of atomic words, because they change in place while other threads may be reading them.
 ///
-/// Storing the id publishes the slot. After that, the slot changes only once, from living to removed. It becomes vacant
-/// again only when no traversal is left that may have seen it living.
+/// Storing the id publishes the slot. After that, the slot changes only once, from registered to removed. It becomes vacant
+/// again only when no traversal is left that may have seen it registered.
 @safe struct Slot: ~Copyable, @unchecked Sendable {
     // The callee's two words come first, so that a slot and its callee have the same address. These two words, and
     // those of the site, are loaded and stored relaxed: they are stored before `word` is released, so a thread that
@@ -149,8 +149,10 @@ extension Callee {
     static let removed: UInt64 = 1 << 63
     /// The flag that says that the callee is a registration, and not a plain function.
     private static let special: UInt64 = 1 << 62
-    /// The bits in which the id is stored; as a number, it is greater than every id.
-    static let noLimit: UInt64 = special - 1
+    /// The bits in which the id is stored.
+    static let idBits: UInt64 = special - 1
+    /// A number that is greater than every id.
+    static let noLimit: UInt64 = special
 
     /// The id and the flags.
     ///
@@ -168,13 +170,13 @@ extension Callee {
 
     /// The id, whether or not the observer has been removed; zero if the slot is vacant.
     ///
-    /// The load is relaxed, because whoever finds a slot by its id then calls `isLiving(_:)`, which acquires. The
+    /// The load is relaxed, because whoever finds a slot by its id then calls `isRegistered(_:)`, which acquires. The
     /// search itself is safe: a thread that knows an id also sees the ids in all slots before it, and the slots after
     /// it hold greater ids or are vacant, whichever of their states the thread sees.
-    var id: UInt64 { word.load(ordering: .relaxed) & Self.noLimit }
+    var id: UInt64 { word.load(ordering: .relaxed) & Self.idBits }
 
     /// Whether the slot holds an observer that has not been removed.
-    var isLiving: Bool {
+    var isRegistered: Bool {
         let state = state
         return state != 0 && state < Self.removed
     }
@@ -182,9 +184,9 @@ extension Callee {
     /// Whether the slot still holds the observer with this id, and the observer has not been removed.
     ///
     /// By now, the slot may have been reused for another observer.
-    func isLiving(_ id: UInt64) -> Bool {
+    func isRegistered(_ id: UInt64) -> Bool {
         let state = state
-        return state < Self.removed && state & Self.noLimit == id
+        return state < Self.removed && state & Self.idBits == id
     }
 
     /// Whether the observer has no owner, or an owner that is alive.
@@ -217,7 +219,7 @@ extension Callee {
 
     /// Makes the slot vacant.
     ///
-    /// The store is relaxed, because no traversal is left that saw the slot living: see "Slots at the end" in
+    /// The store is relaxed, because no traversal is left that saw the slot registered: see "Slots at the end" in
     /// `Reclamation.swift`.
     func vacate() { word.store(0, ordering: .relaxed) }
 }

@@ -28,7 +28,7 @@ import Synchronization
         unsafe (memory + MemoryLayout<Int>.stride).assumingMemoryBound(to: Slot.self)
     }
 
-    /// The slot with this id among the first `count` slots, whether it is living or removed.
+    /// The slot with this id among the first `count` slots, whether it is registered or removed.
     ///
     /// The last of these `count` slots may be vacant.
     func slot(of id: UInt64, among count: Int) -> UnsafeMutablePointer<Slot>? {
@@ -96,10 +96,10 @@ import Synchronization
         unsafe index == 0 ? first : Block(head.load(ordering: .relaxed).unsafelyUnwrapped).slots + (index - 1)
     }
 
-    /// The slot of the living observer with this id, if it is among the first `count` slots.
-    func living(_ id: UInt64, among count: UInt32 = .max) -> UnsafeMutablePointer<Slot>? {
+    /// The slot of the registered observer with this id, if it is among the first `count` slots.
+    func registered(_ id: UInt64, among count: UInt32 = .max) -> UnsafeMutablePointer<Slot>? {
         let slot = unsafe first.pointee.id == id ? first : block?.slot(of: id, among: max(0, Int(count) - 1))
-        guard let slot = unsafe slot, unsafe slot.pointee.isLiving(id) else { return nil }
+        guard let slot = unsafe slot, unsafe slot.pointee.isRegistered(id) else { return nil }
         return unsafe slot
     }
 
@@ -110,12 +110,12 @@ import Synchronization
     /// That is so in two cases. There are many slots, and more than half of them are removed, so that notifications
     /// walk these for nothing. Or a large block has less than a quarter of its slots taken.
     func areWasteful(_ contents: borrowing Contents) -> Bool {
-        contents.taken >= 32 && contents.living * 2 < contents.taken || room >= 32 && Int(contents.taken) * 4 < room
+        contents.taken >= 32 && contents.registered * 2 < contents.taken || room >= 32 && Int(contents.taken) * 4 < room
     }
 
     private var room: Int { unsafe block?.capacity ?? 0 }
 
-    /// Makes a block for the living slots behind the first one; returns nil if no block is needed.
+    /// Makes a block for the registered slots behind the first one; returns nil if no block is needed.
     ///
     /// The block has room for as many slots again, or, if there are many, for a quarter as many. No block is needed if
     /// only the first slot is taken, or none, and there is room for the next observer.
@@ -124,13 +124,13 @@ import Synchronization
     /// place of the current one, and retire the current one.
     func freshBlock(_ contents: inout Contents) -> Block? {
         guard contents.taken > 1 || isFull(contents) else { return nil }
-        let kept = unsafe Int(contents.living) - (first.pointee.isLiving ? 1 : 0)
+        let kept = unsafe Int(contents.registered) - (first.pointee.isRegistered ? 1 : 0)
         let least = room == 0 ? 3 : 7
         let fresh = unsafe Block(capacity: max(least, kept < 64 ? 2 * kept : kept + kept / 4))
         var place = unsafe fresh.slots
         for index in 1..<Int(contents.taken) {
             let slot = unsafe self[index]
-            guard unsafe slot.pointee.isLiving else { continue }
+            guard unsafe slot.pointee.isRegistered else { continue }
             // Copy only the bits, because traversals may still be reading the old slots. From now on, the fresh block
             // owns what both hold.
             unsafe UnsafeMutableRawPointer(place).copyMemory(from: slot, byteCount: MemoryLayout<Slot>.size)
@@ -142,9 +142,9 @@ import Synchronization
 
     /// Makes the removed slots at the end vacant.
     ///
-    /// Call this only when no traversal is left that saw one of them living.
+    /// Call this only when no traversal is left that saw one of them registered.
     func trim(_ contents: inout Contents) {
-        while contents.taken > 0, unsafe !self[Int(contents.taken) - 1].pointee.isLiving {
+        while contents.taken > 0, unsafe !self[Int(contents.taken) - 1].pointee.isRegistered {
             contents.taken -= 1
             unsafe self[Int(contents.taken)].pointee.vacate()
         }
@@ -152,9 +152,9 @@ import Synchronization
 
     deinit {
         // No traversal and no change can be under way, because nothing refers to these slots any longer.
-        if unsafe first.pointee.isLiving { unsafe first.pointee.callee.release() }
+        if unsafe first.pointee.isRegistered { unsafe first.pointee.callee.release() }
         guard let block = unsafe block else { return }
-        for index in 0..<(unsafe block.capacity) where unsafe block.slots[index].isLiving {
+        for index in 0..<(unsafe block.capacity) where unsafe block.slots[index].isRegistered {
             unsafe block.slots[index].callee.release()
         }
         unsafe block.memory.deallocate()

@@ -41,7 +41,7 @@ import Synchronization
         unsafe stop = unsafe place + 1
     }
 
-    /// The next living slot; nil at the end, and whenever it is asked again after that.
+    /// The next registered slot; nil at the end, and whenever it is asked again after that.
     ///
     /// Its observer may be removed at any time, but what the slot holds stays in place until this traversal has ended.
     @inline(__always)
@@ -50,7 +50,7 @@ import Synchronization
         return unsafe next(&isPlain)
     }
 
-    /// The next living slot; `isPlain` is set to whether the slot holds a plain function.
+    /// The next registered slot; `isPlain` is set to whether the slot holds a plain function.
     @inline(__always)
     mutating func next(_ isPlain: inout Bool) -> UnsafeMutablePointer<Slot>? {
         while true {
@@ -65,7 +65,7 @@ import Synchronization
                 if _fastPath(isPlain) { return unsafe slot }
                 // fault: liveness-unchecked
                 if state >= Slot.removed { continue }
-                if (state & Slot.noLimit) &- 1 < limit { return unsafe slot }
+                if (state & Slot.idBits) &- 1 < limit { return unsafe slot }
                 // Ids ascend, so behind a vacant slot, or one whose observer was added later, there is nothing to call.
                 unsafe (block, place) = (nil, stop)
             }
@@ -98,8 +98,8 @@ import Synchronization
 }
 
 extension Registry {
-    /// Traverses the observers, and runs `body` for every living slot, in order.
-    func forEachLiving(_ body: (borrowing Slot) -> Void) {
+    /// Traverses the observers, and runs `body` for every registered slot, in order.
+    func forEachRegistered(_ body: (borrowing Slot) -> Void) {
         var traversal = unsafe Traversal(.passUnretained(self))
         while let slot = unsafe traversal.next() { unsafe body(slot.pointee) }
     }

@@ -86,7 +86,7 @@ extension Registry {
     private func target(at object: AnyObject) -> (id: UInt64, target: WeakTarget)? {
         write { contents, _ in
             guard let id = contents.rare?.idsByAddress[ObjectIdentifier(object)] else { return nil }
-            return unsafe slots.living(id)?.pointee.callee.registration.map { target in
+            return unsafe slots.registered(id)?.pointee.callee.registration.map { target in
                 unsafe (id, unsafeDowncast(target, to: WeakTarget.self))
             }
         }

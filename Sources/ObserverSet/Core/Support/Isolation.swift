@@ -35,7 +35,7 @@ enum Isolation {
     static func removed<Owner: AnyObject>(
         from function: @escaping @isolated(any) @Sendable (Owner) -> Void
     ) -> @Sendable (Owner) -> Void {
-        unsafe unsafeBitCast(IsolatedOwner(function: function), to: NonisolatedOwner.self).function
+        unsafe unsafeBitCast(IsolatedOwnerOnly(function: function), to: NonisolatedOwnerOnly.self).function
     }
 
     /// Removes the isolation of a function of an owner and another argument.
@@ -43,7 +43,7 @@ enum Isolation {
     static func removed<Owner: AnyObject, A>(
         from function: @escaping @isolated(any) @Sendable (Owner, A) -> Void
     ) -> @Sendable (Owner, A) -> Void {
-        unsafe unsafeBitCast(OwnedIsolated(function: function), to: OwnedNonisolated.self).function
+        unsafe unsafeBitCast(IsolatedOwnerAndValue(function: function), to: NonisolatedOwnerAndValue.self).function
     }
 
     /// Removes the isolation to its first argument, an actor, from a function of that actor and another argument.
@@ -51,7 +51,7 @@ enum Isolation {
     static func removed<Owner: Actor, A>(
         from function: @escaping @Sendable (isolated Owner, A) -> Void
     ) -> @Sendable (Owner, A) -> Void {
-        unsafe unsafeBitCast(IsolatedToOwner(function: function), to: OwnedNonisolated.self).function
+        unsafe unsafeBitCast(IsolatedToOwner(function: function), to: NonisolatedOwnerAndValue.self).function
     }
 
     /// Removes the isolation of a function of any number of arguments.
@@ -64,7 +64,7 @@ enum Isolation {
 
     /// A number that identifies an actor among those that are alive; zero for no actor.
     @inline(__always)
-    static func identity(of actor: (any Actor)?) -> UInt { actor.map { UInt(bitPattern: ObjectIdentifier($0)) } ?? 0 }
+    static func address(of actor: (any Actor)?) -> UInt { actor.map { UInt(bitPattern: ObjectIdentifier($0)) } ?? 0 }
 
     // A function is cast as the field of a structure, because a bare function would be wrapped in one closure on its
     // way into the cast, and in another on its way out, and each call would go through both. The structures are frozen,
@@ -95,18 +95,18 @@ enum Isolation {
     }
 
     @frozen @usableFromInline
-    struct IsolatedOwner<Owner: AnyObject> {
+    struct IsolatedOwnerOnly<Owner: AnyObject> {
         @usableFromInline let function: @isolated(any) @Sendable (Owner) -> Void
         @inlinable init(function: @escaping @isolated(any) @Sendable (Owner) -> Void) { self.function = function }
     }
 
     @frozen @usableFromInline
-    struct NonisolatedOwner<Owner: AnyObject> {
+    struct NonisolatedOwnerOnly<Owner: AnyObject> {
         @usableFromInline let function: @Sendable (Owner) -> Void
     }
 
     @frozen @usableFromInline
-    struct OwnedIsolated<Owner: AnyObject, A> {
+    struct IsolatedOwnerAndValue<Owner: AnyObject, A> {
         @usableFromInline let function: @isolated(any) @Sendable (Owner, A) -> Void
         @inlinable init(function: @escaping @isolated(any) @Sendable (Owner, A) -> Void) { self.function = function }
     }
@@ -118,7 +118,7 @@ enum Isolation {
     }
 
     @frozen @usableFromInline
-    struct OwnedNonisolated<Owner: AnyObject, A> {
+    struct NonisolatedOwnerAndValue<Owner: AnyObject, A> {
         @usableFromInline let function: @Sendable (Owner, A) -> Void
     }
 }

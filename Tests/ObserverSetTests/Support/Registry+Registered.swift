@@ -2,5 +2,5 @@
 
 extension Registry {
     /// The number of observers that it holds, including those of dead owners.
-    var living: Int { Int(lock.withLock { $0.living }) }
+    var registered: Int { Int(lock.withLock { $0.registered }) }
 }
