@@ -82,7 +82,7 @@ import Synchronization
 
     func enter(_ key: UInt, _ set: UnsafeMutableRawPointer?) {
         let place = unsafe find(key).place
-        unsafe place.pointee.set = unsafe set
+        unsafe place.pointee.set = set
         unsafe place.pointee.key.store(key, ordering: .releasing)
         count += 1
     }

@@ -28,9 +28,9 @@ import Synchronization
     /// Begins a traversal, which ends behind the last observer whose id is at most `limit`.
     @inline(__always)
     init(_ registry: Unmanaged<Registry>, upTo limit: UInt64 = Slot.noLimit) {
-        unsafe self.registry = unsafe registry
+        unsafe self.registry = registry
         self.limit = limit
-        unsafe (ticket, block, place) = unsafe registry._withUnsafeGuaranteedRef { registry in
+        unsafe (ticket, block, place) = registry._withUnsafeGuaranteedRef { registry in
             // fault: counted-out-before-the-walk
             let ticket = unsafe registry.reclamation.enter()
             // This load is sequentially consistent, and comes before any slot is read: it is H in "Why nothing is
@@ -38,7 +38,7 @@ import Synchronization
             let block = unsafe registry.slots.head.load(ordering: .sequentiallyConsistent)
             return unsafe (ticket, block, registry.slots.first)
         }
-        unsafe stop = unsafe place + 1
+        unsafe stop = place + 1
     }
 
     /// The next registered slot; nil at the end, and whenever it is asked again after that.
@@ -56,7 +56,7 @@ import Synchronization
         while true {
             while unsafe place != stop {
                 let slot = unsafe place
-                unsafe place = unsafe slot + 1
+                unsafe place = slot + 1
                 let state = unsafe slot.pointee.state
                 // One comparison tells a plain function that is to be called from everything else, because both flags
                 // are above every limit. The state of a vacant slot is zero. Subtracting one turns it into the greatest
@@ -72,8 +72,8 @@ import Synchronization
             guard let memory = unsafe block else { return nil }
             let block = unsafe Block(memory)
             unsafe self.block = nil
-            unsafe place = unsafe block.slots
-            unsafe stop = unsafe place + block.capacity
+            unsafe place = block.slots
+            unsafe stop = place + block.capacity
         }
     }
 

@@ -15,7 +15,7 @@ import Synchronization
     fileprivate init(_ object: AnyObject, _ memory: UnsafeMutableRawPointer?) {
         self.object = object
         address = ObjectIdentifier(object)
-        unsafe self.memory = unsafe memory
+        unsafe self.memory = memory
     }
 
     deinit { unsafe memory?.deallocate() }
