@@ -104,11 +104,14 @@ extension EventPublisher {
         let set = unsafe table.set(of: Published.self)
         var limitOfType = UInt64.max
         if limit != 0 {
+            // fault: limit-of-the-type-later
             if let set = unsafe set { unsafe limitOfType = set._withUnsafeGuaranteedRef { $0.lastID } }
             // An event of more than three words is boxed when it becomes an `any Event`.
+            // fault: type-before-all-events
             all.notify(event, upTo: limit, from: actor)
         }
         if let set = unsafe set {
+            // fault: type-before-all-events
             unsafe set._withUnsafeGuaranteedRef { $0.notify(event, upTo: limitOfType, from: actor) }
         }
     }

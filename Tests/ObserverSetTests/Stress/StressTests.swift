@@ -97,6 +97,15 @@ struct StressTests {
         #expect(rounds.enumerated().allSatisfy { round, set in set.count == (round % 2 == 1 ? 27 : 40) })
     }
 
+    @Test("A stream's drop count adds up, whatever ends it; so do the order of events, and what removal drops")
+    func streams() async {
+        let seed = UInt64.random(in: 0...UInt64.max)
+
+        await Streams(races: Self.deliveries / 1_000, seed: seed, mistakes: mistakes).run()
+
+        expect(mistakes.list, equals: [], "with seed \(seed)")
+    }
+
     // MARK: Observers elsewhere
 
     @Test(

@@ -138,6 +138,7 @@ final class FurtherRegistration: Registration, @unchecked Sendable {
     @usableFromInline override var target: AnyTarget { ownTarget }
     override var observer: AnyTarget { _read { yield ownTarget.observer } }
     override var state: UnsafePointer<RegistrationState>? {
+        // fault: first-value-outlives-its-registration
         unsafe (sharesState ? ownOriginal?.state : nil) ?? withUnsafePointer(to: ownState) { unsafe $0 }
     }
     override var gate: OnceGate? { ownGate }

@@ -31,6 +31,7 @@ final class StreamTarget<Parameters: Sendable>: Target<Parameters>, @unchecked S
     }
 
     override func send(_ value: Parameters, for registration: Registration, by notifier: inout Notifier) -> OwnerCheck {
+        // fault: drops-uncounted
         if takeCall(for: registration), case .dropped = continuation.yield(value) { dropped.increment() }
         return .passed
     }

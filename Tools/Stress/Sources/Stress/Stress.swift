@@ -63,6 +63,7 @@ enum Stress {
             let limit = Deadline(seconds.map { $0 / 2 })
             await Awaits(threads: threads, races: min(10_000, share / 100), seed: options.seed, mistakes)
                 .run { limit.isOver }
+            await Streams(races: min(2_000, share / 100), seed: options.seed, mistakes: mistakes).run { limit.isOver }
             let deadline = Deadline(seconds)
             let storm = Storm(threads: threads, deliveries: share, seed: options.seed, mistakes)
             let deliveries = await storm.run { deadline.isOver }
