@@ -169,8 +169,8 @@ extension EventPublisher {
     /// publishes an event, the observers of all events that were added after it receive the inner event first, then the
     /// outer one (guarantee 6).
     ///
-    /// - Important: State that the observers of the event's type change is still old when these observers are called. To
-    ///   see the new state, observe the type itself, or start a task on the actor that publishes the event.
+    /// - Important: When these observers are called, any state that the observers of the event's type change is still
+    ///   old. To see the new state, observe the type itself, or start a task on the actor that publishes the event.
     public var allEvents: some NotificationSource<any Event> { Self.source(of: all) }
 
     /// Ends all registrations of an owner, whatever types of events they are for.
