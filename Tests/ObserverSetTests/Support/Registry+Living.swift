@@ -1,6 +1,6 @@
 @testable import ObserverSet
 
 extension Registry {
-    /// The number of observers that it holds, including those of dead owners.
+    /// The number of registered observers, including those of dead owners.
     var living: Int { Int(lock.withLock { $0.living }) }
 }
