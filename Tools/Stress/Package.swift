@@ -2,7 +2,9 @@
 
 import PackageDescription
 
-/// A program whose threads use one set in every way at once, for as long as you want. It finds most under a sanitizer.
+/// A program whose threads use one set in every way at once, for as long as you want.
+///
+/// It finds most under a sanitizer.
 let package = Package(
     name: "Stress",
     platforms: [.macOS(.v15)],

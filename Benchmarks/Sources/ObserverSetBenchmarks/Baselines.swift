@@ -126,7 +126,9 @@ final class CountedWalk: @unchecked Sendable {
         last.store(count + 1, ordering: .relaxed)
     }
 
-    /// Adds a closure that was formed with its isolation. See `Isolated`.
+    /// Adds a closure that was formed with its isolation.
+    ///
+    /// See `Isolated`.
     func add(@_inheritActorContext _ call: @escaping @isolated(any) @Sendable (Int) -> Void) {
         addNonisolated(Isolated.removed(call))
     }
@@ -187,7 +189,9 @@ final class WeakLoop: @unchecked Sendable {
         count += 1
     }
 
-    /// Adds a closure that was formed with its isolation. See `Isolated`.
+    /// Adds a closure that was formed with its isolation.
+    ///
+    /// See `Isolated`.
     func add(_ owner: Owner, @_inheritActorContext _ call: @escaping @isolated(any) @Sendable (Owner, Int) -> Void) {
         addNonisolated(owner, unsafeBitCast(IsolatedWithOwner(function: call), to: NonisolatedWithOwner.self).function)
     }

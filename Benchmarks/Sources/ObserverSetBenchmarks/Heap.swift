@@ -41,7 +41,9 @@ enum Heap {
         }
     }
 
-    /// This is not inlined. If the compiler saw the object's whole life, it might not allocate the object on the heap.
+    /// This is not inlined.
+    ///
+    /// If the compiler saw the object's whole life, it might not allocate the object on the heap.
     @inline(never)
     private static func makeCounter() -> Counter { Counter() }
 }

@@ -1,7 +1,9 @@
 import Foundation
 import ObserverSet
 
-/// Blocks that observe a notification's name. The number is in `userInfo`.
+/// Blocks that observe a notification's name.
+///
+/// The number is in `userInfo`.
 ///
 /// `Sendable` is unchecked. That is sound, because a center is safe to use on several threads, although it isn't
 /// declared so on every platform.
@@ -89,7 +91,9 @@ final class MessagePeer: Peer, @unchecked Sendable {
         }
     }
 
-    /// Posts messages. It must be called on the main thread, where the rows are measured.
+    /// Posts messages.
+    ///
+    /// It must be called on the main thread, where the rows are measured.
     func notify(_ repetitions: Int) {
         MainActor.assumeIsolated {
             for value in 0..<repetitions { center.post(Happened(value: value), subject: sender) }

@@ -20,7 +20,9 @@ struct Line: Encodable {
     let isReached: Bool?
     /// The number that is compared with the target: the ratio, or the figure of a row without a baseline.
     private var judged: Double { ratio ?? measured }
-    /// How often the row was measured. The other numbers are those of the best measurement.
+    /// How often the row was measured.
+    ///
+    /// The other numbers are those of the best measurement.
     private(set) var measurements = 1
 
     init(_ row: Row, _ outcome: Outcome) {
@@ -48,7 +50,9 @@ struct Line: Encodable {
         }
     }
 
-    /// Measures a row. If it misses its target, measures it again, up to `times` times in all.
+    /// Measures a row.
+    ///
+    /// If it misses its target, measures it again, up to `times` times in all.
     ///
     /// Other programs on the machine may empty a cache or take a core. That makes a row slower, and may slow down one
     /// side of a ratio more than the other. So a row that is near its target sometimes fails by chance, but a row that
@@ -86,7 +90,9 @@ extension Reach {
 
     var isJudged: Bool { excess(of: 1) != nil }
 
-    /// Rates a value, or returns nil if there is no target. The value just meets the target at 1, and less is better.
+    /// Rates a value, or returns nil if there is no target.
+    ///
+    /// The value just meets the target at 1, and less is better.
     func excess(of value: Double) -> Double? {
         switch self {
         case .time(let limit): value / limit

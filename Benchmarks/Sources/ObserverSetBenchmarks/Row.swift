@@ -27,7 +27,9 @@ enum Reach {
 
 /// How much time a row may take.
 struct Plan {
-    /// The number of rounds. All objects are created anew in each round, because their addresses influence the figures.
+    /// The number of rounds.
+    ///
+    /// All objects are created anew in each round, because their addresses influence the figures.
     ///
     /// There are many rounds, because at some addresses the shortest loops take one and a half times as long as at
     /// others.
@@ -46,7 +48,9 @@ struct Plan {
 
     static let full = Plan(
         rounds: 25, roundTime: 200_000_000, sampleTime: 300_000, observers: 1_000_000, operations: 10_000_000)
-    /// For a check whether all targets are met. A row that misses its target is measured again.
+    /// For a check whether all targets are met.
+    ///
+    /// A row that misses its target is measured again.
     static let check = Plan(
         rounds: 10, roundTime: 100_000_000, sampleTime: 300_000, observers: 1_000_000, operations: 10_000_000)
     static let quick = Plan(

@@ -52,7 +52,9 @@ enum ContentionRows {
         ]
     }
 
-    /// Counts the values that arrive. The receiver, which may be an actor or a queue, receives one after the other.
+    /// Counts the values that arrive.
+    ///
+    /// The receiver, which may be an actor or a queue, receives one after the other.
     private final class Arrivals: @unchecked Sendable {
         private let expected: Int
         private let done = DispatchSemaphore(value: 0)
@@ -241,8 +243,9 @@ enum ContentionRows {
     // MARK: Locks
 
     #if canImport(Glibc)
-    /// Rows that show when the library no longer needs a lock of its own on Linux. Its `Lock.swift` says why it has
-    /// one.
+    /// Rows that show when the library no longer needs a lock of its own on Linux.
+    ///
+    /// Its `Lock.swift` says why it has one.
     private static var locks: [Row] {
         [
             .comparing(

@@ -27,7 +27,9 @@ enum SourceRows {
         }
     }
 
-    /// Three sets with one observer each. A source is made from as many of them as it needs.
+    /// Three sets with one observer each.
+    ///
+    /// A source is made from as many of them as it needs.
     private struct Sets: Sendable {
         let first = NotifyRows.nonisolatedSet(1)
         let second = NotifyRows.nonisolatedSet(1)

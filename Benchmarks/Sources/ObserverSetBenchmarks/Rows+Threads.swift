@@ -7,7 +7,9 @@ import Synchronization
 enum ThreadRows {
     static var all: [Row] { [twoThreads, beingChanged] }
 
-    /// The number of notifications of one thread in one sample. They take a few milliseconds.
+    /// The number of notifications of one thread in one sample.
+    ///
+    /// They take a few milliseconds.
     private static func passes(_ plan: Plan) -> Int { Int(plan.sampleTime) }
 
     /// Compares two threads that notify one set with two threads that share nothing.

@@ -1,4 +1,6 @@
-/// A table of figures for the documentation's pictures. They have no targets.
+/// A table of figures for the documentation's pictures.
+///
+/// They have no targets.
 struct Section: Sendable {
     let name: String
     /// The unit of the figures.

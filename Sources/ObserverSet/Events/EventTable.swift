@@ -68,7 +68,9 @@ import Synchronization
     private let places: UnsafeMutableBufferPointer<Place>
     /// The places that these ones replaced.
     private let older: Places?
-    /// How many places are taken. Only writers use this number.
+    /// How many places are taken.
+    ///
+    /// Only writers use this number.
     private var count = 0
 
     /// Creates twice as many places with the same entries, or eight vacant ones if there are none to replace.

@@ -28,7 +28,9 @@ final class Door: Sendable {
         }
     }
 
-    /// Lets through the call that has waited longest. If none is waiting, lets through the next one that comes.
+    /// Lets through the call that has waited longest.
+    ///
+    /// If none is waiting, lets through the next one that comes.
     func letOnOne() {
         let continuation = state.withLock { state in
             if state.waiting.isEmpty { state.permits += 1 }
