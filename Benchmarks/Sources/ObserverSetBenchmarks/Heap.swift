@@ -21,7 +21,9 @@ enum Heap {
         func bytes(each count: Int) -> Double { (Double(bytes) / Double(count)).rounded() }
     }
 
-    /// Counts what all threads together allocate and free while `body` runs. Calls must not be nested.
+    /// Counts what all threads together allocate and free while `body` runs.
+    ///
+    /// Calls must not be nested.
     static func change(during body: () -> Void) -> Change {
         allocations.store(0, ordering: .relaxed)
         bytes.store(0, ordering: .relaxed)

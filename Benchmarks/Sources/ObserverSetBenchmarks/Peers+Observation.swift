@@ -1,6 +1,8 @@
 import Observation
 
-/// Observers of an `@Observable` property. They track it again after every change, because tracking ends with a change.
+/// Observers of an `@Observable` property.
+///
+/// They track it again after every change, because tracking ends with a change.
 final class TrackingPeer: Peer, @unchecked Sendable {
     @Observable
     final class Model: @unchecked Sendable {
