@@ -66,8 +66,8 @@
     }
 }
 
-/// This is sound, because the registry may be used on any thread, and because a delegate is handed out only as a value
-/// of the `Sendable` type `Delegate`.
+/// `Sendable` is unchecked. That is sound, because the registry may be used on any thread, and because a delegate is
+/// handed out only as a value of the `Sendable` type `Delegate`.
 extension MulticastDelegate: @unchecked Sendable where Delegate: Sendable {}
 
 // MARK: - Notifying

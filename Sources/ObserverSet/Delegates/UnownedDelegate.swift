@@ -7,9 +7,9 @@
 ///
 /// This is sound for three reasons:
 ///  - The value's dynamic type is a class. So the value is the reference itself, or an existential whose first word is
-///    the reference and whose other words are pointers to constant data, or an error whose first word is a box. In the
-///    first two cases the bits stay valid as long as the object lives. The third case is recognised, because the first
-///    word is not the object's address. No bits are stored then, and the object is cast.
+///    the reference and whose other words are pointers to constant data, or an error whose first word refers to a box.
+///    In the first two cases the bits stay valid as long as the object lives. The third case is recognised, because the
+///    first word is not the object's address. No bits are stored then, and the object is cast.
 ///  - Such a value owns nothing but one reference to the object. `lend` passes the value on as borrowed, while its
 ///    caller holds the object, and nothing destroys the value. So nothing has to be retained or released for it. Code
 ///    that copies the borrowed value retains the object, as for any other value.

@@ -31,7 +31,7 @@
 /// 1. The observers of ``allEvents``.
 /// 2. The observers of the event's static type, that is, of the type that the event has for the compiler where you call
 ///    `publish`. So `publish(circle as Shape)` reaches the observers of `Shape`, and `publish(circle)` those of
-///    `Circle`. An `any Event` is an exception, because it is published as the type of the value that it holds.
+///    `Circle`. An `any Event` is published as the type that the event had when it was converted to `any Event`.
 ///
 /// In each of these two groups, observers are called in the order they were added. If an observer publishes another
 /// event, the observers of both groups receive that event before the outer event continues. An observer that is added

@@ -13,10 +13,10 @@ extension NotificationSource {
     /// may allocate memory.
     ///
     /// The stream **finishes** after its source has ended the registration, that is, after the set has been deallocated
-    /// or has removed all observers. It waits for the notifications that are in progress then, and the loop still
-    /// receives all buffered values. A stream of merged sources or of a group finishes when every member has ended its
-    /// registration. The stream doesn't keep a set alive. If a task should end together with its set, the task must not
-    /// hold the set, either:
+    /// or has removed all observers. If notifications are in progress then, the stream finishes when they have ended.
+    /// The loop still receives all buffered values. A stream of merged sources or of a group finishes when every member
+    /// has ended its registration. The stream doesn't keep a set alive. If a task should end together with its set, the
+    /// task must not hold the set, either:
     ///
     /// ```swift
     /// Task { [titles = document.titleChanged.values()] in
