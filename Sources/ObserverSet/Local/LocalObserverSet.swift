@@ -226,8 +226,8 @@ extension LocalObserverSet {
 
         /// Ends the registration.
         ///
-        /// You may call this method from inside any observer, including the token's own. From now on, notifications in
-        /// progress skip the observer.
+        /// You may call this method from inside any observer, including the token's own. Afterwards, a notification in
+        /// progress skips the observer.
         ///
         /// - Returns: `false` if the registration has already ended, because it was removed, or because its owner or
         ///   its set is gone.
