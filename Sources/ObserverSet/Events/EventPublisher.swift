@@ -47,7 +47,7 @@
 ///
 /// Publishing takes no lock. It allocates memory in two cases: if `allEvents` is observed and the event is larger than
 /// three words, and wherever a set's `notify` allocates. Finding the observers of the event's type takes about as long
-/// as notifying a set. If nobody observes an event, publishing it costs nothing else.
+/// as notifying a set. Publishing an event that nobody observes takes only that search.
 ///
 /// The publisher keeps a set for each type that has ever been observed. An empty one takes up to three kilobytes. A
 /// type that is only published takes no memory.
