@@ -45,7 +45,7 @@ lcov, exported = profile
 
 
 def is_excluded(file, first, last):
-    """Whether one of the lines is excluded, or all of them are without words, such as a closing brace."""
+    """Whether one of the lines is excluded, or none of them has a letter or a digit, such as a closing brace."""
     for number in range(first, last + 1):
         if (file, number) in left_out:
             used.add(left_out[file, number])

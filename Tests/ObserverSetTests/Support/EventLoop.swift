@@ -3,7 +3,7 @@ import Dispatch
 // These classes are marked `nonisolated`, because this file is also compiled in a client of the library whose code is
 // on the main actor by default.
 
-/// A serial executor that tells the Swift runtime in one of several ways whether code runs on it, or not at all.
+/// A serial executor that can prove to the Swift runtime that code runs on it, or can only check that, or can do neither.
 nonisolated final class EventLoop: SerialExecutor {
     enum Proof: CaseIterable { case proven, checked, neither }
 
