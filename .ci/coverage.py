@@ -1,4 +1,4 @@
-"""Counts the functions, lines and regions of the library that no test has run: see `.ci/coverage`."""
+"""Counts the library's functions, lines and regions that no test has run. `.ci/coverage` runs this program."""
 
 import json
 import sys
@@ -7,8 +7,8 @@ from pathlib import Path
 exclusions, *profile = sys.argv[1:]
 root = Path("Sources/ObserverSet").resolve()
 
-# FILE: TEXT — REASON. Left out is what stands on a line with that text, and on those after it until its parentheses are
-# closed. What runs only by chance may have run, too.
+# Each line has the form FILE: TEXT — REASON. It excludes the line with that text, and the lines after it until the
+# parentheses are closed. If the reason begins with "by chance:", the tests may or may not run the line.
 excluded, used = [], set()
 for entry in Path(exclusions).read_text().splitlines():
     if entry and not entry.startswith("#"):
@@ -38,14 +38,14 @@ for place, text in excluded:
             depth = max(0, depth + line.count("(") - line.count(")"))
 
 
-# Without a profile only this is asked: whether what is left out is still there.
+# Without a profile, the program only checks that the excluded lines are still in the sources.
 if not profile:
     sys.exit()
 lcov, exported = profile
 
 
 def is_excluded(file, first, last):
-    """Whether one of the lines is left out, or none of them says anything."""
+    """Whether one of the lines is excluded, or none of them has a letter or a digit, such as a closing brace."""
     for number in range(first, last + 1):
         if (file, number) in left_out:
             used.add(left_out[file, number])
@@ -54,7 +54,7 @@ def is_excluded(file, first, last):
     return not any(c.isalnum() for c in "".join(code))
 
 
-# Regions and functions: those of all instances of a generic one count as one.
+# Regions and functions. All specialisations of a generic function count as one function.
 regions, functions = {}, {}
 for function in json.load(open(exported))["data"][0]["functions"]:
     file = function["filenames"][0]

@@ -2,8 +2,8 @@
 
 import PackageDescription
 
-// Those of the library, but for strict memory safety: the baselines are unsafe on purpose, since they mark the limits that
-// safe code is measured against.
+// The settings are those of the library, except for strict memory safety. The baselines are unsafe on purpose, because
+// they show the limits against which safe code is measured.
 let settings: [SwiftSetting] = [
     .enableUpcomingFeature("ExistentialAny"),
     .enableUpcomingFeature("InternalImportsByDefault"),
@@ -14,8 +14,8 @@ let settings: [SwiftSetting] = [
 let counted = ["malloc", "calloc", "realloc", "aligned_alloc", "memalign", "posix_memalign", "free"]
 let naming = counted.flatMap { ["-Xlinker", "--defsym=\($0)=counted_\($0)"] }
 
-// A package of its own, so that nobody who uses the library builds it, and so that the library is a separate module here
-// as it is for its users.
+// This is a package of its own for two reasons: users of the library don't build it, and the library is a dependency
+// here, as it is for its users.
 let package = Package(
     name: "Benchmarks",
     platforms: [.macOS(.v15)],

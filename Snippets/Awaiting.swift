@@ -1,4 +1,5 @@
-// The chat server of the page "On the server": clients and a journal observe a room, and await what they do for each line.
+// The chat server of the page "On the server". Clients and a journal observe a room, and await their work for each
+// line.
 //
 //     swift run Awaiting
 
@@ -99,7 +100,7 @@ for number in 1...110 {
     try await Task.sleep(for: .milliseconds(3))
 }
 
-// A client that doesn't answer, and isn't late enough to be dropped before the end.
+// This client doesn't answer, but it isn't so late that it would be dropped before the end.
 await room.enter(gone)
 await room.say("good night")
 

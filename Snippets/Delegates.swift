@@ -1,4 +1,5 @@
-// Any number of delegates, weakly held, instead of the one that a `weak var delegate` has room for.
+// An object with any number of delegates, which are held weakly, instead of the single one that a `weak var delegate`
+// allows.
 
 import ObserverSet
 

@@ -1,4 +1,4 @@
-// Events that are observed by their type, whichever code publishes them.
+// Events that you observe by their type, whichever code publishes them.
 //
 //     swift run Events
 
@@ -13,7 +13,7 @@ struct OrderShipped: Event {
     let number: Int
 }
 
-/// Publishes events, and knows none of their observers.
+/// Publishes events, without knowing their observers.
 struct Shop: Sendable {
     var events = EventPublisher.default
 
@@ -21,7 +21,7 @@ struct Shop: Sendable {
     func ship(_ number: Int) { events.publish(OrderShipped(number: number)) }
 }
 
-/// Belongs to the main actor, and receives events there, wherever they come from.
+/// Belongs to the main actor, and receives events there, wherever they are published.
 @MainActor final class Badge {
     private var open: Set<Int> = []
 
@@ -36,7 +36,7 @@ struct Shop: Sendable {
     }
 }
 
-/// An actor receives events on itself, in their order.
+/// An actor, which receives events in the order they were published.
 actor Ledger {
     private(set) var total = 0.0
 
@@ -60,7 +60,7 @@ await Task.detached {
 await EventPublisher.default.settled()
 print("ledger: \(await ledger.total)")
 
-// A test passes its own publisher, and receives no events of the rest of the program.
+// A test passes its own publisher, so that it receives no events from the rest of the program.
 let events = EventPublisher()
 _ = events.observers(of: OrderPlaced.self).once.add { order in print("test: \(order.number)") }
 Shop(events: events).place(3, total: 1)

@@ -1,4 +1,4 @@
-// The first example of the documentation, and forms of its page "Cheat sheet".
+// The first example of the documentation, and calls from its page "Cheat sheet".
 
 import ObserverSet
 
@@ -21,7 +21,7 @@ let view = PlaylistView(playlist)
 playlist.itemAdded.notify((name: "So What", index: 0))
 playlist.cleared.notify()
 
-// Forms of the page "Cheat sheet".
+// Calls from the page "Cheat sheet".
 
 final class Logger: Sendable {
     func log(_ text: String) { print("log: \(text)") }

@@ -1,4 +1,4 @@
-// Reads a text file line by line, while a counter, an actor and a view observe.
+// Reads a text file line by line, while a counter, an actor and a view observe it.
 //
 //     swift run GettingStarted [FILE]
 //
@@ -10,9 +10,9 @@ import Synchronization
 
 // MARK: A model that can be observed
 
-/// A text that is read in the background, and notifies its observers of what it finds.
+/// A text that is read in the background, and tells its observers what it finds.
 ///
-/// Its notifications are declared like any other property.
+/// Its events are declared as ordinary properties.
 final class Document: Sendable {
     let opened = ObserverSet<String>()
     let lineRead = ObserverSet<(number: Int, text: String)>()
@@ -34,7 +34,9 @@ final class Document: Sendable {
 
 // MARK: Observers
 
-/// Belongs to no actor: called on the thread that reads, for every line, before the next one is read.
+/// An observer that belongs to no actor.
+///
+/// It is called for every line on the thread that reads, before the next line is read.
 final class Counter: Sendable {
     private let totals = Mutex((lines: 0, words: 0, longest: ""))
     var result: (lines: Int, words: Int, longest: String) { totals.withLock { $0 } }
@@ -52,7 +54,7 @@ final class Counter: Sendable {
     }
 }
 
-/// An actor: called on itself, in the order of the lines, while the reading goes on.
+/// An observer that is an actor. It receives the lines on itself, in their order, while the reading goes on.
 actor WordIndex {
     private var occurrences: [String: Int] = [:]
 
@@ -68,9 +70,11 @@ actor WordIndex {
     }
 }
 
-/// On the main actor: called there, although the reading happens elsewhere.
+/// An observer on the main actor.
 ///
-/// Its methods are added as observers without a closure.
+/// It is called there, although the text is read elsewhere.
+///
+/// Its methods are added as observers, without closures.
 @MainActor final class ProgressView {
     private var shown = 0
 
@@ -92,9 +96,9 @@ actor WordIndex {
     private func end() { print("Done") }
 }
 
-/// Is released when half of the text has been read.
+/// An observer that is released when half of the text has been read.
 ///
-/// No code removes its registration.
+/// No code has to remove it.
 final class Guest: Sendable {
     let heard = Atomic<Int>(0)
     deinit { print("  the guest leaves, having heard \(heard.load(ordering: .relaxed)) lines") }
@@ -127,7 +131,7 @@ if let guest = guest.withLock(\.self) {
 }
 _ = document.progressed.addNonisolated { done, total in
     guard 2 * done >= total else { return }
-    // Released outside the lock, where its `deinit` may do anything.
+    // The guest is released outside the lock, because its `deinit` may do anything there.
     let leaving = guest.withLock { guest in guest.take() }
     _ = consume leaving
 }
@@ -140,7 +144,7 @@ do {
     exit(1)
 }
 
-// Values for the index and the view may still be on their way to their actors.
+// Some values for the index and the view may still be pending.
 await document.lineRead.settled()
 await document.closed.settled()
 

@@ -1,4 +1,4 @@
-// Several notifications, observed as one.
+// Several sources that are observed as one.
 //
 //     swift run Groups
 
@@ -9,14 +9,14 @@ import ObserverSet
     let ingredientAdded = ObserverSet<(name: String, grams: Int)>()
     let stepsReordered = ObserverSet<(Int, Int)>()
 
-    /// Anything that makes a saved copy out of date.
+    /// All changes that make a saved copy out of date.
     var changed: ObserverGroup { ObserverGroup(titleChanged, ingredientAdded, stepsReordered) }
 
-    /// Every word that is new in it.
+    /// Every new word in the recipe: its titles, and the names of its ingredients.
     var worded: some NotificationSource<String> { titleChanged.merge(with: ingredientAdded.map(\.name)) }
 }
 
-/// An actor: the changes reach it in order, while the cook goes on.
+/// An actor, which receives the changes in order, while the cook continues.
 actor Store {
     private var changes = 0
 
@@ -31,10 +31,10 @@ let recipe = Recipe()
 let store = Store()
 await store.observe(recipe.changed)
 
-// One call in all, whichever notification comes first.
+// This observer is called only once, for the first change of any kind.
 _ = recipe.changed.once.add { print("the recipe is edited") }
 
-// If all members have the same parameters, observers receive these.
+// The members of a merged source have the same parameters, so its observers receive the values.
 _ = recipe.worded.filter { $0.count > 8 }.add { word in print("new: \(word)") }
 
 // One token ends all three registrations.

@@ -1,4 +1,4 @@
-// Four ways for an observer to end, none of which has to be remembered.
+// Four ways in which an observer ends.
 //
 //     swift run Lifetimes
 
@@ -13,13 +13,13 @@ import ObserverSet
 
     init(_ name: String, _ radio: Radio) {
         self.name = name
-        // 1. With its owner, which is held weakly.
+        // 1. An observer ends together with its owner, which is held weakly.
         radio.tuned.add(self) { display, megahertz in print("  \(display.name) shows \(megahertz)") }
     }
 }
 
 @MainActor final class Recorder {
-    // 2. With the bag that holds its token: whatever ends the recorder ends the bag.
+    // 2. An observer ends together with the bag that holds its token. This bag is released together with the recorder.
     private let bag = ObserverBag()
 
     init(_ radio: Radio) {
@@ -31,10 +31,10 @@ let radio = Radio()
 var display: Display? = Display("kitchen", radio)
 var recorder: Recorder? = Recorder(radio)
 
-// 3. After one call.
+// 3. An observer that is added to `once` ends after one call.
 _ = radio.tuned.once.add { _ in print("  the first tune of the day") }
 
-// 4. When its token is removed.
+// 4. An observer ends when you remove its token.
 let token = radio.tuned.add { megahertz in if megahertz > 100 { print("  high up the band") } }
 
 func tune(to megahertz: Double) {

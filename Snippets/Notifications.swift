@@ -1,8 +1,8 @@
-// Foundation's notifications by type, side by side with code that knows only names and `userInfo`.
+// Typed notifications through Foundation's center, together with code that knows only names and `userInfo`.
 //
 //     swift run Notifications
 
-// Without the package trait NotificationCenter, which is on by default, this code is left out.
+// This code needs the package trait NotificationCenter, which is on by default.
 #if NotificationCenter
 import Foundation
 import ObserverSet
@@ -33,7 +33,7 @@ struct BatteryChanged: BridgedEvent {
     }
 }
 
-/// A new event needs no additional code.
+/// A new event, which only new code observes, needs no name and no `userInfo`.
 struct ChargerConnected: BridgedEvent {
     let watts: Double
 }

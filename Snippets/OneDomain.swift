@@ -1,11 +1,11 @@
-// Plain classes that notify and observe, as in the article "Let's Build Swift Notifications": in Swift 6, without an
-// annotation.
+// Plain classes that notify and observe, as in the article "Let's Build Swift Notifications", in Swift 6 and without
+// any annotation.
 //
 //     swift run OneDomain
 
 import ObserverSet
 
-/// A model like any other class: neither `Sendable` nor on an actor.
+/// A model that is an ordinary class, neither `Sendable` nor on an actor.
 final class Library {
     let bookAdded = LocalObserverSet<Book>()
     let bookMoved = LocalObserverSet<(title: String, from: Int, to: Int)>()
@@ -33,7 +33,7 @@ final class Book {
     init(_ title: String) { self.title = title }
 }
 
-/// Observes with its methods and with closures; nothing has to be removed when it is released.
+/// Observes with its methods and with closures, which it doesn't have to remove before it is released.
 final class Librarian {
     private var shelved = 0
 

@@ -1,4 +1,4 @@
-// What the pages "Recipes", "On the server" and "SwiftUI, UIKit and AppKit" show, as far as it needs no user interface.
+// The examples of the pages "Recipes", "On the server" and "SwiftUI, UIKit and AppKit" that need no user interface.
 //
 //     swift run Recipes
 //
@@ -397,7 +397,8 @@ print("the distributed actor heard: \(await listener.whenLocal { $0.summary } ??
 
 // MARK: Signals
 
-// A program that runs until it is told to end. This one tells itself, as soon as it would notice.
+// A program that runs until a signal tells it to end. Here the program sends that signal to itself, as soon as it would
+// receive it.
 
 let interrupted = ObserverSet<Void>()
 let interruptions = interrupted.values()

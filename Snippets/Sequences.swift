@@ -17,14 +17,14 @@ final class Download: Sendable {
 
 /// Receives every value.
 ///
-/// The loop ends when the download is gone, since a stream does not keep its set alive.
+/// The loop ends when the download has been deallocated, because a stream doesn't keep its set alive.
 func report(_ percents: AsyncStream<Int>) async {
     var count = 0
     for await _ in percents { count += 1 }
     print("report: \(count) values")
 }
 
-/// Too slow to receive every value: it uses the newest one.
+/// Takes only the newest value each time, because it is too slow to receive every value.
 func show(_ percents: AsyncStream<Int>) async {
     var last = 0
     for await percent in percents {
@@ -34,10 +34,12 @@ func show(_ percents: AsyncStream<Int>) async {
     print("view: \(last) %")
 }
 
-/// Begins a download that two tasks follow, and that only its own thread keeps alive.
+/// Begins a download that two tasks follow.
+///
+/// Only the download's own thread keeps it alive.
 func begin() -> [Task<Void, Never>] {
     let download = Download()
-    // Registered from here on: nothing is missed, however late the tasks begin.
+    // The streams are registered here, so they miss no value, however late the tasks begin.
     let all = download.progressed.values()
     let newest = download.progressed.values(buffering: .newest(1))
     Thread.detachNewThread { download.run() }
@@ -46,12 +48,12 @@ func begin() -> [Task<Void, Never>] {
 
 for task in begin() { await task.value }
 
-// To wait for one notification.
+// Waits for a single value.
 let download = Download()
 Task { download.run() }
 print("next: \(await download.finished.first() ?? "cancelled")")
 
-// A cancelled task's loop ends at once, and its registration with it.
+// When a task is cancelled, its loop ends at once, and so does the stream's registration.
 let waiting = Task { [values = download.progressed.values()] in
     for await _ in values {}
 }

@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
-"""Changes the library in one place at a time, and sees whether the tests notice.
+"""Mutation testing: changes the library in one place at a time, and checks whether the tests notice.
 
-    Tools/mutate.py                     every mutant (long)
-    Tools/mutate.py --sample 200        so many, chosen by --seed
-    Tools/mutate.py --list              what there is, without running anything
-    Tools/mutate.py --only Registry     those whose file, symbol or code contains that text
-    Tools/mutate.py --check             whether each accepted mutant can still be made
+    Tools/mutate.py                     runs every mutant (takes long)
+    Tools/mutate.py --sample 200        runs 200 mutants, which depend on --seed
+    Tools/mutate.py --list              lists the mutants, without running anything
+    Tools/mutate.py --only Registry     runs the mutants whose file, symbol or code contains that text
+    Tools/mutate.py --check             checks whether each accepted mutant can still be made
 
-A mutant that no test notices survives. Which are equivalent, and why others may survive, is written in
-`Tools/accepted-mutants.txt`; any other that survives, or a score below 95 % (of a hundred mutants or more),
-ends the run with exit code 1. The suite runs as it does by default, in its quick form, until the first test fails. What
-weakens a memory order is tried under the thread sanitizer. The work is done in copies of the package, in a temporary folder.
+A mutant is the library with one such change. If no test notices it, it survives. `Tools/accepted-mutants.txt` lists the
+mutants that are equivalent to the library, and those that may survive for another reason. The exit code is 1 if any other
+mutant survives, or if the score of a hundred mutants or more is below 95 %.
+
+The suite runs as it does by default, with the effort `quick`, until the first test fails. If a mutant weakens a memory
+order, the suite runs under the thread sanitizer. The work is done in copies of the package, in a temporary folder.
 """
 
 import argparse
@@ -35,7 +37,7 @@ ROOT = Path(__file__).resolve().parent.parent
 SOURCES = Path("Sources/ObserverSet")
 ACCEPTED = ROOT / "Tools" / "accepted-mutants.txt"
 
-# What stands in a line, and what takes its place. Each match is a mutant of its own.
+# The kinds of change within a line: a pattern, and its replacement. Each match is a mutant of its own.
 EXPRESSIONS = [
     ("comparison", r" == ", " != "),
     ("comparison", r" != ", " == "),
@@ -63,13 +65,13 @@ EXPRESSIONS = [
     ("order", r"ordering: \.releasing\b", "ordering: .relaxed"),
 ]
 
-# Lines that are whole statements whose effect can be left out.
+# Lines that are whole statements, and can be left out.
 STATEMENT = re.compile(
     r"^(?:_ = )?(?:unsafe )?(?:await )?(?:self\.)?[a-z]\w*(?:\[[^\]]*\]|\.\w+|\?|!)*"
     r"(?:\([^{}]*\)| (?:[-+]?=) [^{}]*)$")
 GUARD = re.compile(r"^(\s*)guard (?!.*\blet\b)(?!.*#)(.*) else \{ (return.*|continue|break) \}$")
 
-# Mutants that no compiler would take, or that change what is not behaviour.
+# Lines that are not mutated, because the mutant wouldn't compile, or wouldn't behave in another way.
 SKIPPED_LINES = re.compile(
     r"^\s*(//|#|import\b|@|public struct|public final class|extension\b|let |var |private let|private var|case |default:)")
 SKIPPED_WORDS = (
@@ -86,12 +88,12 @@ DECLARATION = re.compile(
 class Mutant:
     file: str
     line: int
-    # The declaration it is in, as `Type.member`.
+    # The declaration that contains it, as `Type.member`.
     symbol: str
     kind: str
     before: str
     after: str
-    # What is changed into what, and which of the changes of that kind in the symbol it is, from the second on.
+    # The text, its replacement, and a number if the symbol has several such changes, for example `== → != #2`.
     change: str
 
     @property
@@ -100,18 +102,18 @@ class Mutant:
 
     @property
     def key(self):
-        """What identifies it, wherever it is moved to and whatever stands beside it."""
+        """Identifies the mutant, even if its line moves, or if other lines change."""
         return f"{self.symbol} | {self.change}"
 
 
 def symbols(lines):
-    """For each line the declaration that it is in or begins."""
+    """For each line, the declaration that contains it or begins in it."""
     found, open_ = [], []
     for line in lines:
         match = DECLARATION.match(line)
         if match and (match["name"] or match["kind"] in ("init", "deinit", "subscript")):
             indent = len(match["indent"])
-            # What is declared inside a function is part of it.
+            # A declaration inside a function counts as part of that function.
             open_ = [entry for entry in open_ if entry[0] < indent]
             if not (open_ and open_[-1][2]):
                 is_code = match["kind"] in ("func", "init", "deinit", "subscript", "var")
@@ -129,8 +131,8 @@ def mutants():
         counts = {}
         is_check = False
         for number, line in enumerate(lines, 1):
-            # What only the builds for sanitizers have, what checks the library itself, and what is for systems without the C
-            # library of this one.
+            # These parts are left out: code that only builds for sanitizers have, code that checks the library itself, and
+            # code for systems with another C library.
             if line.strip().startswith(("#if OBSERVERSET_", "#if DEBUG", "#if canImport(Darwin)", "#else")):
                 is_check = True
             elif line.strip().startswith(("#elseif canImport(Glibc)", "#endif")):
@@ -171,7 +173,8 @@ def mutants():
     return found
 
 
-# What looks at a folder most closely is asked first; what survives that, everything.
+# For each folder, the tests that are most likely to notice a mutant there. They run first. If a mutant survives them, all
+# tests run.
 FIRST = {
     "Core": "Promise|Mutation|Model|Lifetime|Token|Parameters|BadInput|Once|Duplicate|Thread|Recursion|Isolation|Queue|"
     "Settled|AddedOnAnActor|Description|Demand|Map|Awaiting|Starting",
@@ -181,7 +184,7 @@ FIRST = {
 
 
 class Workshop:
-    """A copy of the package, built once, in which one mutant at a time is put."""
+    """A copy of the package, which is built once, and in which one mutant is tried after the other."""
 
     def __init__(self, folder):
         self.folder = Path(folder)
@@ -201,24 +204,27 @@ class Workshop:
             env={**os.environ, "NO_COLOR": "1", "SWIFT_BACKTRACE": "enable=no"})
 
     def stop_all(self):
-        """Kills what runs in the copy: tests run in process groups of their own, and would go on beside the next ones."""
+        """Kills all processes that run a program of the copy.
+
+        Exit tests run in process groups of their own, so they could otherwise run on beside the next mutant's tests.
+        """
         for link in Path("/proc").glob("[0-9]*/exe"):
             try:
                 if self.folder.resolve() in Path(os.readlink(link)).parents:
                     os.kill(int(link.parent.name), signal.SIGKILL)
-            except OSError:  # it has ended, or is somebody else's
+            except OSError:  # The process has ended, or belongs to another user.
                 pass
 
     def succeeds(self, command):
-        """Whether it ends with 0, and what it prints."""
+        """Runs a command, and returns whether its exit code is 0, and what it prints."""
         process = self.start(command)
         output, _ = process.communicate()
         return process.returncode == 0, output
 
     def build(self, kind="any"):
-        """Compiles the library, and links it with its tests, which are compiled only the first time."""
+        """Compiles the library, and links it with its tests. The tests are compiled only the first time."""
         folder = self.folder_for(kind)
-        # A type that may be laid out otherwise is compiled into the tests, too.
+        # The change of a reference may change a type's layout, which is compiled into the tests, too.
         if kind == "reference":
             shutil.rmtree(folder, ignore_errors=True)
         sanitizer = ["-O", "-sanitize=thread"] if kind == "order" else []
@@ -228,12 +234,15 @@ class Workshop:
         return self.folder / "made" / (kind if kind in ("order", "reference") else "any")
 
     def test(self, kind="any", pattern=None, limit=3600):
-        """What notices: a test, a crash, or a time limit; nothing if all tests pass. And what is printed until then."""
+        """Runs the tests, and returns what has noticed the mutant, and what was printed until then.
+
+        The former is the name of a test, a crash, or a time limit. It is None if all tests pass.
+        """
         command = [str(self.folder_for(kind) / "tests"), "--testing-library", "swift-testing"]
         if pattern:
             command += ["--filter", pattern]
-        # What repeats without end often allocates without end, too: it should not take the whole machine's memory. The
-        # suite needs half of this. A sanitizer reserves more than there is.
+        # An endless loop often allocates without end, too, and should not take the whole machine's memory. The suite needs
+        # half of this limit. Under a sanitizer there is no limit, because a sanitizer reserves more addresses than this.
         process = self.start(command, memory=resource.RLIM_INFINITY if kind == "order" else 4 << 30)
         is_late = threading.Event()
 
@@ -248,13 +257,13 @@ class Workshop:
 
         lines, failed, timer = [], None, watch()
         for line in process.stdout:
-            # Each test may take so long as the limit says.
+            # The time limit begins anew with each line that is printed, so it holds for a test, not for all of them.
             timer.cancel()
             timer = watch()
             lines.append(line)
             failed = re.search(r'✘ Test "?(.+?)"? (?:recorded|failed)', line)
             if failed:
-                # The others may hang.
+                # The remaining tests are stopped, because they may hang.
                 stop()
                 break
         timer.cancel()
@@ -270,20 +279,20 @@ class Workshop:
         return None, output
 
     def verdict(self, mutant, limit):
-        """`killed`, `survived`, or `invalid` if it does not compile; and by what."""
+        """Tries a mutant, and returns `killed`, `survived`, or `invalid` if it does not compile, and what has noticed it."""
         path = self.folder / SOURCES / mutant.file
         original = path.read_text()
         lines = original.split("\n")
         lines[mutant.line - 1] = mutant.after
         try:
-            # Weaker memory orders show only there, on a machine that keeps the order.
+            # A machine that reorders little doesn't show weaker memory orders. Only the thread sanitizer does.
             if mutant.kind == "order" and not self.folder_for("order").exists():
                 self.build("order")
             path.write_text("\n".join(lines))
             if not self.build(mutant.kind)[0]:
                 return "invalid", "the compiler"
             for pattern in (FIRST[mutant.file.split("/")[0]], None):
-                # What is only slow under the sanitizer has not been noticed.
+                # The sanitizer makes tests slow, so the limit is longer there.
                 by, _ = self.test(mutant.kind, pattern, limit * (10 if mutant.kind == "order" else 1))
                 if by:
                     return "killed", by
@@ -293,9 +302,9 @@ class Workshop:
 
 
 def accepted():
-    """The mutants that may survive, and why: a key and a reason, separated by ` — `, on each line.
+    """The mutants that may survive, and the reasons: each line is a key and a reason, separated by ` — `.
 
-    A reason that begins with "equivalent" says that no test can notice: such a mutant does not count.
+    If a reason begins with "equivalent", no test can notice the mutant, so it doesn't count in the score.
     """
     reasons = {}
     if ACCEPTED.exists():
@@ -318,7 +327,7 @@ def main():
     parser.add_argument("--folder", help="where to work, kept for the next time; a temporary folder by default")
     parser.add_argument("--log", help="a file to which each verdict is added; those already in it are not run again")
     options = parser.parse_args()
-    # So that what is broken is put back, however this ends.
+    # If this program is terminated, it ends by an exception, so that the changed file is restored.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended"))
 
     if options.check:
@@ -331,10 +340,10 @@ def main():
     if options.no_orders:
         chosen = [m for m in chosen if m.kind != "order"]
     if options.sample is not None:
-        # By what they are: a change elsewhere leaves the choice as it is.
+        # The choice depends on the mutants' keys, so that a change of the sources elsewhere doesn't change it.
         chosen.sort(key=lambda mutant: hashlib.sha256(f"{options.seed} {mutant.key}".encode()).digest())
         chosen = chosen[: options.sample]
-    # Last come those for which the tests are compiled anew: the others are linked with the tests as they were.
+    # Mutants for which the tests must be compiled anew come last. The others are linked with the compiled tests.
     chosen.sort(key=lambda mutant: mutant.kind == "reference")
     if options.list:
         for mutant in chosen:
@@ -353,13 +362,13 @@ def main():
             print(output[-4000:])
             sys.exit("the package does not build as it is")
         workshops.put(workshop)
-    # The control: what fails anyway would count every mutant as noticed.
+    # The control: if the suite failed without a mutant, every mutant would count as noticed.
     began = time.time()
     by, output = workshop.test()
     if by:
         print("\n".join(line for line in output.splitlines() if not line.startswith(("✔", "◇")))[-4000:])
         sys.exit("the suite does not pass as it is")
-    # A single test that takes half as long as all of them does not end.
+    # If a single test takes half as long as the whole suite, it is taken to hang.
     limit = max(30, options.jobs * (time.time() - began) / 2)
 
     log = Path(options.log) if options.log else None

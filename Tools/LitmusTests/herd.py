@@ -1,9 +1,11 @@
 """Translates the notation of `tests.py` into litmus tests for herd7.
 
-In C11 an access has its order's name. The other three are what clang makes of it: for arm64 with single-instruction
-atomics (`lse`) and with pairs of exclusive accesses (`llsc`), both with `ldapr` for an acquiring load, as on Apple's
-processors, which is weaker than `ldar`; and for RISC-V. There no address depends on what was loaded, as it does behind
-a pointer: that allows more outcomes, never fewer.
+Each test is translated into four languages. In C11, an access has the memory order that the sources name. The other three
+use the instructions that clang makes of such an access: for arm64 with single-instruction atomics (`lse`), for arm64 with
+pairs of exclusive accesses (`llsc`), and for RISC-V. On arm64, an acquiring load is `ldapr`, as on Apple's processors,
+because it is weaker than `ldar`.
+
+In the library, some addresses depend on a loaded pointer. In the tests they don't. That allows more outcomes, never fewer.
 """
 
 import re
@@ -40,7 +42,7 @@ FORMS = [
 
 
 def parsed(text):
-    """The accesses of a thread: (depth, form, parts, step)."""
+    """The accesses of a thread, each as a depth of indentation, a form, the parts of the form, and a step."""
     accesses = []
     for line in textwrap.dedent(text).strip().split("\n"):
         if not line.strip():
@@ -57,7 +59,7 @@ def parsed(text):
 
 
 class Program:
-    """A test in one variant: threads of accesses, with the order of each step."""
+    """One variant of a test: its threads' accesses, each with its memory order."""
 
     def __init__(self, test, variant, orders):
         self.name = re.sub(r"[^\w+-]", "-", f"{test.name}+{variant}")
@@ -134,7 +136,7 @@ class Program:
                     here = f"expected{number}"
                     expected[here] = old
                     parameters.append(f"int* {here}")
-                    # As Swift has it where one order is given.
+                    # The order of a failed exchange, as Swift derives it from the one order that is given.
                     failed = {"acquiringAndReleasing": "acquire", "releasing": "relaxed"}.get(order, C_ORDERS[order])
                     lines.append(
                         f"int r{len(lines)} = atomic_compare_exchange_strong_explicit("
@@ -155,7 +157,7 @@ class Program:
 
 
 def exchanged(text, old, new):
-    """The same lines, with others in the place of one."""
+    """The lines of a text, with one of them replaced by others."""
     lines = []
     for line in text.split("\n"):
         blank = line[: len(line) - len(line.lstrip())]
@@ -204,7 +206,7 @@ class Assembly:
                 lines += getattr(self, form)(parts, order)
         lines += [f"{label}:" for _, label in reversed(blocks)]
         if any(self.end in line for line in lines):
-            # An exclusive store may fail: only the outcomes count where none did.
+            # An exclusive store may fail. Only outcomes in which no store failed count.
             done = 9 if self.riscv else 14
             lines += [self.set(done, 1), f"{self.end}:"]
             self.finished.append(f"{number}:{self.x(done)}=1")
@@ -223,7 +225,7 @@ class Assembly:
             + [f"exists ({condition})", ""])
 
     def jump(self, register, sign, value, label):
-        """Jumps unless that holds."""
+        """Jumps to the label unless the comparison holds."""
         if self.riscv:
             return [self.set(5, value), f"{'bne' if sign == '==' else 'beq'} {self.x(register)},x5,{label}"]
         return [f"CMP {self.w(register)},#{value}", f"{'B.NE' if sign == '==' else 'B.EQ'} {label}"]

@@ -1,18 +1,19 @@
-"""The litmus tests: the accesses of the sources that they stand for, what the threads do, and what would be wrong.
+"""The litmus tests: the accesses in the sources that they model, what the threads do, and which outcome would be wrong.
 
-A *step* is one access of the library to what threads share, and its memory order is the one that stands in the sources.
-A *test* has a few threads, in a notation of its own, one access in each line:
+A *step* is one access of the library to memory that threads share. Its memory order is read from the sources. A *test* has
+a few threads, which are written in this notation, with one access in each line. `@` precedes the name of the step:
 
-    count += 1 @enter       adds to it; also -=
-    h = head @head          loads it into `h`
-    head = 2 @unlink        stores a number
-    o = lazy ? 0 -> 1 @make compares and exchanges; `o` is what was there
+    count += 1 @enter       an atomic addition; `-=` is a subtraction
+    h = head @head          a load of `head` into `h`
+    head = 2 @unlink        a store
+    o = lazy ? 0 -> 1 @make a compare-and-exchange; `o` is the old value
     fence @fence            a fence
-    v = item, item = 0      without a step: an access that is not atomic
-    if h == 1:              what follows it, indented; a value that was not loaded is 9
+    v = item, item = 0      without a step: a load or a store that is not atomic
+    if h == 1:              a condition for the indented lines that follow; a value that was not loaded is 9
 
-The condition is the bad outcome; in C, a data race is one too. A *variant* gives steps another order, leaves one out
-(`without`), or changes the program. Its name begins with `fault:` where the same fault stands in Tools/broken-variants.
+Each test names its bad outcome. In C, a data race is a bad outcome, too. A *variant* of a test gives some steps another
+order, leaves one out (`without`), or changes the program. If Tools/broken-variants has the same fault, the variant's name
+begins with `fault:`.
 """
 
 RECLAMATION = "Core/Registry/Reclamation.swift"
@@ -28,8 +29,8 @@ TABLE = "Events/EventTable.swift"
 HOLDING = "unsafe pthread_mutex_lock(mutex) defer { unsafe pthread_mutex_unlock(mutex) } return"
 REMOVE = "private func remove("
 
-# Where a step is: the file, the beginning of the declaration, and what stands in it once. The last order that is named
-# there is the step's; where none is, it is given.
+# Where each step is in the sources: the file, the beginning of the declaration, and a text that the declaration contains
+# once. The step's order is the last one that the text names. If the text names none, the order is given as a fourth value.
 STEPS = {
     # A traversal.
     "parity": (RECLAMATION, "func enter()", "open.load(ordering: .relaxed)"),
@@ -77,15 +78,15 @@ STEPS = {
     "fence-after-unlocking": (
         WRITE, "private func collectAfterUnlocking(",
         "atomicMemoryFence(ordering: .sequentiallyConsistent) guard reclamation.idleIsEmpty()"),
-    # The lock: what a mutex promises. A try that fails is a load.
+    # The lock: the order that a mutex guarantees. A failed attempt to take it is a load.
     "lock": (LOCK, "func withLock<Result>(", HOLDING, "acquiring"),
     "unlock": (LOCK, "func withLock<Result>(", HOLDING, "releasing"),
     "try": (LOCK, "func withLockIfAvailable<Result>(", "guard unsafe pthread_mutex_trylock(mutex) == 0 else { return nil }", "relaxed"),
-    # What is made when it is needed first.
+    # The registry, which is created when it is first needed.
     "registry": (SET, "private var unmanagedRegistry", "lazyRegistry.load(ordering: .acquiring)"),
     "make-registry": (
         SET, "func madeRegistry(", "expected: nil, desired: fresh, ordering: .acquiringAndReleasing"),
-    # What waits in an actor's mailbox.
+    # An actor's mailbox, which is busy while values are pending in it.
     "post": (MAILBOX, "override func post(", "isBusy.store(true, ordering: .relaxed)"),
     "is-idle": (MAILBOX, "override var isIdle", "isBusy.load(ordering: .acquiring)"),
     "idle": (MAILBOX, "private func noteIdle(", "isBusy.store(false, ordering: .releasing)"),
@@ -99,7 +100,7 @@ STEPS = {
         TABLE, "func enter<Observed",
         "enter(Self.key(Observed.self), Unmanaged.passUnretained(set).toOpaque()) "
         "if isFull { unsafe current.store(places, ordering: .releasing)"),
-    # Decisions, and what comes before what, that the tests take for granted.
+    # Decisions, and the order of statements, that the tests take for granted.
     "enter-before-head": (
         TRAVERSAL_FILE, "init(_ registry: Unmanaged<Registry>",
         "registry.reclamation.enter() let block = unsafe registry.slots.head.load(",
@@ -117,9 +118,10 @@ STEPS = {
 
 
 class Test:
-    """`also` names steps that are in none of the threads.
+    """A litmus test and its variants.
 
-    Each has a variant `all-relaxed`, without fences: where that is bad, the condition is one that can be met.
+    `also` names steps on which the test relies, but which are in none of its threads. Each test has a variant
+    `all-relaxed`, without fences. If that has the bad outcome, the outcome is one that can happen at all.
     """
 
     def __init__(self, name, what, start, threads, bad, variants, also=()):
@@ -129,12 +131,12 @@ class Test:
 
 
 def weaker(*variants):
-    """Variants that give steps another order, or leave one out."""
+    """Returns variants that give steps another order, or leave one out, by their names."""
     return {variant.replace(",", "").replace(" ", "-"): [variant] for variant in variants}
 
 
 def calls_of_both(last):
-    """A notification up to that id, which may call the observer that was removed, and the new one."""
+    """Returns a notification's accesses, if it loads `last` as the last id. It reads the removed observer and the new one."""
     return f"""
         l = last @last-id
         if l == {last}:
@@ -598,7 +600,7 @@ TESTS = [
 
 
 def lazily(name, what, load, make):
-    """What the first to need it makes: two threads at once, and a third that finds it."""
+    """Returns a test of an object that is created when it is first needed, by two threads at once. A third one finds it."""
     loser = """
         {mine} = 1
         o = lazy ? 0 -> {number} @{make}

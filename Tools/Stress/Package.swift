@@ -2,7 +2,9 @@
 
 import PackageDescription
 
-/// Threads that do everything to one set at once, for as long as wanted: most telling under a sanitizer.
+/// A program whose threads use one set in every way at once, for as long as you want.
+///
+/// It finds most under a sanitizer.
 let package = Package(
     name: "Stress",
     platforms: [.macOS(.v15)],

@@ -1,4 +1,4 @@
-// What the library uses of the C library, as POSIX declares it, with Darwin's type of a key and the nullability it has there.
+// The declarations of the C library that the library uses, from POSIX, with the type of a key and the nullability as on Darwin.
 typedef unsigned long pthread_key_t;
 int pthread_key_create(pthread_key_t *, void (*_Nullable)(void *));
 void *_Nullable pthread_getspecific(pthread_key_t);

@@ -6,7 +6,9 @@ import Synchronization
 final class Counter: @unchecked Sendable {
     var value = 0
 
-    /// Only reads what observers share, for rows in which they must not write: threads would contend for its cache
+    /// Reads the sum without changing it.
+    ///
+    /// It is for rows in which several threads share the counter. If they wrote to it, they would contend for its cache
     /// line.
     @inline(__always)
     func check(_ number: Int) {
@@ -33,7 +35,7 @@ final class Owner: @unchecked Sendable {
     }
 }
 
-/// The limit for closures: a loop that calls each through a pointer, and retains none.
+/// The limit for closures: a loop that calls each closure through a pointer, and retains nothing.
 final class ClosureLoop: @unchecked Sendable {
     private struct Line: ~Copyable {
         let call: (Int) -> Void
@@ -51,7 +53,7 @@ final class ClosureLoop: @unchecked Sendable {
         self.capacity = capacity
     }
 
-    /// Adds a closure unchanged.
+    /// Adds a closure as it is.
     func addNonisolated(_ call: @escaping @Sendable (Int) -> Void) {
         precondition(count < capacity)
         (lines + count).initialize(to: Line(call: call))
@@ -69,7 +71,9 @@ final class ClosureLoop: @unchecked Sendable {
     }
 }
 
-/// A closure that was formed with its isolation, for which the compiler makes a box for its captures and a stub.
+/// A closure that was formed with its isolation.
+///
+/// For such a closure, the compiler makes a box for its captures, and a stub.
 struct Isolated {
     private let function: @isolated(any) @Sendable (Int) -> Void
 
@@ -80,17 +84,17 @@ struct Isolated {
     static func removed(
         @_inheritActorContext _ function: @escaping @isolated(any) @Sendable (Int) -> Void
     ) -> @Sendable (Int) -> Void {
-        // The function is cast as a part of a struct. If it were cast by itself, it would be wrapped in another
+        // The function is cast as part of a structure. If it were cast by itself, the compiler would wrap it in another
         // function, twice.
         unsafeBitCast(Isolated(function: function), to: Nonisolated.self).function
     }
 }
 
-/// The least that a notification without a lock has to do: it counts itself in and out, and walks records as large as those
-/// of a set, each of which says whether it is to be called.
+/// The limit for a set: the least that a notification without a lock has to do.
 ///
-/// The same kind of work as a set's, so that the ratio depends little on what an atomic operation, a call or a cache line
-/// costs on the processor at hand.
+/// It counts itself in and out, and visits records that are as large as those of a set. Each record says whether it is
+/// to be called. Because this is the same kind of work as a set's, the ratio depends little on what an atomic
+/// operation, a call or a cache line costs on the processor.
 final class CountedWalk: @unchecked Sendable {
     private struct Record: ~Copyable {
         let call: (Int) -> Void
@@ -122,7 +126,9 @@ final class CountedWalk: @unchecked Sendable {
         last.store(count + 1, ordering: .relaxed)
     }
 
-    /// Adds a closure that was formed with its isolation: the compiler gives it a box for its captures and a stub.
+    /// Adds a closure that was formed with its isolation.
+    ///
+    /// See `Isolated`.
     func add(@_inheritActorContext _ call: @escaping @isolated(any) @Sendable (Int) -> Void) {
         addNonisolated(Isolated.removed(call))
     }
@@ -136,7 +142,7 @@ final class CountedWalk: @unchecked Sendable {
         readers.wrappingSubtract(1, ordering: .sequentiallyConsistent)
     }
 
-    /// The same on one thread, without counting.
+    /// Calls all closures without counting itself in and out, for use on one thread.
     @inline(never)
     func notifyUncounted(_ value: Int) { walk(value, upTo: last.load(ordering: .relaxed)) }
 
@@ -151,7 +157,7 @@ final class CountedWalk: @unchecked Sendable {
     }
 }
 
-/// The limit for weak owners: a loop that loads each, calls, and releases.
+/// The limit for weak owners: a loop that loads each owner, makes the call, and releases the owner.
 final class WeakLoop: @unchecked Sendable {
     private final class Entry {
         weak let owner: Owner?
@@ -183,7 +189,9 @@ final class WeakLoop: @unchecked Sendable {
         count += 1
     }
 
-    /// Adds a closure that was formed with its isolation: the compiler gives it a box for its captures and a stub.
+    /// Adds a closure that was formed with its isolation.
+    ///
+    /// See `Isolated`.
     func add(_ owner: Owner, @_inheritActorContext _ call: @escaping @isolated(any) @Sendable (Owner, Int) -> Void) {
         addNonisolated(owner, unsafeBitCast(IsolatedWithOwner(function: call), to: NonisolatedWithOwner.self).function)
     }
@@ -207,7 +215,7 @@ final class WeakLoop: @unchecked Sendable {
     }
 }
 
-/// What a program would use without a library, on one thread.
+/// What a program would write without a library, for one thread: an array of closures.
 final class ClosureArray: @unchecked Sendable {
     private var observers: [(Int) -> Void] = []
 

@@ -3,23 +3,27 @@ import Synchronization
 
 /// Counts what the process allocates, block by block.
 ///
-/// The manifest has the linker name the functions below `malloc` and so on, and the dynamic linker looks in the program
-/// before it looks in the C library, for every library that it loads. So nothing escapes the count, neither the
-/// runtime's allocations nor those that are freed at once, and nothing is guessed from totals.
+/// The package manifest makes the linker give the functions below the names `malloc` and so on. For every library that
+/// it loads, the dynamic linker looks up such a name in the program first, and then in the C library. So every
+/// allocation is counted, including those of the Swift runtime and those that are freed at once. Nothing is estimated
+/// from totals.
 enum Heap {
     struct Change {
-        /// How many blocks were allocated, or allocated anew in another size.
+        /// How many blocks were allocated, or reallocated with another size.
         let allocations: Int
-        /// How many bytes more are in use than before, including the allocator's own eight for each block.
+        /// How many more bytes are in use than before, including the allocator's own eight bytes for each block.
         let bytes: Int
 
-        /// The bytes of each of as many equal things, in whole bytes.
+        /// The bytes of each object, if `count` equal objects were allocated, in whole bytes.
         ///
-        /// Now and then the allocator gives a block sixteen bytes more, rather than leave a piece that is too small.
+        /// The average is rounded, because the allocator sometimes gives a block sixteen bytes more, instead of leaving
+        /// a piece that is too small to use.
         func bytes(each count: Int) -> Double { (Double(bytes) / Double(count)).rounded() }
     }
 
-    /// What all threads together allocated and freed while `body` ran; not to be nested.
+    /// Counts what all threads together allocate and free while `body` runs.
+    ///
+    /// Calls must not be nested.
     static func change(during body: () -> Void) -> Change {
         allocations.store(0, ordering: .relaxed)
         bytes.store(0, ordering: .relaxed)
@@ -30,7 +34,7 @@ enum Heap {
             allocations: allocations.load(ordering: .relaxed), bytes: bytes.load(ordering: .relaxed))
     }
 
-    /// Stops the program if it was linked in such a way that its functions are not called.
+    /// Stops the program if it was linked in such a way that the functions below are not called.
     static func checkThatItCounts() {
         var kept: Counter?
         let change = change { kept = makeCounter() }
@@ -39,13 +43,15 @@ enum Heap {
         }
     }
 
-    /// Not inlined: if the compiler sees both ends of an object's life, it may do without the heap.
+    /// This is not inlined.
+    ///
+    /// If the compiler saw the object's whole life, it might not allocate the object on the heap.
     @inline(never)
     private static func makeCounter() -> Counter { Counter() }
 }
 
-// All of these are constants, which the optimizer initializes statically. Without the optimizer they are initialized at
-// their first use, which allocates, so a debug build must not touch them during an allocation.
+// The optimizer initializes these constants statically. Without the optimizer, they are initialized at their first use,
+// which allocates memory. So a debug build must not use them during an allocation.
 private let isCounting = Atomic<Bool>(false)
 private let allocations = Atomic<Int>(0)
 private let bytes = Atomic<Int>(0)
@@ -120,12 +126,13 @@ public func countedFree(_ block: UnsafeMutableRawPointer?) {
     libraryFree(block)
 }
 
-/// `ENOMEM`.
+/// The value of `ENOMEM`.
 private let outOfMemory: Int32 = 12
 
 // MARK: The C library's functions, by the names that it has for programs that replace them
 
-// Swift and C have the same calling convention for functions that take and return only integers and pointers.
+// These declarations are sound, because Swift and C have the same calling convention for functions that take and return
+// only integers and pointers.
 
 @_silgen_name("__libc_malloc")
 private func libraryAllocate(_ size: Int) -> UnsafeMutableRawPointer?

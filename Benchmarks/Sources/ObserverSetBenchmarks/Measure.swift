@@ -3,12 +3,12 @@ import Dispatch
 /// Takes one sample: the time of one operation, in nanoseconds.
 typealias Sampler = () -> Double
 
-/// The time, in nanoseconds.
+/// The current time, in nanoseconds.
 func now() -> UInt64 {
     DispatchTime.now().uptimeNanoseconds
 }
 
-/// Samples a loop, which receives the number of repetitions.
+/// Makes a sampler of a loop, which receives the number of repetitions.
 func loop(_ plan: Plan, _ body: @escaping (Int) -> Void) -> Sampler {
     let repetitions = repetitions(filling: plan.sampleTime, body)
     return {
@@ -18,7 +18,7 @@ func loop(_ plan: Plan, _ body: @escaping (Int) -> Void) -> Sampler {
     }
 }
 
-/// Determines how many repetitions fill the given time, and warms up.
+/// Determines how many repetitions take the given time, and thereby warms up the code.
 func repetitions(filling time: UInt64, _ body: (Int) -> Void) -> Int {
     var repetitions = 1
     while true {
@@ -29,11 +29,12 @@ func repetitions(filling time: UInt64, _ body: (Int) -> Void) -> Int {
     }
 }
 
-/// Takes samples of all in turn, A B A B and so on, so that whatever slows the machine down for a while affects all.
+/// Takes samples in turn, A B A B and so on, so that anything that slows down the machine for a while affects all
+/// samplers.
 ///
-/// - Returns: The samples of each, the same number of all.
+/// - Returns: The samples of each sampler, which are equally many.
 func interleaved(_ samplers: [Sampler], for time: UInt64) -> [[Double]] {
-    // These samples are discarded; they warm up.
+    // The first samples only warm up the code, and are discarded.
     for sampler in samplers { _ = sampler() }
     var samples = [[Double]](repeating: [], count: samplers.count)
     let start = now()

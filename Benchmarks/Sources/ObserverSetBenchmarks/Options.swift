@@ -1,12 +1,12 @@
-/// What was asked for on the command line.
+/// The options of the command line.
 struct Options {
     /// Print the report as JSON.
     private(set) var json = false
     /// Run only the rows and tables whose name contains this text.
     private(set) var filter: String?
-    /// Measure only what is judged, and fail if a row misses its reach, after it has been measured again.
+    /// Measure only rows that have a target, and fail if one of them misses it even when it is measured again.
     private(set) var check = false
-    /// Take few samples: enough to see that everything runs, not to judge a figure.
+    /// Take only few samples, which show that everything runs, but are too few to judge a figure.
     private(set) var quick = false
 
     static let usage = """
@@ -19,7 +19,7 @@ struct Options {
           --quick        take few samples, to see that everything runs
         """
 
-    /// Reads arguments; nil if one is not understood.
+    /// Reads the arguments, or returns nil if one of them is wrong.
     init?(_ arguments: some Sequence<String>) {
         var rest = arguments.makeIterator()
         while let argument = rest.next() {

@@ -1,9 +1,12 @@
 import Foundation
 import ObserverSet
 
-/// Blocks that observe a name; the number travels in `userInfo`.
+/// Blocks that observe a notification's name.
 ///
-/// Unchecked, since a center is safe to share, but not declared to be so on every platform.
+/// The number is in `userInfo`.
+///
+/// `Sendable` is unchecked. That is sound, because a center is safe to use on several threads, although it isn't
+/// declared so on every platform.
 final class CenterPeer: Peer, @unchecked Sendable {
     private let center = NotificationCenter()
     private let name = Notification.Name("Benchmark")
@@ -39,7 +42,7 @@ final class CenterPeer: Peer, @unchecked Sendable {
     }
 }
 
-/// This package's typed observers of a center.
+/// This library's typed observers of a notification center.
 final class BridgePeer: Peer, @unchecked Sendable {
     private struct Happened: BridgedEvent {
         static let notificationName = Notification.Name("Benchmark")
@@ -64,7 +67,7 @@ final class BridgePeer: Peer, @unchecked Sendable {
     }
 }
 
-/// Foundation's typed messages, of the kind that is delivered in place: on the main actor.
+/// Foundation's typed messages on the main actor, which are delivered in place.
 @available(macOS 26, *)
 final class MessagePeer: Peer, @unchecked Sendable {
     private final class Sender: Sendable {}
@@ -78,7 +81,7 @@ final class MessagePeer: Peer, @unchecked Sendable {
     private let center = NotificationCenter()
     private let counter = Counter()
     private let sender = Sender()
-    /// An observer ends with its token, so the tokens are kept.
+    /// The observers' tokens, which are kept because an observer is removed when its token is released.
     private var tokens: [NotificationCenter.ObservationToken] = []
 
     func add(_ count: Int) {
@@ -88,7 +91,9 @@ final class MessagePeer: Peer, @unchecked Sendable {
         }
     }
 
-    /// To be called on the main thread, where the rows are measured.
+    /// Posts messages.
+    ///
+    /// It must be called on the main thread, where the rows are measured.
     func notify(_ repetitions: Int) {
         MainActor.assumeIsolated {
             for value in 0..<repetitions { center.post(Happened(value: value), subject: sender) }

@@ -1,6 +1,6 @@
 // Peers without synchronisation, for one thread.
 
-/// Has room for as many observers as are added at first.
+/// A loop over closures, with room for exactly the observers that are added first.
 final class LoopPeer: Peer, @unchecked Sendable {
     private var line = ClosureLoop(capacity: 0)
     private let counter = Counter()
@@ -11,7 +11,8 @@ final class LoopPeer: Peer, @unchecked Sendable {
     }
 
     func notify(_ repetitions: Int) {
-        // Read outside of the loop, since reading a variable property checks for overlapping access.
+        // The property is read outside the loop, because each read of a variable property checks for overlapping
+        // access.
         let line = line
         for value in 0..<repetitions { line.notify(value) }
     }

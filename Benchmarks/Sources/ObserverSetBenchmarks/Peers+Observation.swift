@@ -1,6 +1,8 @@
 import Observation
 
-/// Observers of a property, which track it again after every change, since tracking ends with the first one.
+/// Observers of an `@Observable` property.
+///
+/// They track it again after every change, because tracking ends with a change.
 final class TrackingPeer: Peer, @unchecked Sendable {
     @Observable
     final class Model: @unchecked Sendable {
@@ -18,7 +20,7 @@ final class TrackingPeer: Peer, @unchecked Sendable {
         let value = withObservationTracking {
             model.value
         } onChange: { [weak model] in
-            // Held weakly, since the model holds this closure.
+            // The model is captured weakly, because it holds this closure.
             if let model { track(model, counter) }
         }
         counter.value &+= value

@@ -1,7 +1,7 @@
 import ObserverSet
 
-// In this file and in the next, no two closures that are called and compared do the same to their counter, although all
-// cost the same. Identical functions of one file are merged, and all except one of them are then reached through a
+// In this file and in `Peers+Loops.swift`, the closures that are compared cost the same, but each changes its counter
+// in another way. The compiler merges identical functions of a file, and then calls all except one of them through a
 // jump.
 
 final class SetPeer: Peer {
@@ -45,9 +45,9 @@ final class NonisolatedPeer: Peer {
     }
 }
 
-/// With an owner for each observer.
+/// Observers of an `ObserverSet` that have an owner each.
 ///
-/// Unchecked, since one thread fills it before others use it.
+/// `Sendable` is unchecked. That is sound, because one thread adds all observers before other threads use the peer.
 final class OwnerPeer: Peer, @unchecked Sendable {
     private let set = ObserverSet<Int>()
     private var owners: [Owner] = []
@@ -73,7 +73,9 @@ final class OwnerPeer: Peer, @unchecked Sendable {
     }
 }
 
-/// Unchecked, since it stays on the thread that measures the rows.
+/// Observers of a `LocalObserverSet`.
+///
+/// `Sendable` is unchecked. That is sound, because the peer stays on the thread that measures the rows.
 final class LocalPeer: Peer, @unchecked Sendable {
     private let set = LocalObserverSet<Int>()
     private let counter = Counter()

@@ -1,6 +1,6 @@
 import Dispatch
 
-/// The design of the article "Let's Build Swift Notifications", rewritten.
+/// A set after the design of the article "Let's Build Swift Notifications".
 ///
 /// A serial queue guards an array of entries with weak owners. A notification collects the living owners on the queue,
 /// removes the dead ones, and then makes the calls.
@@ -35,7 +35,9 @@ final class QueueSet<Parameters>: @unchecked Sendable {
     }
 }
 
-/// Unchecked, since one thread fills it before others use it.
+/// Observers of a `QueueSet`.
+///
+/// `Sendable` is unchecked. That is sound, because one thread adds all observers before other threads use the peer.
 final class QueuePeer: Peer, @unchecked Sendable {
     private let set = QueueSet<Int>()
     private var owners: [Owner] = []

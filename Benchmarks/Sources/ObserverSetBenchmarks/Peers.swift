@@ -1,11 +1,12 @@
-/// A system that notifies, so that many can be measured in the same way.
+/// A system of notifications, seen in such a way that all systems can be measured alike.
 ///
-/// Each has its own loops, and forms its closures as literals at the call that adds them, as its users would.
+/// Each peer has its own loops. It forms its closures as literals at the call that adds them, as the system's users
+/// would.
 protocol Peer: AnyObject, Sendable {
     init()
-    /// Adds observers that add up the values that they receive.
+    /// Adds observers that add the values they receive to a counter.
     func add(_ count: Int)
-    /// Adds observers that only read what they share, for threads that notify at once.
+    /// Adds observers that only read what they share, so that several threads can notify at once.
     func addReading(_ count: Int)
     func notify(_ repetitions: Int)
     /// Adds an observer and removes it, repeatedly.
@@ -18,11 +19,11 @@ extension Peer {
     func change(_ repetitions: Int) { preconditionFailure("no row changes it") }
 }
 
-/// A peer and what the report says about it.
+/// A system to be measured, and its name in the report.
 struct System: Sendable {
     let name: String
     let peer: any Peer.Type
-    /// The most observers that it is measured with.
+    /// The largest number of observers with which it is measured.
     var limit = 1_000_000
 
     static let ours = System(name: "ObserverSet, add", peer: SetPeer.self)
@@ -34,9 +35,9 @@ struct System: Sendable {
     static let queue = System(name: "serial queue, weak owners", peer: QueuePeer.self)
     static let center = System(name: "NotificationCenter", peer: CenterPeer.self)
     static let bridge = System(name: "NotificationCenter, our bridge", peer: BridgePeer.self)
-    /// With fewer observers than others, since each takes most of a kilobyte.
+    /// It is measured with fewer observers than others, because each takes most of a kilobyte.
     static let tracking = System(name: "withObservationTracking", peer: TrackingPeer.self, limit: 100_000)
-    /// One system, or none where the platform does not have these messages.
+    /// Foundation's typed messages, or nothing if the platform doesn't have them.
     static var messages: [System] {
         guard #available(macOS 26, *) else { return [] }
         return [System(name: "NotificationCenter, messages", peer: MessagePeer.self)]

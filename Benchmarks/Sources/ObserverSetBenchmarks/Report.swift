@@ -1,26 +1,28 @@
 import Foundation
 
-/// A row and what was measured for it, ready to be reported.
+/// A row's results, as the report shows them.
 struct Line: Encodable {
     let name: String
     let baseline: String?
-    /// Nanoseconds of one operation, or a figure without a baseline.
+    /// The nanoseconds of one operation, or the figure of a row without a baseline.
     let measured: Double
     let unit: String
     let baselineMeasured: Double?
     /// The median of the ratios of samples that were taken in turn.
     ///
-    /// The ratios are of times or of throughputs, as the reach says.
+    /// They are ratios of times or of throughputs, depending on the row's reach.
     let ratio: Double?
     let lowerQuartile: Double?
     let upperQuartile: Double?
     let samples: Int
     let reach: String?
-    /// Whether the reach was reached; nil if there is none.
+    /// Whether the row has met its target, or nil if it has none.
     let isReached: Bool?
-    /// What is to reach something: the ratio, or the figure itself.
+    /// The number that is compared with the target: the ratio, or the figure of a row without a baseline.
     private var judged: Double { ratio ?? measured }
-    /// How often the row was measured; the figures are those of the best measurement.
+    /// How often the row was measured.
+    ///
+    /// The other numbers are those of the best measurement.
     private(set) var measurements = 1
 
     init(_ row: Row, _ outcome: Outcome) {
@@ -48,13 +50,15 @@ struct Line: Encodable {
         }
     }
 
-    /// Measures a row, and measures it again, up to `times` times in all, while it misses its reach.
+    /// Measures a row.
     ///
-    /// Other programs on the machine can only make a row slower, and may slow down one side of a ratio more than the
-    /// other: they empty a cache, or take a core. So a row near its reach sometimes fails by chance, while a row that
-    /// is far from it fails every time. The baseline may be slowed down as well, so a row that passes only on a busy
-    /// machine means little. A count or a size is the same every time, unless another thread of the process, such as one of
-    /// the runtime's that ends, allocates meanwhile.
+    /// If it misses its target, measures it again, up to `times` times in all.
+    ///
+    /// Other programs on the machine may empty a cache or take a core. That makes a row slower, and may slow down one
+    /// side of a ratio more than the other. So a row that is near its target sometimes fails by chance, but a row that
+    /// is far from it fails every time. The baseline may be slowed down as well, so it means little if a row passes
+    /// only on a busy machine. A count or a size is the same every time, unless another thread of the process, such as
+    /// one of the runtime's threads that ends, allocates in the meantime.
     static func measuring(_ row: Row, _ plan: Plan, atMost times: Int) -> Line {
         func excess(_ line: Line) -> Double { row.reach.excess(of: line.judged) ?? 0 }
         var best = Line(row, row.measure(plan))
@@ -86,13 +90,15 @@ extension Reach {
 
     var isJudged: Bool { excess(of: 1) != nil }
 
-    /// How bad a value is: 1 is just within reach, less is better; nil if there is no reach.
+    /// Rates a value, or returns nil if there is no target.
+    ///
+    /// The value just meets the target at 1, and less is better.
     func excess(of value: Double) -> Double? {
         switch self {
         case .time(let limit): value / limit
         case .throughput(let limit): limit / value
         case .within(let limit): max(value, 1 / value) / limit
-        // Not a quotient, since some limits are zero.
+        // This is a difference and not a quotient, because some limits are zero.
         case .figure(let limit, _): value - limit + 1
         case .told, .toldThroughput: nil
         }
@@ -115,7 +121,7 @@ struct Report: Encodable {
     var rows: [Line] = []
     var tables: [Section.Result] = []
 
-    /// The report for tools.
+    /// The report as JSON, for other programs.
     var json: String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
@@ -123,10 +129,10 @@ struct Report: Encodable {
     }
 }
 
-/// When and on what the figures were measured.
+/// The date, the compiler and the machine of a measurement.
 struct Conditions: Encodable, CustomStringConvertible {
     let date = String(Date.now.formatted(.iso8601).prefix(10))
-    /// Without the patch version, which the standard library does not know.
+    /// The version of Swift, without the patch version, which the standard library doesn't know.
     let swift = "\(_SwiftStdlibVersion.current)".split(separator: ".").prefix(2).joined(separator: ".")
     let processor = Self.processor
     let cores = ProcessInfo.processInfo.activeProcessorCount
@@ -136,7 +142,7 @@ struct Conditions: Encodable, CustomStringConvertible {
         "Measured on \(date) with Swift \(swift) on \(cores) cores, \(system), \(processor)."
     }
 
-    /// The processor's name where the system provides it, otherwise its architecture.
+    /// The processor's name or, if the system doesn't provide it, the architecture.
     private static var processor: String {
         let lines = (try? String(contentsOfFile: "/proc/cpuinfo", encoding: .utf8))?.split(separator: "\n") ?? []
         let name = lines.first { $0.hasPrefix("model name") }?.split(separator: ":").last

@@ -28,9 +28,11 @@ enum ChangeRows {
         return loop(plan) { repetitions in peer.change(repetitions) }
     }
 
-    // MARK: Owners beside very many
+    // MARK: Owners beside very many observers
 
-    /// A sweep for dead owners checks every observer, so the more observers there are, the rarer sweeps must be.
+    /// Rows that show whether sweeps for dead owners become rarer the more observers there are, as they must.
+    ///
+    /// A sweep checks every observer.
     private static var owners: [Row] {
         [
             .comparing(
@@ -66,7 +68,7 @@ enum ChangeRows {
         }
     }
 
-    /// The time for each of `count` additions, which all threads make together.
+    /// Makes a sampler of the time for each of `count` additions, which the threads share among them.
     private static func addingOwned(_ count: Int, threads: Int) -> Sampler {
         {
             let set = ObserverSet<Int>()
@@ -94,9 +96,9 @@ enum ChangeRows {
         }
     }
 
-    /// Removals of many more observers than fit into the nearest cache cost what memory costs.
+    /// Rows that remove many more observers than fit into the nearest cache, so that they cost what memory costs.
     ///
-    /// The limit shows how much that is: the same closures in an array, dropped in the same orders.
+    /// The baseline shows how much that is: the same closures in an array are released in the same orders.
     private static var orders: [Row] {
         [Order.lastIn, .random].map { order in
             .comparing("1000 removals, \(order.rawValue)", to: "the same, first in", reach: .within(1.4)) { _ in
@@ -122,7 +124,7 @@ enum ChangeRows {
         }
     }
 
-    /// Drops closures of an array, which are like those that `removing` adds, in the given order.
+    /// Releases closures in an array, which are like those that `removing` adds, in the given order.
     private static func dropping(_ count: Int, _ order: Order) -> Sampler {
         {
             let counter = Counter()

@@ -3,18 +3,19 @@ import Foundation
 import ObserverSet
 import Synchronization
 
-/// Eight threads that do the same to one set, one actor or one queue, or each to its own.
+/// Eight threads that use one set, one actor or one queue, or that use one of their own each.
 ///
-/// There are eight on any machine: on two processors a thread that is made to wait for another is caught as it holds what
-/// all need, which shows as much as sixteen processors do. What can be reached depends on the processors, see `reach`.
+/// There are eight threads on every machine. On two processors, the system often interrupts a thread while it holds
+/// what all the others need, which shows as much as sixteen processors would. The targets depend on the number of
+/// processors: see `reach`.
 ///
-/// The time of one operation is that of all threads together, divided by the number of operations.
+/// The time of one operation is the time of all threads together, divided by the number of their operations.
 enum ContentionRows {
     static var all: [Row] { posts + awaitedPosts + queues + changes + notifications + locks }
 
     private static let threads = 8
 
-    /// A throughput that is reached on two processors, and another on sixteen or more; in between in proportion.
+    /// The target for a throughput: one for two processors, another for sixteen or more, and in proportion in between.
     private static func reach(onTwo few: Double, onSixteen many: Double) -> Reach {
         let processors = ProcessInfo.processInfo.activeProcessorCount
         let share = min(max(Double(processors - 2) / 14, 0), 1)
@@ -51,7 +52,9 @@ enum ContentionRows {
         ]
     }
 
-    /// Counts what arrives, one value after the other, on whatever receives them.
+    /// Counts the values that arrive.
+    ///
+    /// The receiver, which may be an actor or a queue, receives one after the other.
     private final class Arrivals: @unchecked Sendable {
         private let expected: Int
         private let done = DispatchSemaphore(value: 0)
@@ -68,7 +71,7 @@ enum ContentionRows {
             done.signal()
         }
 
-        /// Returns when as many values have arrived as are expected.
+        /// Blocks until all expected values have arrived.
         func wait() { done.wait() }
     }
 
@@ -115,11 +118,11 @@ enum ContentionRows {
         }
     }
 
-    /// The time from the first value that a thread sends to the arrival of the last.
+    /// Makes a sampler of the time from when the threads begin to send until the last value has arrived.
     private static func sending(
         _ threads: Int, _ plan: Plan, to receiver: (Arrivals) -> @Sendable (Int) -> Void
     ) -> Sampler {
-        // Enough for the threads to interrupt each other.
+        // There are enough values for the threads to interrupt each other.
         let total = Self.threads * Int(plan.sampleTime / 30)
         let arrivals = Arrivals(expecting: total)
         let send = receiver(arrivals)
@@ -136,7 +139,7 @@ enum ContentionRows {
 
     private static var changes: [Row] {
         [
-            // A good run has 0.22 to 0.41; where threads hand a lock to sleepers it is 0.01.
+            // A good run has 0.22 to 0.41. With a lock that is handed to a sleeping thread, it is 0.01.
             .comparing(
                 "add + remove, 8 threads, one set", to: "on 1 thread", reach: reach(onTwo: 0.15, onSixteen: 0.08)
             ) { plan in
@@ -155,7 +158,8 @@ enum ContentionRows {
     }
 
     private static func changing(_ threads: Int, _ plan: Plan, _ set: () -> ObserverSet<Int>) -> Sampler {
-        // What an observer captures is retained for each: by one thread only, or the threads would contend for that.
+        // Each thread has a counter of its own. Each observer retains the counter that it captures, so with only one
+        // counter the threads would contend for its reference count.
         acting((0..<threads).map { _ in (set(), Counter()) }, plan) { set, counter in
             set.addNonisolated { counter.check($0) }.remove()
         }
@@ -190,9 +194,9 @@ enum ContentionRows {
         acting((0..<threads).map { _ in set() }, plan) { set in set.notify(1) }
     }
 
-    /// A set whose observers only read what they share.
+    /// Makes a set whose observers only read what they share.
     ///
-    /// Not inlined: copies of its literal would be merged, and then be reached through a jump.
+    /// The function is not inlined, because copies of its closure would be merged, and then be called through a jump.
     @inline(never)
     private static func readingSet() -> ObserverSet<Int> {
         let set = ObserverSet<Int>()
@@ -201,7 +205,9 @@ enum ContentionRows {
         return set
     }
 
-    /// Each target has a thread, which acts on it for as long as several threads need to interrupt each other.
+    /// Makes a sampler in which each target has a thread that repeatedly acts on it.
+    ///
+    /// A sample takes so long that the threads interrupt each other.
     private static func acting<Target: Sendable>(
         _ targets: [Target], _ plan: Plan, _ act: @escaping @Sendable (Target) -> Void
     ) -> Sampler {
@@ -237,7 +243,9 @@ enum ContentionRows {
     // MARK: Locks
 
     #if canImport(Glibc)
-    /// Shows when the library needs no lock of its own on Linux any more: see its `Lock.swift`.
+    /// Rows that show when the library no longer needs a lock of its own on Linux.
+    ///
+    /// Its `Lock.swift` says why it has one.
     private static var locks: [Row] {
         [
             .comparing(
@@ -253,7 +261,7 @@ enum ContentionRows {
         ]
     }
 
-    /// What a critical section as short as the library's does.
+    /// The work of a critical section that is as short as the library's.
     private struct Work {
         private var count = 0
         private var words: InlineArray<4, Int> = [0, 0, 0, 0]

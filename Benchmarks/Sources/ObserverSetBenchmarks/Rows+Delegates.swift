@@ -43,7 +43,7 @@ enum DelegateRows {
     }
 }
 
-/// The protocol of the delegates.
+/// The delegates' protocol.
 private protocol Listener: AnyObject {
     func hear(_ value: Int)
 }
@@ -56,7 +56,7 @@ private final class CountingListener: Listener {
     }
 }
 
-/// What a program would use without a library, on one thread.
+/// What a program would write without a library, for one thread: an array of weak references.
 private final class WeakBoxes {
     private final class Box {
         weak var delegate: (any Listener)?

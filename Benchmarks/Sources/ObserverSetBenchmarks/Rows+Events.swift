@@ -12,7 +12,7 @@ enum EventRows {
         let value: Int
     }
 
-    /// An event that does not fit into an existential's own memory.
+    /// An event that is too large for the memory inside an existential.
     private struct Large: Event {
         let values: (Int, Int, Int, Int)
     }
@@ -59,7 +59,7 @@ enum EventRows {
         return publisher
     }
 
-    /// Observes that many types, each of which wraps the previous one.
+    /// Observes `count` types, each of which wraps the previous one.
     private static func observeTypes<Wrapped: Event>(_ count: Int, of publisher: EventPublisher, _ type: Wrapped.Type) {
         guard count > 0 else { return }
         _ = publisher.observers(of: Wrapper<Wrapped>.self).addNonisolated { _ in }
@@ -113,7 +113,7 @@ enum EventRows {
     }
 
     private static func allocated(by body: () -> Void) -> Double {
-        // The first call is not counted, since the runtime may create metadata in it.
+        // The first call is not counted, because the runtime may create metadata during it.
         body()
         return Double(
             Heap.change {
@@ -121,7 +121,7 @@ enum EventRows {
             }.allocations) / Double(publications)
     }
     #else
-    // There is no count of allocations for this platform.
+    // Allocations can't be counted on this platform.
     private static var memory: [Row] { [] }
     #endif
 }

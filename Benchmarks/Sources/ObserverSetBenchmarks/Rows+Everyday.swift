@@ -1,14 +1,14 @@
 import Foundation
 import ObserverSet
 
-/// What most programs have by the thousand: a set with a few observers, whose owners live on the main actor.
+/// The sets that most programs have by the thousand, with a few observers whose owners are on the main actor.
 enum EverydayRows {
     static var all: [Row] { sizes + allocations + lives + notifying }
 
     /// How an observer is added to a set.
     ///
-    /// All owners are one object that has been referenced weakly before, so that its first weak reference is not
-    /// counted.
+    /// One object is the owner of all observers. There has been a weak reference to it before, because the first one
+    /// allocates memory, which must not be counted.
     enum Form: String, CaseIterable, Sendable {
         case closure = "ObserverSet, a closure"
         case nonisolated = "ObserverSet, an owner, nonisolated"
@@ -17,7 +17,10 @@ enum EverydayRows {
         case article = "serial queue, an owner"
         case center = "NotificationCenter, a block"
 
-        /// Bytes that the first observer may take together with its set, and each of the next three; nil if no row says so.
+        /// The bytes that a set and its first observer may take together, and that each of the next three observers may
+        /// take.
+        ///
+        /// A number is nil if there is no row for it.
         var most: (first: Double?, further: Double?) {
             switch self {
             case .closure: (224, 80)
@@ -28,7 +31,7 @@ enum EverydayRows {
             }
         }
 
-        /// A set, or its counterpart in another system, with that many observers.
+        /// Makes a set, or its counterpart in another system, with `count` observers.
         @MainActor
         func make(_ count: Int, _ owner: Owner, _ counter: Counter) -> AnyObject {
             switch self {
@@ -98,7 +101,7 @@ enum EverydayRows {
         ]
     }
 
-    /// The same sizes side by side, for the chart.
+    /// The sizes of all forms side by side, for the chart.
     static let section = Section(
         name: "chart: bytes, of a set with few observers", unit: "bytes",
         columns: { _ in counts.map { "\($0) observer\($0 == 1 ? "" : "s")" } },
@@ -122,7 +125,7 @@ enum EverydayRows {
             let sets = 1_000
             var kept: [AnyObject] = []
             kept.reserveCapacity(sets)
-            // The first set is not counted, since the runtime may create metadata with it.
+            // The first set is not counted, because the runtime may create metadata when it is made.
             kept.append(make(owner, counter))
             let change = Heap.change {
                 for _ in 1..<sets { kept.append(make(owner, counter)) }
@@ -135,7 +138,8 @@ enum EverydayRows {
 
     private static var allocations: [Row] {
         [
-            // Set, registry, entry, the closure's context; and on Linux the lock, whose mutex needs an address of its own.
+            // These are the set, the registry, the observer, the closure's context, and on Linux the lock, whose mutex
+            // must have an address that never changes.
             .figure(
                 "allocations, a set and its first observer with an owner on the main actor",
                 reach: .figure(atMost: 5, unit: "blocks")
@@ -171,7 +175,7 @@ enum EverydayRows {
         set.add(owner) { owner, value in owner.value &-= value }.remove()
     }
     #else
-    // There is no count of allocations for this platform.
+    // Allocations can't be counted on this platform.
     private static var sizes: [Row] { [] }
     private static var allocations: [Row] { [] }
     #endif
@@ -230,7 +234,7 @@ enum EverydayRows {
     // MARK: Notifying
 
     private static var notifying: [Row] {
-        // A good run has up to 1.47 and 1.11; a retain and a release of each entry would add 0.3 to both.
+        // A good run has up to 1.47 and 1.11. A retain and a release of each observer would add 0.3 to both.
         [(1, 1.6), (10, 1.25)].map { count, reach in
             .comparing(
                 "notify, N = \(count), owners on the main actor, from it", to: "loop of weak load, call, release",

@@ -4,16 +4,16 @@ import ObserverSet
 
 /// Notifying an observer that belongs to another actor, from one thread.
 ///
-/// The time is that from the first notification to the last delivery, or to the end of the last call if calls are
-/// awaited.
+/// The time is measured from the first notification to the last delivery or, if calls are awaited, to the end of the
+/// last call.
 enum HopRows {
     static var all: [Row] {
         [
-            // A good run has 0.12 to 0.16; with a task for each value it would be 1.
+            // A good run has 0.12 to 0.16. With a task for each value, it would be 1.
             .comparing(
                 "notify to another actor, 1 producer", to: "a Task { } for each value", reach: .time(atMost: 0.25)
             ) { plan in
-                // Long compared with the time that a busy machine takes to wake the receiver.
+                // A sample takes long compared with the time that a busy machine needs to wake the receiver.
                 let count = Int(plan.sampleTime / 10)
                 return (posting(count), launching(count))
             },
@@ -30,7 +30,7 @@ enum HopRows {
             ) { _ in
                 MainActor.assumeIsolated { Unchecked((hoppingToMain(10_000), dispatchingToMain(10_000))) }.value
             },
-            // A good run has 0.26 to 0.4; with a task for each value it would be 1.
+            // A good run has 0.26 to 0.4. With a task for each value, it would be 1.
             .comparing(
                 "notify to an observer that awaits", to: "a Task { } for each value", reach: .time(atMost: 0.5)
             ) { plan in
@@ -46,7 +46,7 @@ enum HopRows {
         ]
     }
 
-    /// The actor that receives.
+    /// The actor that receives the values.
     private actor Sink {
         private let expected: Int
         private let done = DispatchSemaphore(value: 0)
@@ -63,7 +63,7 @@ enum HopRows {
             done.signal()
         }
 
-        /// Suspends once.
+        /// Handles a value in a call that suspends once.
         func work(on value: Int) async {
             await Self.elsewhere(value)
             receive(value)
@@ -77,7 +77,7 @@ enum HopRows {
             for await value in stream { await work(on: value) }
         }
 
-        /// Returns when as many values have been received as are expected.
+        /// Blocks until all expected values have been received.
         nonisolated func wait() {
             done.wait()
         }

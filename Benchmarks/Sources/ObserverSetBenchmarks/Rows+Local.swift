@@ -1,6 +1,6 @@
 import ObserverSet
 
-/// The set for one isolation domain, on one thread.
+/// Rows for `LocalObserverSet`, on one thread.
 enum LocalRows {
     static var all: [Row] { notify + [change, once] + memory }
 
@@ -8,7 +8,7 @@ enum LocalRows {
 
     private static var notify: [Row] {
         [
-            // A good run has up to 1.07, of few nanoseconds; a lock or a count would double it.
+            // A good run has up to 1.07, which is a few nanoseconds. A lock or a count would double that.
             .comparing("LocalObserverSet, notify, N = 1", to: "ObserverSet, the same", reach: .time(atMost: 1.25)) {
                 plan in
                 (notifying(localSet(1), plan), NotifyRows.notifying(NotifyRows.nonisolatedSet(1), plan))
@@ -28,7 +28,7 @@ enum LocalRows {
         return loop(plan) { repetitions in notify(set.value, repetitions) }
     }
 
-    // As in `NotifyRows`, each closure is in the program only once, and no two are alike.
+    // As in `NotifyRows`, the functions are not inlined, and no two closures are identical.
 
     @inline(never)
     private static func localSet(_ count: Int) -> LocalObserverSet<Int> {

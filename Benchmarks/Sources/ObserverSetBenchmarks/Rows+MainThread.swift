@@ -3,9 +3,10 @@ import ObserverSet
 
 /// Notifying an observer on the main actor from another thread, outside any task.
 ///
-/// On Linux the library asks the system whether it is on the main thread, until the main thread itself has asked once and is
-/// known. That state belongs to the process, and other rows change it. So this row starts the program anew: in one process
-/// the main thread never asks, in the other it asks first.
+/// To know whether it is on the main thread, the library on Linux must ask the system, until it has been called on the
+/// main thread once and has noted that thread. That state belongs to the process, and other rows change it. So this row
+/// starts the program anew, in two processes: in one, the library is never called on the main thread, in the other it
+/// is called there first.
 enum MainThreadRows {
     static var all: [Row] {
         [
@@ -23,8 +24,9 @@ enum MainThreadRows {
         ]
     }
 
-    /// The argument that makes the program print samples, and do nothing else; the next is whether the main thread asks, and
-    /// the last for how many nanoseconds.
+    /// The argument that makes the program only print samples.
+    ///
+    /// The next argument says whether the main thread asks first, and the last one for how many nanoseconds to measure.
     static let argument = "--notify-from-thread"
 
     private static func samples(asking: Bool, _ plan: Plan) -> [Double] {
@@ -38,7 +40,7 @@ enum MainThreadRows {
         return text.split(separator: "\n").compactMap { Double($0) }
     }
 
-    /// What the other process does.
+    /// Prints the samples, in the other process.
     static func printSamples(_ arguments: some Sequence<String>) {
         let arguments = Array(arguments)
         let (count, time) = (1_000, UInt64(arguments[1])!)
@@ -57,9 +59,9 @@ enum MainThreadRows {
         var received = 0
     }
 
-    /// The time of one notification on a thread.
+    /// The time of one notification on another thread.
     ///
-    /// The main thread waits meanwhile, and receives all values afterwards.
+    /// The main thread waits for that thread, and then receives all values.
     private static func sample(_ set: ObserverSet<Int>, _ receiver: Receiver, _ count: Int) -> Double {
         let time = together([{ notify(set, count) }])
         MainActor.assumeIsolated {

@@ -1,12 +1,12 @@
 import Dispatch
 import ObserverSet
 
-/// What is allocated by notifying, for each observer, and for each set.
+/// The allocations of a notification, and the memory for each observer and for each set.
 enum MemoryRows {
     #if canImport(Glibc)
     static var all: [Row] { allocations + sizes + afterwards }
     #else
-    // There is no count of allocations for this platform.
+    // Allocations can't be counted on this platform.
     static var all: [Row] { [] }
     #endif
 }
@@ -32,7 +32,7 @@ extension MemoryRows {
         ]
     }
 
-    /// How many blocks are allocated, at worst, in one notification of a set of any size.
+    /// Makes a row for the greatest number of blocks that one notification of a set of any size allocates.
     private static func allocating(_ form: String, _ allocated: @escaping @Sendable (Int) -> Int) -> Row {
         .figure("allocations per notify, N = 0…1000, \(form)", reach: .figure(atMost: 0, unit: "blocks")) { _ in
             Heap.checkThatItCounts()
@@ -40,7 +40,7 @@ extension MemoryRows {
         }
     }
 
-    // The first notification is not counted, since the runtime may create metadata in it.
+    // The first notification is not counted, because the runtime may create metadata during it.
 
     private static func allocated(by set: ObserverSet<Int>) -> Int {
         set.notify(0)
@@ -66,7 +66,7 @@ extension MemoryRows {
         }.allocations
     }
 
-    /// Owners that live as long as the program, so that nothing else has to keep them alive.
+    /// Makes owners that live as long as the program, so that nothing else has to keep them alive.
     private static func owners(_ count: Int) -> [Owner] {
         let owners = (0..<count).map { _ in Owner() }
         for owner in owners { _ = Unmanaged.passRetained(owner) }
@@ -129,7 +129,7 @@ extension MemoryRows {
                     for value in (0..<count).reversed() { set.notify(value) }
                     queue.resume()
                     isLast.wait()
-                    // Waits until the delivery has ended.
+                    // This waits until the queue's delivery has ended.
                     queue.sync {}
                 }
                 send(10)
@@ -178,7 +178,8 @@ extension MemoryRows {
         let count = 10_000
         var sets: [Set] = []
         sets.reserveCapacity(2 * count)
-        // The first sets use up memory that earlier rows have freed, in pieces that may be larger than requested.
+        // These sets use up the pieces of memory that earlier rows have freed, because such a piece may be larger than
+        // requested.
         for _ in 0..<count { sets.append(make()) }
         let change = Heap.change {
             for _ in 0..<count { sets.append(make()) }
@@ -186,10 +187,10 @@ extension MemoryRows {
         return withExtendedLifetime(sets) { change.bytes(each: count) }
     }
 
-    /// Owners that have been referenced weakly before.
+    /// Makes owners to which there has been a weak reference before.
     ///
-    /// The first weak reference to an object makes the runtime allocate a side table, which stays as long as the object
-    /// does. That cost would otherwise be included.
+    /// The first weak reference to an object makes the runtime allocate a side table, which stays as long as the
+    /// object. Otherwise the figures would include that.
     private static func knownOwners() -> [Owner] {
         (0..<observers).map { _ in
             let owner = Owner()

@@ -30,7 +30,7 @@ enum NotifyRows {
                 (notifying(nonisolatedSet(count), plan), notifying(nonisolatedWalk(count), plan))
             }
         } + [
-            // Its closures have a box for their isolation, and a stub.
+            // Here the compiler gives each closure a box for its isolation, and a stub.
             .comparing("notify, N = 10, add", to: walk, reach: .time(atMost: 1.5)) { plan in
                 (notifying(plainSet(10), plan), notifying(plainWalk(10), plan))
             }
@@ -41,7 +41,7 @@ enum NotifyRows {
         .comparing(
             "notify, N = 100, on the observers' actor", to: "same, @Sendable observers", reach: .time(atMost: 2.2)
         ) { plan in
-            // The rows are measured on the main thread.
+            // This is sound, because the rows are measured on the main thread.
             let sides = MainActor.assumeIsolated {
                 Unchecked((notifyingOnMain(mainActorSet(100), plan), notifyingOnMain(nonisolatedSet(100), plan)))
             }
@@ -51,9 +51,10 @@ enum NotifyRows {
 
     // MARK: What is notified
 
-    // Each closure is a literal at the call of `add`, in a function that belongs to no actor. No two closures do the
-    // same to their counter, although all cost the same, and no function is inlined, which would copy its literal.
-    // Identical functions of one file are merged, and all except one of them are then reached through a jump.
+    // Each closure is a literal at the call of `add`, in a function that belongs to no actor. The closures cost the
+    // same, but each changes its counter in another way, because the compiler merges identical functions of a file, and
+    // then calls all except one of them through a jump. The functions are not inlined, because that would copy their
+    // closures.
 
     @inline(never)
     static func plainSet(_ count: Int) -> ObserverSet<Int> {
@@ -95,7 +96,7 @@ enum NotifyRows {
         return walk
     }
 
-    // MARK: Loops, kept from being inlined into what builds the closures
+    // MARK: Loops, which must not be inlined into the code that forms the closures
 
     static func notifying(_ set: ObserverSet<Int>, _ plan: Plan) -> Sampler {
         loop(plan) { repetitions in notify(set, repetitions) }
@@ -105,7 +106,7 @@ enum NotifyRows {
         loop(plan) { repetitions in notify(walk, repetitions) }
     }
 
-    /// The rows are measured on the main thread.
+    /// Makes a sampler of a loop on the main actor, which is sound, because the rows are measured on the main thread.
     static func notifyingOnMain(_ set: ObserverSet<Int>, _ plan: Plan) -> Sampler {
         loop(plan) { repetitions in
             MainActor.assumeIsolated { notifyOnMain(set, repetitions) }
@@ -128,7 +129,7 @@ enum NotifyRows {
     }
 }
 
-/// Carries a value out of the main actor's isolation, on the thread that it was made on.
+/// Carries a value out of the main actor's isolation, but not to another thread.
 struct Unchecked<Value>: @unchecked Sendable {
     let value: Value
 

@@ -46,7 +46,7 @@ enum OwnerRows {
         return keeping(owners, loop(plan) { repetitions in notify(line, repetitions) })
     }
 
-    /// A method that the compiler does not know where it is called.
+    /// Returns a method in such a way that the compiler doesn't know at the call which method it is.
     @inline(never)
     private static func unapplied() -> @Sendable (Owner) -> @Sendable (Int) -> Void { Owner.receive }
 

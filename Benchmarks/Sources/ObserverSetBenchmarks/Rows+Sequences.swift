@@ -1,20 +1,22 @@
 import Dispatch
 import ObserverSet
 
-/// Sending to one consumer that waits in a `for await`; the time is that from the first element to the last delivery.
+/// Sending to one consumer that waits in a `for await` loop.
+///
+/// The time is measured from the first element that is sent to the last one that is received.
 enum SequenceRows {
     static var all: [Row] {
         [
-            // A good run has 1.08 to 1.15; with a buffer in front of the stream's own it would be 2.
+            // A good run has 1.08 to 1.15. With a buffer in front of the stream's own buffer, it would be 2.
             .comparing(
                 "`values()`: notify to one waiting consumer, per element", to: "`AsyncStream` yield",
                 reach: .time(atMost: 1.3)
             ) { plan in
-                // Long compared with the time that a busy machine takes to wake the receiver.
+                // A sample takes long compared with the time that a busy machine needs to wake the receiver.
                 let count = Int(plan.sampleTime / 10)
                 return (notifying(count), yielding(count))
             },
-            // Nobody takes anything: each element but the first is dropped, or drops another one.
+            // Nobody iterates over the stream. Once its buffer is full, each element drops an older one.
             .comparing(
                 "`values(buffering: .newest(10))`, full: notify, per element", to: "`AsyncStream` yield",
                 reach: .time(atMost: 1.5)
@@ -93,7 +95,7 @@ enum SequenceRows {
     }
 }
 
-/// Finishes the stream when the sampler is released, as a set ends its sequences when it is deallocated.
+/// Finishes the stream when the sampler is released, just as a set finishes its streams when it is deallocated.
 final class EndOfStream: Sendable {
     let continuation: AsyncStream<Int>.Continuation
 

@@ -1,9 +1,10 @@
 import Dispatch
 import ObserverSet
 
-/// Observers of sources that are made from a set: what adding and removing costs through them, and what a notification costs.
+/// The costs of sources that are made from a set, with `map` for example: of adding and removing an observer, and of a
+/// notification.
 ///
-/// Each source is made anew for each observer, as code does that says `titleChanged.map(\.count).add(view) { … }`.
+/// The source is made anew for each observer, as in `titleChanged.map(\.count).add(view) { … }`.
 enum SourceRows {
     static var all: [Row] { changing + notifying + [called, first] }
 
@@ -11,20 +12,24 @@ enum SourceRows {
         case plain = "no source between", map, filter, compactMap, once, merge = "a merge of two", group =
             "a group of three"
 
-        /// What adding and removing may cost: of an observer without an owner, and of one whose owner is on the main actor.
+        /// The targets for adding and removing an observer: one without an owner, and one whose owner is on the main
+        /// actor.
         var reaches: (closure: Reach, owner: Reach) {
             switch self {
             case .map, .filter, .compactMap: (.time(atMost: 3), .time(atMost: 2))
             case .once: (.time(atMost: 4), .time(atMost: 3))
-            // Two registrations, which the token marks as removed before it ends either: 4.7 and 2.9.
+            // A good run has 4.7 and 2.9, because there are two registrations, and the token marks both as removed
+            // before it ends one of them.
             case .merge: (.time(atMost: 5.5), .time(atMost: 3.5))
-            // Three registrations, each through a `map`: no limit is known yet.
+            // For a group, which makes three registrations, each through a `map`, no limit is known yet.
             case .plain, .group: (.told(unit: "ns"), .told(unit: "ns"))
             }
         }
     }
 
-    /// Three sets, of which a source takes as many as it needs, each with another observer.
+    /// Three sets with one observer each.
+    ///
+    /// A source is made from as many of them as it needs.
     private struct Sets: Sendable {
         let first = NotifyRows.nonisolatedSet(1)
         let second = NotifyRows.nonisolatedSet(1)
@@ -111,7 +116,7 @@ enum SourceRows {
                 ) { plan in (notifyingOwned(form, plan), notifyingOwned(.plain, plan)) },
             ]
         } + [
-            // Nothing passes, so the observer stays.
+            // No value passes the filter, so the observer is never called and stays registered.
             .comparing(
                 "notify, N = 1, through once and a filter that skips", to: "plain notify, N = 1",
                 reach: .told(unit: "ns")
@@ -123,7 +128,7 @@ enum SourceRows {
         ]
     }
 
-    /// Sets without any other observer, and the one of them that is notified.
+    /// Makes sets without other observers, and says which of them is notified.
     private static func sets(_ form: Form) -> (sets: Sets, notified: ObserverSet<Int>) {
         let sets = Sets()
         for set in [sets.first, sets.second, sets.third] { set.removeAll() }
@@ -208,9 +213,9 @@ enum SourceRows {
             }
         }
 
-        /// Sends until as many waits have ended.
+        /// Sends values until `count` waits have ended.
         ///
-        /// The two tasks take turns: the one that waits leaves the actor, and the one that sends yields.
+        /// The two tasks take turns, because the task that waits leaves the actor, and the task that sends yields.
         func send(until count: Int, _ send: @Sendable (isolated Station, Int) -> Void) async {
             while waits < count {
                 send(self, waits)

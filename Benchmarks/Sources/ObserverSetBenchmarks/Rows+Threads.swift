@@ -1,19 +1,21 @@
 import ObserverSet
 import Synchronization
 
-/// Notifying one set on two threads, and while it is changed.
+/// Notifying one set on two threads, and notifying it while another thread changes it.
 ///
-/// Each sample starts new threads, and is long compared with that.
+/// Each sample starts new threads, but takes long compared with starting them.
 enum ThreadRows {
     static var all: [Row] { [twoThreads, beingChanged] }
 
-    /// The notifications of one thread in one sample, which take a few milliseconds.
+    /// The number of notifications of one thread in one sample.
+    ///
+    /// They take a few milliseconds.
     private static func passes(_ plan: Plan) -> Int { Int(plan.sampleTime) }
 
-    /// The cost of sharing is judged, against two threads that share nothing.
+    /// Compares two threads that notify one set with two threads that share nothing.
     ///
-    /// Two processors may be two halves of a core, which do less together than two cores. Two threads that share
-    /// nothing show how much they can do.
+    /// The baseline is needed, because two processors may be two halves of a core, which together do less than two
+    /// cores.
     private static var twoThreads: Row {
         .comparing(
             "notify, N = 10, on 2 threads", to: "limit: 2 threads, a set each", reach: .throughput(atLeast: 0.85),
@@ -27,7 +29,7 @@ enum ThreadRows {
     private static var beingChanged: Row {
         .comparing(
             "notify, N = 10, while another adds + removes", to: "the notifier alone",
-            // A good run has 0.15 to 0.6, as the threads happen to meet; with a lock it would be less than 0.1.
+            // A good run has 0.15 to 0.6, depending on how the threads meet. With a lock, it would be less than 0.1.
             reach: .throughput(atLeast: 0.12), needsQuiet: true
         ) { plan in
             let passes = passes(plan)
@@ -56,9 +58,10 @@ enum ThreadRows {
         func raise() { value.store(true, ordering: .relaxed) }
     }
 
-    /// A set whose observers only read what they share; otherwise the contention for its cache line would be measured.
+    /// Makes a set whose observers only read what they share.
     ///
-    /// Not inlined: copies of its literal would be merged, and then be reached through a jump.
+    /// If the observers wrote to it, the row would measure the contention for its cache line. The function is not
+    /// inlined, because copies of its closure would be merged, and then be called through a jump.
     @inline(never)
     private static func readingSet(_ count: Int) -> ObserverSet<Int> {
         let set = ObserverSet<Int>()

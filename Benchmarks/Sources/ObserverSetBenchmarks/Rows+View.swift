@@ -1,9 +1,9 @@
 import Foundation
 import ObserverSet
 
-/// What a program pays for each notification if one view observes: on the main actor, with the view held weakly.
+/// The time of a notification in the usual program: one view, held weakly, observes on the main actor.
 enum ViewRows {
-    /// For the chart of the README.
+    /// The figures of README's chart.
     static let section = Section(
         name: "chart: a view, a notification on the main actor, which it observes", unit: "ns",
         columns: { _ in ["1 view"] },
@@ -11,7 +11,7 @@ enum ViewRows {
             var samples = [[Double]](repeating: [], count: System.allCases.count)
             for _ in 0..<plan.rounds {
                 let samplers = System.allCases.map { system in
-                    // The tables are measured on the main thread.
+                    // This is sound, because the tables are measured on the main thread.
                     MainActor.assumeIsolated { Unchecked(sampler(system, plan)) }.value
                 }
                 for (index, some) in interleaved(samplers, for: plan.roundTime).enumerated() { samples[index] += some }

@@ -26,7 +26,7 @@ enum Scaling {
     private static func column(_ systems: [System], _ count: Int, _ plan: Plan) -> [Quartiles?] {
         var samples = [[Double]](repeating: [], count: systems.count)
         let present = systems.indices.filter { count <= systems[$0].limit }
-        // Fewer rounds than for rows that are judged, since there are many figures.
+        // There are fewer rounds than for rows with a target, because there are many figures.
         for _ in 0..<min(3, plan.rounds) {
             let samplers = present.map { index in
                 let peer = systems[index].make(count)
@@ -59,11 +59,11 @@ enum Scaling {
             }
         })
 
-    /// Samples how many millions of notifications a second there are.
+    /// Makes a sampler of the throughput, in millions of notifications a second.
     private static func throughput(_ system: System, _ threads: Int, _ plan: Plan) -> Sampler {
         let peer = system.peer.init()
         peer.addReading(10)
-        // Long compared with the start of the threads.
+        // A sample takes long compared with starting the threads.
         let passes = repetitions(filling: 20 * plan.sampleTime) { peer.notify($0) }
         return {
             let bodies = (0..<threads).map { _ -> @Sendable () -> Void in { peer.notify(passes) } }

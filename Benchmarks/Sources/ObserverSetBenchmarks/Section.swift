@@ -1,4 +1,6 @@
-/// A table of figures that are reported and not judged, for the documentation's pictures.
+/// A table of figures for the documentation's pictures.
+///
+/// They have no targets.
 struct Section: Sendable {
     let name: String
     /// The unit of the figures.
@@ -10,11 +12,11 @@ struct Section: Sendable {
     /// One line of the table.
     struct Series: Encodable {
         let name: String
-        /// A figure for each column; nil where there is nothing to measure.
+        /// A figure for each column, or nil if there is nothing to measure in it.
         let figures: [Quartiles?]
     }
 
-    /// What was measured.
+    /// The table with the measured figures.
     struct Result: Encodable {
         let name: String
         let unit: String
@@ -36,7 +38,7 @@ struct Section: Sendable {
 }
 
 extension Section {
-    /// A count as shown above a column.
+    /// A count, in the short form that is shown above a column.
     static func short(_ count: Int) -> String {
         switch count {
         case 1_000_000...: "\(count / 1_000_000)M"

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The table for reading.
+/// Formats the report as tables, for human readers.
 enum Table {
     static let head = row(
         ["", "measured", "baseline", "ratio", "quartiles", "reach", "", "against"], separator: "  ")
@@ -25,13 +25,13 @@ enum Table {
         return (first, second)
     }
 
-    /// A number with two or three significant digits.
+    /// Formats a number with two or three significant digits.
     static func number(_ value: Double) -> String {
         let digits = value == value.rounded() || value >= 100 ? 0 : value >= 10 ? 1 : value >= 0.1 ? 2 : 4
         return String(format: "%.\(digits)f", value)
     }
 
-    /// A table of figures, under its name.
+    /// Formats a table of figures, with its name above.
     static func text(_ table: Section.Result) -> String {
         let lines = table.series.map { series in
             [series.name] + series.figures.map { $0.map { grouped($0.median) } ?? "–" } + [spread(series)]
@@ -45,14 +45,14 @@ enum Table {
         return (["\(table.name), \(table.unit)"] + text).joined(separator: "\n")
     }
 
-    /// How far, at most, a quarter of the samples lies from the median on either side.
+    /// The largest spread of a line's figures: half the distance between the quartiles, in proportion to the median.
     private static func spread(_ series: Section.Series) -> String {
         let spreads = series.figures.compactMap(\.self).map { ($0.high - $0.low) / 2 / $0.median }
         guard let most = spreads.max(), most > 0 else { return "" }
         return "± \(Int((most * 100).rounded(.up))) %"
     }
 
-    /// A number that may be large, with its thousands separated.
+    /// Formats a number, with its thousands separated if it is large.
     private static func grouped(_ value: Double) -> String {
         guard value >= 1000 else { return number(value) }
         let digits = Array(String(Int(value.rounded())))

@@ -9,14 +9,14 @@ private final class Gate: Sendable {
         missing = Atomic(count)
     }
 
-    /// Returns when as many threads have called it as the gate was made for.
+    /// Returns when all threads for which the gate was made have called this method.
     func pass() {
         missing.subtract(1, ordering: .acquiringAndReleasing)
         while missing.load(ordering: .acquiring) > 0 { sched_yield() }
     }
 }
 
-/// When the first of several threads began, and the last ended.
+/// The time from when the first of several threads began until the last of them ended.
 private final class Span: Sendable {
     private let bounds = Mutex<(first: UInt64, last: UInt64)>((.max, 0))
 
@@ -29,7 +29,7 @@ private final class Span: Sendable {
     }
 }
 
-/// Whether two threads have a processor each, for a fifth of a second.
+/// Checks, for a fifth of a second, whether two threads get a processor each.
 func isQuiet() -> Bool {
     let spins = repetitions(filling: 200_000_000, spin)
     func time(_ threads: Int) -> UInt64 { together(Array(repeating: { spin(spins) }, count: threads)) }

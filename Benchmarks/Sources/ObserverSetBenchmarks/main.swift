@@ -1,7 +1,7 @@
 import Foundation
 
-// Everything is measured in functions that belong to no actor: a closure literal at the top level would belong to the
-// main actor.
+// Everything is measured in functions that belong to no actor, because a closure literal at the top level would belong
+// to the main actor.
 exit(run(CommandLine.arguments.dropFirst()))
 
 /// Runs the program, and returns its exit status.
@@ -37,7 +37,7 @@ nonisolated func report(_ options: Options) -> Int32 {
         return 2
     }
     let plan = options.quick ? Plan.quick : options.check ? Plan.check : Plan.full
-    // For a human reader; for a tool, everything is printed at the end.
+    // This prints each result at once, for a human reader. For another program, the whole report is printed at the end.
     func told(_ text: String) { if !options.json { tell(text) } }
     var report = Report()
     told("\(report.conditions)\n")
@@ -73,7 +73,7 @@ nonisolated func tell(_ text: String) {
     FileHandle.standardOutput.write(Data((text + "\n").utf8))
 }
 
-/// Writes what is not a part of the report.
+/// Writes a message that is not part of the report to the standard error.
 nonisolated func complain(_ text: String) {
     FileHandle.standardError.write(Data((text + "\n").utf8))
 }

@@ -1,7 +1,7 @@
-/// Delegates of one object: any number, weakly held, called one after the other.
+/// Calls any number of delegates, which it holds weakly.
 ///
-/// For observers that implement a protocol rather than add closures. The delegates' type may be a protocol or a class.
-/// Nothing has to be removed when a delegate is released.
+/// Use it if your observers implement a protocol instead of adding closures. The delegates' type may be a protocol or a
+/// class. You don't have to remove a delegate before it is released.
 ///
 /// ```swift
 /// protocol DownloadDelegate: AnyObject {
@@ -19,75 +19,80 @@
 /// download.delegates.add(progressBar)
 /// ```
 ///
-/// All calls are synchronous, on the caller's thread. If the protocol is isolated to the main actor, the compiler
-/// requires that its delegates are notified on the main actor. In a library, isolate the protocol so, or let it inherit
-/// from `Sendable`: otherwise a client's main-actor class, as in `@MainActor final class Row: @MainActor DownloadDelegate`,
-/// may be called off the main actor, and the compiler need not say so.
+/// Every delegate is called on the thread that calls `notify`, before `notify` returns. If the protocol is marked
+/// `@MainActor`, the compiler requires that you call the delegates on the main actor. In a library, mark the protocol
+/// `@MainActor`, or let it inherit from `Sendable`. Otherwise a client's class such as
+/// `@MainActor final class Row: @MainActor DownloadDelegate` may be called off the main actor, and the compiler may not
+/// warn about it.
 ///
-/// A multicast is `Sendable` if its delegates' type is, and may then be used on any number of threads at once.
-/// Otherwise it stays in one isolation domain, as its delegates do.
+/// If the delegates' type is `Sendable`, so is the multicast, and you may use it on several threads at once. Otherwise
+/// it stays in one isolation domain, together with its delegates.
 ///
-/// The idea is that of the article "Implementing the observer pattern in Swift".
+/// The idea comes from the article "Implementing the observer pattern in Swift".
 ///
 /// ## Guarantees
 ///
-/// Of the guarantees of ``ObserverSet/ObserverSet``, for delegates in place of observers and owners:
+/// These guarantees of ``ObserverSet/ObserverSet`` hold for the delegates of a multicast, too:
 ///
-/// - No user code runs under a lock. Delegates are called in the order in which they were added. One that is added
-///   during a notification is first called by the next one; one that is removed during it is not called any more
-///   (guarantees 1 to 4).
-/// - Delegates are held weakly, and strongly only for their own call. One that is being deallocated is not called,
-///   listed or counted (guarantee 5).
-/// - Nested notifications are depth first (guarantee 6). What belongs to a delegate that was removed or has died does not
-///   pile up (guarantee 8). Removal is idempotent (guarantee 9). The multicast may be released at any time (guarantee 10).
-/// - `notify` takes no lock, allocates nothing and never waits for a delegate being added or removed (guarantee 11).
-///   After the last delegate it may take the lock for a moment if it is free, to remove those that it found dead.
-/// - `notify` takes time O(*n*), `add` and `remove` take amortised O(1), plus at most O(log *n*) to find the registration
-///   (guarantee 12).
+/// - No user code runs under a lock. Delegates are called in the order they were added. A delegate that is added during
+///   a notification is first called by the next one. A delegate that is removed during a notification is not called any
+///   more, except if another thread has already decided to call it (guarantees 1 to 4).
+/// - Delegates are held weakly, and strongly only during their own call. A delegate that is being deallocated is not
+///   called, listed or counted (guarantee 5).
+/// - An inner notification completes before the outer one continues (guarantee 6).
+/// - The memory for delegates that were removed or deallocated doesn't accumulate (guarantee 8). Removing a delegate
+///   twice is harmless (guarantee 9). The multicast may be released at any time, even during its own notification
+///   (guarantee 10).
+/// - `notify` takes no lock, allocates nothing, and never waits for a delegate that is being added or removed
+///   (guarantee 11). After the last delegate it may take the lock for a moment, if the lock is free, to clean up after
+///   delegates that were removed or deallocated.
+/// - `notify` takes time O(*n*). `add` and `remove` take amortised O(1), plus at most O(log *n*) to find the
+///   registration (guarantee 12).
 ///
 /// ### Limits
 ///
-/// - A token does not look at the delegate, which may belong to another isolation domain. So the token of a dead
-///   delegate stays active until the multicast has noticed the death, in the next `notify`, `count` or `delegates`, or
-///   when many delegates are added.
+/// - A token doesn't look at its delegate, because the delegate may belong to another isolation domain. So a
+///   deallocated delegate's token stays active until the multicast notices that the delegate is gone: when you next
+///   notify or inspect the multicast, or after many more delegates have been added.
 @safe public final class MulticastDelegate<Delegate> {
     private let registry = Registry()
 
-    /// Makes a multicast without delegates.
+    /// Creates a multicast without delegates.
     public init() {}
 
     deinit {
-        // Tokens may still hold the registry.
+        // Tokens may keep the registry alive, so its registrations must be ended here.
         registry.removeAll(dropping: true)
     }
 }
 
-/// The registry may be used on any thread, and a delegate is handed out only as the `Sendable` type as which it was
-/// added.
+/// `Sendable` is unchecked. That is sound, because the registry may be used on any thread, and because a delegate is
+/// handed out only as a value of the `Sendable` type `Delegate`.
 extension MulticastDelegate: @unchecked Sendable where Delegate: Sendable {}
 
 // MARK: - Notifying
 
 extension MulticastDelegate {
-    /// Calls every delegate, in the order in which they were added.
+    /// Calls every delegate, in the order they were added.
     ///
     /// ```swift
     /// delegates.notify { $0.downloadDidProgress(0.5) }
     /// try delegates.notify { try $0.downloadWillWrite(to: file) }
     /// ```
     ///
-    /// If one delegate throws, the others are still called, and the first error is thrown after the last call. Errors
-    /// after the first are dropped; catch them in `body` if you need each.
+    /// If a delegate throws, the others are still called. After the last call, this method throws the first error, and
+    /// drops all others. If you need every error, catch them in `body`.
     ///
-    /// May be called from inside a delegate. The last reference to a delegate may be the one held for its call; its
-    /// `deinit` then runs here, after the call.
+    /// You may call this method from inside a delegate. If a delegate's last other reference goes away during its call,
+    /// the delegate's `deinit` runs here, right after the call.
     ///
-    /// - Parameter body: What to do with each delegate; called in the caller's isolation, before this returns.
+    /// - Parameter body: A closure that calls the delegate it receives. It runs in the caller's isolation, before this
+    ///   method returns.
     /// - Throws: The first error that `body` has thrown.
     /// - Complexity: O(*n*).
     @inlinable
     public func notify<Failure: Error>(_ body: (Delegate) throws(Failure) -> Void) throws(Failure) {
-        // Inlinable, so that only the client's own code is between a target and the delegate's method.
+        // This method is inlinable, so that the client's compiler can inline `body` into the loop.
         var failure: Failure?
         var traversal = traversal()
         while let (object, bits) = unsafe traversal.nextObject() {
@@ -96,21 +101,21 @@ extension MulticastDelegate {
             } catch {
                 if failure == nil { failure = error }
             }
-            // `lend` does not retain the object: this may be the only reference to it.
+            // `lend` doesn't retain the object, and this may be the only reference to it.
             _fixLifetime(object)
         }
         end(traversal)
         if let failure { throw failure }
     }
 
-    /// A traversal of the delegates; the multicast must outlive it.
+    /// Begins a traversal of the delegates, which the multicast must outlive.
     @usableFromInline
     func traversal() -> Traversal { registry.traversal() }
 
     /// Ends a traversal.
     ///
-    /// A method of the multicast, so that the caller holds the multicast, and thereby the registry, until the traversal
-    /// has ended.
+    /// It is a method of the multicast for one reason: because the caller must call it, the caller holds the multicast,
+    /// and thereby the registry, until the traversal has ended.
     @usableFromInline
     func end(_ traversal: consuming Traversal) {}
 }
@@ -118,20 +123,21 @@ extension MulticastDelegate {
 // MARK: - Adding and removing
 
 extension MulticastDelegate {
-    /// Adds a delegate, which is held weakly.
+    /// Adds a delegate, which the multicast holds weakly.
     ///
-    /// A delegate that has been added already keeps its place, and the token of its registration is returned again. Two
-    /// objects that are equal by `==` are still two delegates.
+    /// If the delegate has been added already, it keeps its place in the order, and this method returns the token of
+    /// its registration again. Delegates are told apart by identity, so two objects that are equal by `==` are two
+    /// delegates.
     ///
-    /// The program stops if `delegate` is not a class instance, since only these can be held weakly: "A delegate must
-    /// be a class instance". If the protocol inherits from `AnyObject`, the compiler rules that out.
+    /// If `delegate` is not a class instance, it can't be held weakly, and the program stops with the message "A
+    /// delegate must be a class instance". The compiler rules that out if the protocol inherits from `AnyObject`.
     ///
     /// - Parameters:
     ///   - delegate: The object to call.
     ///   - fileID: The file of the registration, for descriptions.
     ///   - line: The line of the registration, for descriptions.
-    /// - Returns: A token that ends the registration, and may do so anywhere. Dropping it ends nothing.
-    /// - Complexity: Amortised O(1), plus O(log *n*) if the delegate is there already.
+    /// - Returns: A token, with which you can end the registration from any thread. Dropping the token ends nothing.
+    /// - Complexity: Amortised O(1), plus O(log *n*) if the delegate has been added already.
     @discardableResult
     public func add(_ delegate: Delegate, fileID: StaticString = #fileID, line: UInt = #line) -> ObserverToken {
         guard let object = object(of: delegate) else {
@@ -148,10 +154,12 @@ extension MulticastDelegate {
 
     /// Removes a delegate.
     ///
-    /// May be called from inside any delegate, itself included. In the delegate's own `deinit` it finds that the
-    /// registration has ended already, and returns false. The delegate is never called again in any case.
+    /// You may call this method from inside any delegate, including the one that you remove. If the delegate's own
+    /// `deinit` calls it, the registration counts as ended already, and the method returns `false`. In either case, the
+    /// delegate is never called again.
     ///
-    /// - Returns: True if it was there; if several threads remove it at once, for exactly one of them.
+    /// - Returns: `true` if the delegate was registered. If several threads remove it at once, exactly one of them gets
+    ///   `true`.
     /// - Complexity: Amortised O(1), plus at most O(log *n*) to find the registration.
     @discardableResult
     public func remove(_ delegate: Delegate) -> Bool {
@@ -159,10 +167,10 @@ extension MulticastDelegate {
         return registry.remove(object)
     }
 
-    /// Ends a registration, if it is one of this multicast's.
+    /// Ends the registration that a token names, if the registration belongs to this multicast.
     ///
-    /// - Returns: True for exactly one caller; false for a token of another multicast, or of a registration that has
-    ///   ended.
+    /// - Returns: `true` for exactly one caller. `false` if the token belongs to another multicast, or if the
+    ///   registration has already ended.
     /// - Complexity: Amortised O(1), plus at most O(log *n*) to find the registration.
     @discardableResult
     public func remove(_ token: ObserverToken) -> Bool { registry.remove(token) }
@@ -172,11 +180,12 @@ extension MulticastDelegate {
     /// - Complexity: O(*n*).
     public func removeAll() { registry.removeAll(dropping: true) }
 
-    /// The object that a delegate is; nil if it is not a class instance.
+    /// A delegate's reference as an object, or nil if the delegate is not a class instance.
     private func object(of delegate: Delegate) -> AnyObject? {
-        // The cast to `AnyObject` alone proves nothing: it succeeds for any value, by putting it into a box.
+        // A cast to `AnyObject` alone would prove nothing, because it succeeds for any value by putting it into a box.
         guard type(of: delegate as Any) is AnyObject.Type else { return nil }
-        // In generic code the cast would put an error's box into another box; a cast from `any Error` does not.
+        // An `any Error` is a box already. The cast in generic code would put it into another box, but a cast from
+        // `any Error` unwraps it.
         if Delegate.self == (any Error).self, let error = delegate as? any Error { return error as AnyObject }
         return delegate as AnyObject
     }
@@ -185,7 +194,7 @@ extension MulticastDelegate {
 // MARK: - Inspecting
 
 extension MulticastDelegate {
-    /// The delegates that are alive, in the order in which they were added.
+    /// The delegates that are alive, in the order they were added.
     ///
     /// - Complexity: O(*n*).
     public var delegates: [Delegate] {
@@ -203,7 +212,7 @@ extension MulticastDelegate {
         return count
     }
 
-    /// Whether no delegate is alive.
+    /// A Boolean value that indicates whether no delegate is alive.
     ///
     /// - Complexity: O(*n*).
     public var isEmpty: Bool { count == 0 }
@@ -212,12 +221,12 @@ extension MulticastDelegate {
 // MARK: - Descriptions
 
 extension MulticastDelegate: CustomStringConvertible, CustomDebugStringConvertible {
-    /// The delegates' type, and their number.
+    /// The type and the number of the delegates.
     public var description: String { describe(count: count) }
 
-    /// The description, and a line for each delegate: its class, and the line that added it.
+    /// The description, followed by a line for each delegate with its class and the line of code that added it.
     ///
-    /// Equal lines are printed once, with their number, and at most fifty.
+    /// Equal lines are printed once, with a count. At most fifty lines are printed.
     public var debugDescription: String {
         var listing = Listing()
         var traversal = traversal()

@@ -1,27 +1,28 @@
-/// A delegate as the value that it was added as, without a retain of its own.
+/// Reads a delegate back as a value of type `Delegate`, from a stored copy of the value's bits.
 ///
-/// A weak reference can refer to an object, but not to a value of a type that is only known to hold one. Casting the
-/// object back to that type costs several times as much as the rest of a call. So a copy of the value's bits is stored
-/// beside the weak reference, not retained. While the object is alive, the bits can be used as the value again.
+/// The multicast knows the delegate's object by a weak reference of type `AnyObject`. To call the delegate, it needs a
+/// value of type `Delegate` again, which may be a protocol. A cast from `AnyObject` to that type costs several times as
+/// much as the rest of a call. So when a delegate is added, the bits of the `Delegate` value are copied, without a
+/// retain, and stored beside the weak reference. While the object is alive, these bits can be used as the value.
 ///
-/// Why that is sound:
-///  - The value holds a class instance, as its dynamic type says. So it is one of three things: the reference itself;
-///    an existential whose first word is the reference and whose other words are pointers to constant data; or a boxed
-///    error, whose first word is the box. An error is recognised by comparing the first word with the object's address,
-///    and is cast instead.
-///  - Such a value owns nothing but one reference to the object. `lend` passes the value on as a borrowed one, while
-///    its caller holds the object, and nothing destroys it. So nothing has to be retained or released for it. Code that
-///    copies the borrowed value retains the object, as with any other value.
-///  - The bits are written once, before the target is published, and only read after that. They refer to the same object
-///    as the target's weak reference. The object's address cannot be reused as long as that reference loads.
+/// This is sound for three reasons:
+///  - The value's dynamic type is a class. So the value is the reference itself, or an existential whose first word is
+///    the reference and whose other words are pointers to constant data, or an error whose first word refers to a box.
+///    In the first two cases the bits stay valid as long as the object lives. The third case is recognised, because the
+///    first word is not the object's address. No bits are stored then, and the object is cast.
+///  - Such a value owns nothing but one reference to the object. `lend` passes the value on as borrowed, while its
+///    caller holds the object, and nothing destroys the value. So nothing has to be retained or released for it. Code
+///    that copies the borrowed value retains the object, as for any other value.
+///  - The bits are written once, before the target is published, and are only read after that. They refer to the same
+///    object as the target's weak reference, and the object's address cannot be reused while that reference loads.
 ///
-/// Not copyable, and of the same layout as its only field, so that the compiler reads the value in place, without a
-/// retain. No instance is ever created or destroyed: the type is only used to read the stored bits.
+/// The type is not copyable, and has the layout of its only field, so that the compiler reads the value in place,
+/// without a retain. No instance is ever created or destroyed, because the type is only used to read the stored bits.
 @usableFromInline
 struct UnownedDelegate<Delegate>: ~Copyable {
     @usableFromInline let delegate: Delegate
 
-    /// A copy of the delegate's bits; nil if their first word is not the object's reference.
+    /// Copies the delegate's bits, or returns nil if their first word is not the object's address.
     static func bits(of delegate: Delegate, _ object: AnyObject) -> UnsafeMutableRawPointer? {
         unsafe withUnsafeBytes(of: delegate) { bytes in
             let address = unsafe bytes.loadUnaligned(as: UInt.self)
@@ -33,7 +34,9 @@ struct UnownedDelegate<Delegate>: ~Copyable {
         }
     }
 
-    /// Runs `body` with the delegate that has these bits; the caller holds the object until this has returned.
+    /// Runs `body` with the delegate that has these bits.
+    ///
+    /// The caller must hold the object until this function has returned.
     @inlinable @inline(__always)
     static func lend<Failure: Error>(
         _ object: AnyObject, _ bits: UnsafeMutableRawPointer?, _ body: (Delegate) throws(Failure) -> Void

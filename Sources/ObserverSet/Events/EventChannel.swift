@@ -1,5 +1,8 @@
-/// The set of the observers of one type of events, whatever the type.
+/// A publisher's set for one type of events, seen without its type parameter.
+///
+/// A publisher keeps the sets of all types in one array, as values of this protocol.
 protocol EventChannel: AnyObject, Sendable {
+    /// The name of the events' type.
     var name: String { get }
     /// A line for each observer.
     var listing: Listing { get }

@@ -1,7 +1,7 @@
 /// Publishes events to the observers of their types.
 ///
 /// With an `ObserverSet` you observe one object. With a publisher you observe a type of events, whichever object
-/// publishes them: the two share nothing but the event's type.
+/// publishes them. The publishing object and the observer need to know only the event's type.
 ///
 /// ```swift
 /// struct OrderPlaced: Event {
@@ -19,22 +19,23 @@
 /// EventPublisher.default.publish(OrderPlaced(number: 1))
 /// ```
 ///
-/// There may be any number of publishers: one for each part of a program, one for each test. `default` is there for
-/// programs that need only one.
+/// You can create any number of publishers, for example one for each part of a program, or one for each test. If your
+/// program needs only one, use ``default``.
 ///
-/// Observers are added, called and removed as in a set, and the guarantees of `ObserverSet` apply to the observers of
-/// each type: where they run, their order, and how they end. They end with the publisher.
+/// You add and remove observers as in a set. For the observers of each type the guarantees of `ObserverSet` hold: they
+/// say where observers run, in which order, and how long they live. When the publisher is released, all registrations
+/// end.
 ///
 /// ## Which observers are called, and in which order
 ///
 /// 1. The observers of ``allEvents``.
-/// 2. The observers of the event's type, as the call of `publish` states it. An `any Event` counts as what is in it. An
-///    instance of a subclass counts as the class it is published as: `publish(circle as Shape)` reaches the observers
-///    of `Shape`, and `publish(circle)` those of `Circle`.
+/// 2. The observers of the event's static type, that is, of the type that the event has for the compiler where you call
+///    `publish`. So `publish(circle as Shape)` reaches the observers of `Shape`, and `publish(circle)` those of
+///    `Circle`. An `any Event` is published as the type that the event had when it was converted to `any Event`.
 ///
-/// Within each step, observers are called in the order in which they were added. If an observer publishes another
-/// event, that event passes both steps before the outer event continues. An observer that is added during an event,
-/// whatever its type, is first called for the next event.
+/// In each of these two groups, observers are called in the order they were added. If an observer publishes another
+/// event, the observers of both groups receive that event before the outer event continues. An observer that is added
+/// while an event is being published is first called for the next event, whatever type of events it observes.
 ///
 /// `allEvents` comes first so that a log shows causes before effects: if an observer of a type publishes another event,
 /// each log has already received the event that led to it. This has a price: when an observer of `allEvents` is called,
@@ -44,26 +45,27 @@
 ///
 /// ## What it costs
 ///
-/// Publishing takes no lock, and allocates only if `allEvents` is observed and the event is larger than three words, or
-/// where `notify` of a set does. To find the observers of a type costs about as much as notifying a set. For an event
-/// that is not observed there are no other costs.
+/// Publishing takes no lock. It allocates memory in two cases: if `allEvents` is observed and the event is larger than
+/// three words, and wherever a set's `notify` allocates. Finding the observers of the event's type takes about as long
+/// as notifying a set. Publishing an event that nobody observes takes only that search.
 ///
-/// The set of an observed type is kept as long as the publisher. Empty, it takes up to three kilobytes. Types that are
-/// only published use no memory.
+/// The publisher keeps a set for each type that has ever been observed. An empty one takes up to three kilobytes. A
+/// type that is only published takes no memory.
 public final class EventPublisher: Sendable {
-    /// The publisher of programs that need only one.
+    /// The publisher for programs that need only one.
     ///
-    /// Take the publisher as a parameter with this as its default, so that a test can pass another.
+    /// Let your types take the publisher as a parameter, with this one as the default, so that a test can pass another.
     public static let `default` = EventPublisher()
 
-    /// Finds the sets of `channels` by the types of their events.
+    /// Finds a set in `channels` by the type of its events.
     private let table = EventTable()
     private let all = ObserverSet<any Event>()
-    /// The sets of the types that have been observed, in the order in which they were made; one is added only under
-    /// this lock.
+    /// The sets of the types that have been observed, in the order they were created.
+    ///
+    /// A set is created and entered in `table` only while this lock is held.
     let channels = Lock<[any EventChannel]>([])
 
-    /// Makes a publisher without observers.
+    /// Creates a publisher without observers.
     public init() {}
 }
 
@@ -72,9 +74,10 @@ public final class EventPublisher: Sendable {
 extension EventPublisher {
     /// Calls the observers of all events, and then the observers of the event's type.
     ///
-    /// As with ``ObserverSet/ObserverSet/notify(_:isolation:)-(Parameters,_)``, observers that belong to no actor, or
-    /// to the one the caller is on, are called before this returns. For the others the event is put into their mailbox.
-    /// May be called on any thread, and from inside an observer.
+    /// Observers that belong to no actor, or to the actor that the caller is on, are called before this method returns.
+    /// For the others, the event is enqueued. The exact rules are those of
+    /// ``ObserverSet/ObserverSet/notify(_:isolation:)-(Parameters,_)``. You may call this method on any thread, and
+    /// from inside an observer.
     ///
     /// ```swift
     /// publisher.publish(OrderPlaced(number: 1))
@@ -84,29 +87,29 @@ extension EventPublisher {
     /// ```
     ///
     /// - Parameters:
-    ///   - event: What has happened.
-    ///   - isolation: The caller's own, filled in by the compiler.
+    ///   - event: The event that the observers receive.
+    ///   - isolation: The caller's isolation, which the compiler fills in.
     /// - Complexity: O(*n*) in the number of observers that are called.
     public func publish<Published: Event>(_ event: Published, isolation: isolated (any Actor)? = #isolation) {
         publish(event, from: isolation)
     }
 
-    // Not isolated itself: the closures of an isolated function check at run time that they are called on its actor.
+    // This function takes the actor as an ordinary parameter instead of being isolated to it. In an isolated function,
+    // the closures below would check at run time that they are called on the actor.
     @inline(__always)
     private func publish<Published: Event>(_ event: Published, from actor: (any Actor)?) {
-        // The set of the type is used without being retained. The publisher keeps it, and this line keeps the
-        // publisher.
+        // The type's set is not retained. The publisher holds it, and this line holds the publisher until the function
+        // returns.
         defer { _fixLifetime(self) }
-        // Both sets and both limits are taken before any observer is called. An observer that is added later has a
-        // higher id than its set's limit, or is in a set that did not exist yet, so it is not called for this event
-        // (guarantee 3).
+        // Both sets and both limits are read before any observer is called. An observer that is added later isn't
+        // called for this event (guarantee 3), because its id is above its set's limit, or its set didn't exist yet.
         let limit = all.lastID
         let set = unsafe table.set(of: Published.self)
         var limitOfType = UInt64.max
         if limit != 0 {
             // fault: limit-of-the-type-later
             if let set = unsafe set { unsafe limitOfType = set._withUnsafeGuaranteedRef { $0.lastID } }
-            // An event of more than three words is boxed when it becomes an `any Event`.
+            // Converting the event to `any Event` puts it into a box if it is larger than three words.
             // fault: type-before-all-events
             all.notify(event, upTo: limit, from: actor)
         }
@@ -116,16 +119,18 @@ extension EventPublisher {
         }
     }
 
-    /// Waits until every event that was enqueued before the call has been delivered or dropped.
+    /// Waits until every event that was enqueued before this call has been delivered or dropped.
     ///
-    /// It makes tests of observers on other actors and queues deterministic; see ``ObserverSet/settled()``.
+    /// Use it to make tests of observers on other actors and queues deterministic. For the details, see
+    /// ``ObserverSet/settled()``.
     ///
     /// ```swift
     /// publisher.publish(OrderPlaced(number: 1))
     /// await publisher.settled()
     /// ```
     public func settled() async {
-        // All of them before any is awaited: what is published during one wait does not prolong the next.
+        // All waits begin before the first one is awaited. So events that are published during one wait don't prolong
+        // the next one.
         let waits = allChannels.map { $0.beginSettledWait() }
         for wait in waits { await wait.wait() }
     }
@@ -134,73 +139,74 @@ extension EventPublisher {
 // MARK: - Observing
 
 extension EventPublisher {
-    /// The source to which observers of one type of events are added.
+    /// Returns the source to which you add the observers of one type of events.
     ///
-    /// It has the whole `add` family, and can be a member of a group like any other source. You may keep it. It does
-    /// not keep the publisher alive, nor the observers. When the publisher has been released, adding an observer does
-    /// nothing and returns an inactive token.
+    /// The source has all the `add` methods, and can be a member of a group. You may store it, because it keeps neither
+    /// the publisher nor the observers alive. Once the publisher has been released, adding an observer does nothing and
+    /// returns an inactive token.
     ///
     /// ```swift
     /// publisher.observers(of: OrderPlaced.self).add(self) { badge, order in badge.show(order.number) }
     /// ```
     ///
-    /// May be called on any thread.
+    /// You may call this method on any thread.
     ///
-    /// - Parameter type: The type of the events. For an object `shape` of static type `Shape`, `type(of: shape)` means
-    ///   `Shape`, whatever its class.
+    /// - Parameter type: The static type of the events. If a variable `shape` is declared as a `Shape`, then
+    ///   `type(of: shape)` stands for `Shape` here, even if the object's class is a subclass.
     /// - Returns: A source that sends each event of that type.
     /// - Complexity: O(1).
     public func observers<Observed: Event>(of type: Observed.Type) -> some NotificationSource<Observed> {
         Self.source(of: set())
     }
 
-    /// The source to which observers of events of every type are added.
+    /// The source to which you add observers of all events, whatever their type.
     ///
-    /// For logs, for tests, and for forwarding to code that does not know the types.
+    /// Use it for logs, for tests, and to forward events to code that doesn't know their types.
     ///
     /// ```swift
     /// _ = publisher.allEvents.addNonisolated { event in log.debug("\(event)") }
     /// ```
     ///
     /// These observers are called before the observers of the event's type. So a log shows an event before the events
-    /// that observers of its type publish in response. There is one exception: an observer of all events that itself
-    /// publishes. The observers of all events that were added after it receive the inner event first, then the outer
-    /// one (guarantee 6).
+    /// that observers of its type publish in response. There is one exception: if an observer of all events itself
+    /// publishes an event, the observers of all events that were added after it receive the inner event first, then the
+    /// outer one (guarantee 6).
     ///
-    /// - Important: State that the observers of the event's type change is still old when these observers are called. To
-    ///   see the new state, observe the type itself, or start a task on the actor that publishes the event.
+    /// - Important: When these observers are called, any state that the observers of the event's type change is still
+    ///   old. To see the new state, observe the type itself, or start a task on the actor that publishes the event.
     public var allEvents: some NotificationSource<any Event> { Self.source(of: all) }
 
-    /// Ends all registrations of an owner, for events of any type.
+    /// Ends all registrations of an owner, whatever types of events they are for.
     ///
-    /// - Returns: How many there were.
+    /// - Returns: The number of registrations that were ended.
     /// - Complexity: O(*n*) in the number of all observers.
     @discardableResult
     public func removeAll(ownedBy owner: AnyObject) -> Int {
         allChannels.reduce(0) { count, channel in count + channel.removeAll(ownedBy: owner) }
     }
 
-    /// The source to which the observers of a set are added; it hides the rest of the set.
+    /// Makes a source that adds observers to a set and hides the rest of the set.
     ///
-    /// It holds the set weakly, so that the publisher's end releases the observers.
+    /// The source holds the set weakly, so that the observers are released together with the publisher.
     private static func source<Observed>(of set: ObserverSet<Observed>) -> DerivedSource<Observed> {
         DerivedSource(
-            // A combination of no tokens is inactive.
+            // A token made of no tokens is inactive.
             register: { [weak set] observer in set?.register(observer) ?? ObserverToken([]) },
-            // Awaited without the set, which must be able to end with its publisher.
+            // The set isn't retained while this awaits, so that it can be deallocated together with its publisher.
             settled: { [weak set] in await set?.beginSettledWait().wait() },
             description: { [weak set] in set?.debugDescription ?? "\(Observed.self) of a publisher that is gone" })
     }
 
     private var allChannels: [any EventChannel] {
-        // A new array, made under the lock: the thread sanitizer does not see that another owner of a shared array has
-        // released it.
+        // `+` makes a new array under the lock. If the array in `channels` were shared and a thread appended to it
+        // later, the thread sanitizer would report a race, because it doesn't see that this thread has released the
+        // array.
         channels.withLock { $0 + [all] }
     }
 
-    /// The set of the observers of `Observed`.
+    /// The set of the observers of `Observed`, which is created if there is none.
     ///
-    /// Of the static type: a value of `Shape.Type` may be a subclass.
+    /// The type is a generic parameter, not a value, because a value of type `Shape.Type` may be a subclass of `Shape`.
     private func set<Observed: Event>() -> ObserverSet<Observed> {
         channels.withLock { channels in
             if let set = unsafe table.set(of: Observed.self) { return unsafe set.takeUnretainedValue() }
@@ -215,12 +221,12 @@ extension EventPublisher {
 // MARK: - Descriptions
 
 extension EventPublisher: CustomStringConvertible, CustomDebugStringConvertible {
-    /// The number of observers, and of the types of events that they observe.
+    /// The number of observers, and the number of types that they observe.
     public var description: String { describe(observed) }
 
-    /// The description, and for each type of events that is observed its name and a line for each observer.
+    /// The description, followed by the name of each observed type and a line for each of its observers.
     ///
-    /// Equal lines are printed once, with their number, and at most fifty for each type.
+    /// Equal lines are printed once, with a count. At most fifty lines are printed for each type.
     public var debugDescription: String {
         let observed = observed
         let types = observed.map { name, listing in
@@ -229,6 +235,7 @@ extension EventPublisher: CustomStringConvertible, CustomDebugStringConvertible 
         return ([describe(observed)] + types).joined(separator: "\n")
     }
 
+    /// The names and the observers of the types that have observers.
     private var observed: [(name: String, listing: Listing)] {
         allChannels.map { ($0.name, $0.listing) }.filter { $0.listing.count > 0 }
     }

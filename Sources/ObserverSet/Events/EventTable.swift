@@ -1,26 +1,31 @@
 import Synchronization
 
-/// Finds the set of an event's observers by the event's type: without a lock, without waiting, and without allocating.
+/// Finds the set of an event's observers by the event's type.
 ///
-/// A hash table with open addressing. It only grows: an entry is never removed, moved or changed. When it is half full,
-/// a table of twice the size is filled and published. The old table is kept until `deinit`, for readers that are still
-/// using it; all old tables together are about as large as the current one.
+/// A search takes no lock, waits for nobody, and allocates nothing.
 ///
-/// ## Why a reader finds only what is complete
+/// This is a hash table with open addressing, which only grows: an entry is never removed, moved or changed. The
+/// entries are in a `Places` object. When that object is half full, one of twice the size is filled and published. The
+/// old object is kept until `deinit`, because readers may still be using it. All old objects together are about as
+/// large as the current one.
 ///
-/// - Writers hold the publisher's lock, so there is one at a time.
-/// - A place changes once: the writer stores the set, and then the key (releasing). A reader loads the key (acquiring),
-///   and reads the set only if the key is the one that it looks for. Then it sees the set, and everything that was
-///   written to make the set. (With relaxed accesses it could on arm64 see the key before the set.)
-/// - Places stay taken. So if a reader reaches a vacant place, the type had not been entered in this table when it read
-///   that place.
-/// - A table is published (releasing) after it has been filled, and loaded (acquiring). A thread that knows in any way
-///   that an entry was made loads the table in which it was made, or a later one, which has the entry, too.
+/// ## Why a reader finds only complete entries
+///
+/// - Writers hold the publisher's lock, so there is only one at a time.
+/// - A place changes only once. The writer stores the set first, and then the key (releasing). A reader loads the key
+///   (acquiring), and reads the set only if this is the key that it looks for. So it sees the set, and everything that
+///   was written when the set was initialised. (With relaxed accesses, a reader on arm64 could see the key before the
+///   set.)
+/// - A taken place stays taken. So if a reader reaches a vacant place, the type had not been entered in these places
+///   when the reader looked there.
+/// - A `Places` object is published (releasing) after it has been filled, and loaded (acquiring). If a thread knows in
+///   any way that an entry was made, it loads the object in which the entry was made, or a later one, which has the
+///   entry, too.
 /// - At least half of the places are vacant, so every search ends.
-/// - Nothing is freed before `deinit`. No reader can be active then, since a reader holds the publisher, which holds
-///   the table. The publisher also keeps the sets as long as the table.
+/// - Nothing is freed before `deinit`. No reader can be active then, because a reader holds the publisher, and the
+///   publisher holds the table. The publisher also keeps the sets as long as the table.
 @safe struct EventTable: ~Copyable, Sendable {
-    /// Retained.
+    /// The places that searches use, as a retained reference.
     private let current = unsafe Atomic(Unmanaged.passRetained(Places()))
 
     /// The set of the observers of `Observed`, if there is one.
@@ -34,7 +39,8 @@ import Synchronization
 
     /// Enters the set of the observers of `Observed`.
     ///
-    /// Called under the lock, once for each type. The caller must keep the set as long as the table.
+    /// The caller must hold the publisher's lock, call this only once for each type, and keep the set as long as the
+    /// table.
     func enter<Observed: Sendable>(_ set: ObserverSet<Observed>) {
         var places = unsafe current.load(ordering: .relaxed)
         let isFull = unsafe places.takeUnretainedValue().isHalfFull
@@ -49,22 +55,25 @@ import Synchronization
     private static func key(_ type: Any.Type) -> UInt { UInt(bitPattern: ObjectIdentifier(type)) }
 }
 
+/// Room for one entry of the table.
 @safe private struct Place: ~Copyable {
-    /// The address of a type, as a number; zero if the place is vacant.
+    /// The address of the type, as a number, or zero if the place is vacant.
     let key = Atomic<UInt>(0)
-    /// The set, unretained; valid where there is a key.
+    /// The set, which is not retained; valid only if there is a key.
     var set: UnsafeMutableRawPointer?
 }
 
-/// A table of fixed size.
+/// A fixed number of places.
 @safe private final class Places: @unchecked Sendable {
     private let places: UnsafeMutableBufferPointer<Place>
-    /// The table that this one replaced.
+    /// The places that these ones replaced.
     private let older: Places?
-    /// How many places are taken; used by writers alone.
+    /// How many places are taken.
+    ///
+    /// Only writers use this number.
     private var count = 0
 
-    /// A table of twice the size with the same entries; an empty one if there is none to replace.
+    /// Creates twice as many places with the same entries, or eight vacant ones if there are none to replace.
     init(replacing older: Places? = nil) {
         self.older = older
         unsafe places = .allocate(capacity: older.map { unsafe 2 * $0.places.count } ?? 8)
@@ -87,10 +96,10 @@ import Synchronization
         count += 1
     }
 
-    /// The place with that key, or the vacant one where the search for it ends.
+    /// Finds the place with a key, or the vacant place where the search for the key ends.
     ///
-    /// It begins at the upper bits of the key's product with 2^64 divided by the golden ratio: the addresses of types
-    /// are close together, and their lower bits are equal.
+    /// The addresses of types are close together, and their lower bits are equal. So the search begins at an index that
+    /// is taken from the upper bits of a product: the key times the number 2^64 divided by the golden ratio.
     @inline(__always)
     func find(_ key: UInt) -> (place: UnsafeMutablePointer<Place>, isTaken: Bool) {
         let hash = key &* UInt(truncatingIfNeeded: 0x9E37_79B9_7F4A_7C15 as UInt64)

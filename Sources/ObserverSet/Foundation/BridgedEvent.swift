@@ -1,9 +1,10 @@
 #if NotificationCenter
 public import Foundation
 
-/// An event that is posted as a notification, so that code that knows only names and `userInfo` can post and receive it.
+/// An event that is posted as a Foundation notification.
 ///
-/// A structure needs no code: the notification's name is that of the type, with its module, and `userInfo` holds the
+/// Code that knows only notifications' names and `userInfo` can post and receive such an event, too. A structure needs
+/// no code for the conformance: the notification's name is the type's name with its module, and `userInfo` holds the
 /// event itself.
 ///
 /// ```swift
@@ -15,8 +16,9 @@ public import Foundation
 /// center.post(ThemeChanged(isDark: true))
 /// ```
 ///
-/// To exchange events with code that is not typed, declare the name, what `userInfo` contains, and how to read what such
-/// code posts. Observers by type receive what you post as it is: `post` adds the event to `userInfo`.
+/// To exchange events with code that doesn't know the type, declare the notification's name, the contents of
+/// `userInfo`, and an initialiser that reads what such code posts. If you post an event yourself, observers of the type
+/// still receive this very event, because `NotificationCenter.post(_:object:)` adds it to `userInfo`.
 ///
 /// ```swift
 /// extension ThemeChanged {
@@ -29,25 +31,28 @@ public import Foundation
 /// }
 /// ```
 ///
-/// The idea, typed notifications that old observers still receive, is that of the article "Harder, Better, Faster,
+/// The idea of typed notifications that old observers still receive comes from the article "Harder, Better, Faster,
 /// Stronger Notification".
 public protocol BridgedEvent: Event {
     /// The name under which events of this type are posted.
     ///
-    /// By default the type's name, with its module and the types that it is nested in. The automatic name of a type
-    /// that is private, or local to a function, would change from one run of the program to the next. So such a type
-    /// must declare a name. If it does not, the program stops with a message that says so when the name is first used.
+    /// By default, this is the type's name, with its module and the types that it is nested in. If the type is private,
+    /// or local to a function, declare a name, because its automatic name would change from one run of the program to
+    /// the next. Otherwise the program stops when the name is first used, with the message "… is private or local, and
+    /// has no stable name".
     static var notificationName: Notification.Name { get }
 
-    /// The values that are posted with the name.
+    /// The values that are posted together with the name.
     ///
-    /// By default the event itself, under the key `"event"`. If there is nothing under that key, `post` adds the event.
+    /// By default, this is the event itself, under the key `"event"`. If your dictionary has nothing under that key,
+    /// `NotificationCenter.post(_:object:)` adds the event there.
     var userInfo: [AnyHashable: Any]? { get }
 
-    /// Makes the event from a notification with its name, or returns nil if that has another form.
+    /// Creates the event from a notification with its name, or returns nil if the notification has another form.
     ///
-    /// By default the event in `userInfo` under the key `"event"`. Called on the posting thread, once for each observer,
-    /// if such an event is not there.
+    /// By default, it returns the event that `userInfo` holds under the key `"event"`. The library looks for such an
+    /// event first, and calls this initialiser only if there is none. It does so on the posting thread, once for each
+    /// observer.
     init?(_ notification: Notification)
 }
 
@@ -58,7 +63,7 @@ extension BridgedEvent {
             let key = ObjectIdentifier(Self.self)
             if let name = names[key] { return name }
             let name = String(reflecting: Self.self)
-            // For a private or local type, the name has an address in the place of the enclosing context.
+            // For a private or local type, the name contains an address instead of the enclosing context's name.
             guard !name.contains("(unknown context at ") else {
                 fatalError(
                     "\(Self.self) is private or local, and has no stable name: "
@@ -72,18 +77,18 @@ extension BridgedEvent {
     /// The event itself, under the key `"event"`.
     public var userInfo: [AnyHashable: Any]? { ["event": self] }
 
-    /// Takes the event in `userInfo` under the key `"event"`; nil if there is none of this type.
+    /// Takes the event from `userInfo`, or returns nil if there is no event of this type under the key `"event"`.
     public init?(_ notification: Notification) {
         guard let event = Self.carried(by: notification) else { return nil }
         self = event
     }
 
-    /// The event that is in `userInfo` itself, if one of this type is.
+    /// The event that `userInfo` holds under the key `"event"`, if it is of this type.
     static func carried(by notification: Notification) -> Self? {
         notification.userInfo?["event"] as? Self
     }
 }
 
-/// The names of types that do not declare one, which were made before: making the name of a type takes long.
+/// The automatic names that have been made so far, which are kept because making one takes long.
 private let automaticNames = Lock([ObjectIdentifier: Notification.Name]())
 #endif

@@ -1,7 +1,7 @@
 #if NotificationCenter
 import Foundation
 
-/// All observers of one center's notifications with one name: one registration with Foundation, and a set behind it.
+/// Connects all observers of one name in one center: it has one registration with Foundation, and a set behind it.
 ///
 /// The set gives these observers an order and an end. Foundation's center guarantees neither: it may call observers in
 /// any order, and may call one that has already been removed.
@@ -28,8 +28,8 @@ import Foundation
 final class NotificationChannel: Sendable {
     /// A notification on its way through the set.
     ///
-    /// `Sendable` is unchecked, because a post never leaves the posting thread: that is where the transforms of adapted
-    /// observers are called.
+    /// `Sendable` is unchecked. That is sound, because a post never leaves the posting thread: every observer of this
+    /// set is an adapted one, and its transform runs on the posting thread.
     struct Post: @unchecked Sendable {
         let notification: Notification
     }
@@ -38,12 +38,12 @@ final class NotificationChannel: Sendable {
 
     private let name: Notification.Name
     private weak let center: NotificationCenter?
-    /// The token of Foundation's registration, which is set once, in `init`, and read in `deinit`.
+    /// Foundation's token for the registration, which is set once in `init`, and read in `deinit`.
     private nonisolated(unsafe) var registration: (any NSObjectProtocol)?
     /// Shows the sanitizer that the center passes the channel from the registering thread to the posting ones.
     private let edge = SanitizerEdge()
 
-    /// The channel for a name; nil if the name is not observed.
+    /// The channel for a name, or nil if the name is not observed.
     static func existing(_ name: Notification.Name, of center: NotificationCenter) -> NotificationChannel? {
         ChannelsOfACenter.existing(center)?.channel(name)
     }
@@ -86,10 +86,11 @@ private final class ChannelsOfACenter: Sendable {
     /// The channels of all centers, by the centers' addresses.
     private static let table = Lock<[ObjectIdentifier: @Sendable () -> ChannelsOfACenter?]>([:])
 
-    /// The channels of a center that the caller holds; nil if it has never been observed.
+    /// The channels of a center that the caller holds, or nil if the center has never been observed.
     static func existing(_ center: NotificationCenter) -> ChannelsOfACenter? {
         let found = table.withLock { $0[ObjectIdentifier(center)]?() }
-        // They may be those of a dead center that had the same address, if another thread is still releasing them.
+        // These may be the channels of a deallocated center that had the same address, if another thread is still
+        // releasing them.
         return found?.center === center ? found : nil
     }
 
@@ -117,7 +118,7 @@ private final class ChannelsOfACenter: Sendable {
     }
 
     deinit {
-        // The place may already belong to another center with the same address.
+        // The entry may already belong to another center with the same address.
         _ = Self.table.withLock { [address] table in
             let found = table[address]?()
             if found == nil { table[address] = nil }
@@ -138,9 +139,9 @@ private final class ChannelsOfACenter: Sendable {
         }
     }
 
-    /// Called when the channel with that name is being deallocated.
+    /// Removes the entry of a channel with this name that is being deallocated.
     func forget(_ name: Notification.Name) {
-        // The place may already belong to another channel.
+        // The entry may already belong to another channel.
         _ = channels.withLock { channels in
             let found = channels[name]?()
             if found == nil { channels[name] = nil }

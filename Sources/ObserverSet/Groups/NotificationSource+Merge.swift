@@ -1,50 +1,54 @@
 extension NotificationSource {
-    /// A source that sends the values of this one and of others.
+    /// Returns a source that sends the values of this source and of others.
     ///
-    /// For observers that handle values of several sources in the same way. The members have the same parameters;
-    /// ``NotificationSource/map(_:)`` can make them the same. If the values do not matter, use an ``ObserverGroup``,
-    /// whose members may have any parameters.
+    /// Use it for observers that handle the values of several sources in the same way. The sources, which are the
+    /// members of the new source, must have the same parameters. If they don't, convert them with
+    /// ``NotificationSource/map(_:)``. If the observers don't need the values, use an ``ObserverGroup``, whose members
+    /// may have different parameters.
     ///
     /// ```swift
     /// let named = document.titleChanged.merge(with: playlist.itemAdded.map(\.name))
     /// named.add(view) { view, name in view.show(name) }
     /// ```
     ///
-    /// An observer is registered with each member, this one first, and has one token for all. As with a group, an owner's
-    /// death ends all registrations, an observer of ``NotificationSource/once`` is called once, whichever member is first,
-    /// and notifications from one thread reach an observer on another actor or queue in the order they were sent (guarantee
-    /// 7). A source that is named twice is observed twice.
+    /// An observer is registered with each member, with this source first, and has one token for all of these
+    /// registrations. When its owner is deallocated, all registrations end. An observer that you add to
+    /// ``NotificationSource/once`` is called once, by the member that is first notified. Notifications from one thread
+    /// reach an observer on another actor or queue in the order they were sent (guarantee 7). If a source is a member
+    /// twice, it calls the observers twice.
     ///
-    /// The result is a value that holds its members. Registrations do not depend on it. A stream of its `values()` finishes
-    /// when all members have ended it.
+    /// The result is a value that keeps its members alive. You don't have to keep it, because the registrations don't
+    /// depend on it. A stream of its `values()` finishes when every member has ended its registration.
     ///
-    /// - Parameter others: The other sources, in the order in which observers are to be registered with them.
-    /// - Returns: A source without state.
-    /// - Complexity: O(*n*) in the number of members; adding is the sum of what it costs with each.
+    /// - Parameter others: The other sources, in the order in which observers are registered with them.
+    /// - Returns: A source without state of its own.
+    /// - Complexity: O(*n*) in the number of members. Adding an observer takes the sum of what it takes with each
+    ///   member.
     @inlinable
     public func merge(with others: any NotificationSource<Parameters>...) -> some NotificationSource<Parameters> {
         merge(with: others)
     }
 
-    /// A source that sends the values of this one and of the sources in an array.
+    /// Returns a source that sends the values of this source and of the sources in an array.
     ///
     /// ```swift
     /// let documents = [Document(), Document()]
     /// let renamed = document.titleChanged.merge(with: documents.map(\.titleChanged))
     /// ```
     ///
-    /// See ``NotificationSource/merge(with:)-7zshx``.
+    /// Everything that ``NotificationSource/merge(with:)-7zshx`` says holds here, too.
     ///
-    /// - Parameter others: The other sources, in the order in which observers are to be registered with them.
-    /// - Returns: A source without state.
-    /// - Complexity: O(*n*) in the number of members; adding is the sum of what it costs with each.
+    /// - Parameter others: The other sources, in the order in which observers are registered with them.
+    /// - Returns: A source without state of its own.
+    /// - Complexity: O(*n*) in the number of members. Adding an observer takes the sum of what it takes with each
+    ///   member.
     @inlinable
     public func merge(with others: [any NotificationSource<Parameters>]) -> some NotificationSource<Parameters> {
         MergedSource(base: self, others: others)
     }
 }
 
-/// A source and others with the same parameters, each of which gets every observer.
+/// A source that registers every observer with each of its members.
 ///
 /// It is inlinable for the reason that `NotificationSource+Map.swift` gives.
 @frozen @usableFromInline

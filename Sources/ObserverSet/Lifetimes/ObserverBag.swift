@@ -1,9 +1,9 @@
-/// Ends the registrations whose tokens it holds when it is released.
+/// Holds tokens, and ends their registrations when it is deallocated.
 ///
-/// For observers without an owner, and for those that should end before their owner does. Keep the bag in the object
-/// that the observers belong to, and they end with that object. If the object has the set as well, declare the bag before
-/// it: Swift releases properties in the order of their declaration, and a bag whose set is gone cancels no call that an
-/// observer still awaits.
+/// Use it for observers without an owner, and for observers that should end before their owner does. If you make the
+/// bag a property of the object that the observers belong to, they end together with that object. If the object also
+/// holds the set, declare the bag before the set. Swift releases properties in the order of their declarations, and
+/// once the set is gone, the bag can no longer cancel the call of an observer that awaits.
 ///
 /// ```swift
 /// final class Player: Sendable {
@@ -15,24 +15,25 @@
 /// }
 /// ```
 ///
-/// It may be used and released on any thread, inside an observer, too. What is guaranteed of `remove()` is true of every
-/// registration that it ends (guarantees 4 and 9). It keeps no set, owner or observer alive. Tokens of registrations that
-/// have ended in another way do not pile up in it.
+/// You may use and release a bag on any thread, and inside an observer. It ends a registration by calling the token's
+/// `remove()`, so guarantees 4 and 9 hold. A bag doesn't keep a set, an owner or an observer alive. If a registration
+/// ends in another way, the bag discards its token sooner or later, so such tokens don't accumulate.
 ///
-/// The idea, a registration that ends with its holder, is that of the article "NSNotificationCenter, Swift and blocks".
+/// The idea of a registration that ends with its holder comes from the article "NSNotificationCenter, Swift and
+/// blocks".
 public final class ObserverBag: Sendable {
-    /// In the order of insertion.
+    /// The tokens, in the order they were inserted.
     ///
-    /// Registrations of some of them may have ended, and a token may be in it twice. When the array is full, the bag looks
-    /// for both.
+    /// The array may hold a token twice, and tokens whose registrations have ended. When the array is full, the bag
+    /// removes these.
     private let tokens = Lock([ObserverToken]())
 
-    /// Makes an empty bag.
+    /// Creates an empty bag.
     public init() {}
 
-    /// Makes a bag that holds some tokens.
+    /// Creates a bag that holds some tokens.
     ///
-    /// - Parameter tokens: The tokens of registrations that are to end with the bag.
+    /// - Parameter tokens: The tokens of the registrations that should end with the bag.
     public convenience init(_ tokens: ObserverToken...) {
         self.init()
         for token in tokens { insert(token) }
@@ -40,58 +41,61 @@ public final class ObserverBag: Sendable {
 
     deinit { removeAll() }
 
-    /// Lets a registration end when the bag is released.
+    /// Adds a token, so that its registration ends when the bag is deallocated.
     ///
-    /// A token that is in the bag already is held once. A token may be in several bags; the first that is released ends
-    /// its registration.
+    /// Inserting a token twice has no further effect. A token may be in several bags. The first of them to be
+    /// deallocated ends the registration.
     ///
     /// - Parameter token: The registration's token.
-    /// - Complexity: Amortised that of ``ObserverToken/isActive``.
+    /// - Complexity: Amortised, the same as ``ObserverToken/isActive``.
     @inline(never)
     public func insert(_ token: ObserverToken) {
         let full = tokens.withLock { tokens in
-            // This makes room, so that no other thread looks at the same time.
+            // This enlarges a full array, so that no other thread finds it full and cleans up at the same time.
             defer { tokens.append(token) }
             return tokens.count == max(16, tokens.capacity) ? tokens : nil
         }
         guard let full else { return }
-        // Outside the lock: this loads the owners, and may run their `deinit`.
+        // This is done outside the lock, because it loads the owners, and may run the `deinit` of one.
         let ended = Set(full.lazy.filter { !$0.isActive })
         tokens.withLock { tokens in
             var seen = ended
-            // This drops no last reference: `ended`, or the new array, still holds what is dropped.
+            // No token's last reference is dropped under the lock, because `ended` or the new array still holds an
+            // equal token.
             tokens = tokens.filter { seen.insert($0).inserted }
             tokens.reserveCapacity(2 * tokens.count)
         }
     }
 
-    /// Ends all registrations that the bag holds, in the order of insertion.
+    /// Ends the registrations of all tokens in the bag, in the order the tokens were inserted, and empties the bag.
     ///
-    /// The bag may be used again.
+    /// You may use the bag again.
     ///
-    /// - Complexity: That of removing each.
+    /// - Complexity: The sum of what ``ObserverToken/remove()`` takes for each token.
     public func removeAll() {
         var removed: [ObserverToken] = []
         tokens.withLock { swap(&$0, &removed) }
         for token in removed { token.remove() }
     }
 
-    /// The number of active tokens in the bag; the token of several registrations counts as one.
+    /// The number of different tokens in the bag that are active.
     ///
-    /// - Complexity: *n* times that of ``ObserverToken/isActive``.
+    /// A token that stands for several registrations counts as one.
+    ///
+    /// - Complexity: *n* times that of ``ObserverToken/isActive``, where *n* is the number of tokens.
     public var count: Int {
         Set(tokens.withLock { $0 }.lazy.filter(\.isActive)).count
     }
 }
 
 extension ObserverToken {
-    /// Lets the registration end when a bag is released.
+    /// Puts the token into a bag, so that the registration ends when the bag is deallocated.
     ///
     /// ```swift
     /// playlist.cleared.add { print("cleared") }.store(in: bag)
     /// ```
     ///
-    /// - Parameter bag: The bag that holds the token.
-    /// - Complexity: Amortised that of ``isActive``.
+    /// - Parameter bag: The bag that will hold the token.
+    /// - Complexity: Amortised, the same as ``isActive``.
     public func store(in bag: ObserverBag) { bag.insert(self) }
 }

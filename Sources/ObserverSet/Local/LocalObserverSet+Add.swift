@@ -1,52 +1,53 @@
-// The `add` family of a local set.
+// The `add` methods of a local set.
 //
-// Each form takes the caller's isolation and does not use it. But a set that is passed into a call together with an
-// actor's isolation becomes part of that actor's region, and the compiler refuses to send it elsewhere. Without the
-// parameter some functions would lose their isolation on the way into the set, and the set could take them elsewhere
-// and call them there: an unapplied method (`View.show`), a generic function, a parameter of type `@MainActor () ->
-// Void`.
+// Each method takes the caller's isolation, but doesn't use it. The parameter is there for the compiler: if a set is
+// passed into a call together with an actor's isolation, the set becomes part of that actor's region, and the compiler
+// rejects code that sends it elsewhere. Without the parameter, some functions would lose their isolation when they are
+// added. Code could then send the set to another domain, and call them there. This concerns unapplied methods
+// (`View.show`), generic functions, and parameters of type `@MainActor () -> Void`.
 //
-// The forms are `@inlinable`. The client knows the types, which the runtime would otherwise look up for each observer.
-// And a method's adapter that is formed in the client is folded into a direct call; formed here, it would allocate in
-// each call.
+// The methods are `@inlinable` for two reasons. A client knows the types, which the runtime would otherwise look up for
+// each observer. And the closure that applies a method to its owner becomes a direct call if it is formed in the
+// client. If it were formed here, each of its calls would allocate memory.
 
-/// What observers of a local set are added to: the set, or its `once`.
+/// Something to which you add observers of a local set: the set itself, or its `once`.
 ///
-/// Underscored, since it is no type for clients: it is public only so that the `add` family is written once.
+/// It has an underscore, because clients shouldn't use it. It is public only so that the `add` methods are written
+/// once.
 public protocol _LocalSource<Parameters> {
     /// The type of the value that an observer receives.
     associatedtype Parameters
     /// The set itself.
     var _set: LocalObserverSet<Parameters> { get }
-    /// Whether observers are called at most once.
+    /// Whether observers are removed after their first call.
     var _isOnce: Bool { get }
 }
 
 extension LocalObserverSet: _LocalSource {
     /// The set itself.
     @inlinable public var _set: LocalObserverSet { self }
-    /// Observers are called any number of times.
+    /// False, because observers are called any number of times.
     @inlinable public var _isOnce: Bool { false }
 }
 
 extension LocalObserverSet {
-    /// Adds observers that are called at most once, and then removed.
+    /// A view of the set, to which you add observers that are called at most once, and then removed.
     ///
     /// ```swift
     /// _ = connection.opened.once.add { print("connected") }
     /// ```
     ///
-    /// Every form of `add` may follow. An observer is removed as it is called: inside the call it is no longer counted, and its
-    /// token is inactive.
+    /// It has all the `add` methods. An observer is removed just before its call, so during the call it is no longer
+    /// counted, and its token is inactive.
     ///
     /// - Complexity: O(1).
     public var once: Once { Once(_set: self) }
 
-    /// A local set, for observers that are called at most once.
+    /// A local set whose `add` methods add observers that are called at most once.
     public struct Once: _LocalSource {
         /// The set itself.
         public let _set: LocalObserverSet
-        /// Observers are called at most once.
+        /// True, because observers are removed after their first call.
         @inlinable public var _isOnce: Bool { true }
     }
 }
@@ -54,21 +55,21 @@ extension LocalObserverSet {
 extension _LocalSource {
     /// Adds an observer without an owner.
     ///
-    /// The observer lives as long as the set does, or until its token is removed. Capture weakly what should not live
-    /// that long, or use the form with an owner.
+    /// The set keeps the observer until you remove its token, or until the set is deallocated. If an object shouldn't
+    /// live that long, capture it weakly, or pass it as the owner instead.
     ///
     /// ```swift
     /// let token = playlist.cleared.add { print("cleared") }
     /// ```
     ///
-    /// Added during a notification, it is first called by the next one.
+    /// If you add an observer during a notification, it is first called by the next one (guarantee 3).
     ///
     /// - Parameters:
-    ///   - observer: What to call.
-    ///   - isolation: The caller's own, filled in by the compiler; it ties the set to the caller's actor.
+    ///   - observer: The function to call.
+    ///   - isolation: The caller's isolation, which the compiler fills in, and to which it ties the set.
     ///   - fileID: The file of the registration, for descriptions.
     ///   - line: The line of the registration, for descriptions.
-    /// - Returns: A token that ends the registration. Dropping it ends nothing.
+    /// - Returns: A token, with which you can end the registration. Dropping the token ends nothing.
     /// - Complexity: Amortised O(1).
     @inlinable
     public func add(
@@ -78,22 +79,23 @@ extension _LocalSource {
         _set.append(observer, isOnce: _isOnce, site: Site(fileID: fileID, line: line))
     }
 
-    /// Adds an observer that lives as long as its owner, which it is passed.
+    /// Adds an observer that lives as long as its owner, and receives the owner as its first argument.
     ///
-    /// The owner is held weakly, and strongly only for its own call: there is nothing to remove when it goes. Use the owner
-    /// that is passed rather than capturing it, which would keep it alive.
+    /// The set holds the owner weakly, and strongly only during the observer's call, so you don't have to remove the
+    /// observer. In the closure, use the argument instead of capturing the owner, because a capture would keep the
+    /// owner alive.
     ///
     /// ```swift
     /// playlist.itemAdded.add(view) { view, item in view.insert(item.name, at: item.index) }
     /// ```
     ///
     /// - Parameters:
-    ///   - owner: The object that the observer belongs to; of any class.
-    ///   - observer: What to call with the owner.
-    ///   - isolation: The caller's own, filled in by the compiler; it ties the set to the caller's actor.
+    ///   - owner: The object that the observer belongs to, of any class.
+    ///   - observer: The function to call with the owner.
+    ///   - isolation: The caller's isolation, which the compiler fills in, and to which it ties the set.
     ///   - fileID: The file of the registration, for descriptions.
     ///   - line: The line of the registration, for descriptions.
-    /// - Returns: A token that ends the registration before its owner does.
+    /// - Returns: A token, with which you can end the registration before the owner is deallocated.
     /// - Complexity: Amortised O(1).
     @discardableResult
     @inlinable
@@ -104,22 +106,24 @@ extension _LocalSource {
         _set.append(OwnedTarget(owner, observer), isOnce: _isOnce, site: Site(fileID: fileID, line: line))
     }
 
-    /// Adds a method of an owner as an observer, which lives as long as the owner.
+    /// Adds an owner's method as an observer that lives as long as the owner.
     ///
     /// ```swift
     /// document.titleChanged.add(method: Window.setTitle, of: self)        // func setTitle(_ title: String)
     /// ```
     ///
-    /// For a method that belongs to another actor than the caller's, use the form with a closure: the compiler does not
-    /// refuse it here. A tuple with labels does not match a method's parameters; a closure sees the labels.
+    /// Don't add a method that belongs to another actor than the calling code: the compiler doesn't reject it here, but
+    /// the set would call it off its actor. Use the form with a closure for such a method, because the compiler checks
+    /// the closure. Also use a closure if the set's parameters are a tuple with labels, which doesn't match a method
+    /// with several parameters.
     ///
     /// - Parameters:
-    ///   - method: The method, unapplied.
-    ///   - owner: The object whose method it is; held weakly.
-    ///   - isolation: The caller's own, filled in by the compiler; it ties the set to the caller's actor.
+    ///   - method: The unapplied method, such as `Window.setTitle`.
+    ///   - owner: The object whose method is called. It is held weakly.
+    ///   - isolation: The caller's isolation, which the compiler fills in, and to which it ties the set.
     ///   - fileID: The file of the registration, for descriptions.
     ///   - line: The line of the registration, for descriptions.
-    /// - Returns: A token that ends the registration before its owner does.
+    /// - Returns: A token, with which you can end the registration before the owner is deallocated.
     /// - Complexity: Amortised O(1).
     @discardableResult
     @inlinable
@@ -130,7 +134,7 @@ extension _LocalSource {
         add(owner, { owner, parameters in method(owner)(parameters) }, fileID: fileID, line: line)
     }
 
-    /// Adds a method without parameters, or with several, of an owner as an observer of `Void` or of an unlabelled tuple.
+    /// Adds an owner's method without parameters, or with several, as an observer of `Void` or of an unlabelled tuple.
     ///
     /// ```swift
     /// playlist.cleared.add(method: PlaylistView.clear, of: self)          // func clear()
@@ -138,12 +142,12 @@ extension _LocalSource {
     /// ```
     ///
     /// - Parameters:
-    ///   - method: The method, unapplied.
-    ///   - owner: The object whose method it is; held weakly.
-    ///   - isolation: The caller's own, filled in by the compiler; it ties the set to the caller's actor.
+    ///   - method: The unapplied method, such as `Window.setTitle`.
+    ///   - owner: The object whose method is called. It is held weakly.
+    ///   - isolation: The caller's isolation, which the compiler fills in, and to which it ties the set.
     ///   - fileID: The file of the registration, for descriptions.
     ///   - line: The line of the registration, for descriptions.
-    /// - Returns: A token that ends the registration before its owner does.
+    /// - Returns: A token, with which you can end the registration before the owner is deallocated.
     /// - Complexity: Amortised O(1).
     @discardableResult
     @_disfavoredOverload
@@ -157,17 +161,17 @@ extension _LocalSource {
 }
 
 extension _LocalSource where Parameters == Void {
-    /// Adds an observer of `Void` that lives as long as its owner, which is all it is passed.
+    /// Adds an observer of `Void` that lives as long as its owner, and receives only the owner.
     ///
-    /// See the form for sets with parameters.
+    /// In every other respect, it is like the form for sets with parameters.
     ///
     /// - Parameters:
-    ///   - owner: The object that the observer belongs to; of any class.
-    ///   - observer: What to call with the owner.
-    ///   - isolation: The caller's own, filled in by the compiler; it ties the set to the caller's actor.
+    ///   - owner: The object that the observer belongs to, of any class.
+    ///   - observer: The function to call with the owner.
+    ///   - isolation: The caller's isolation, which the compiler fills in, and to which it ties the set.
     ///   - fileID: The file of the registration, for descriptions.
     ///   - line: The line of the registration, for descriptions.
-    /// - Returns: A token that ends the registration before its owner does.
+    /// - Returns: A token, with which you can end the registration before the owner is deallocated.
     /// - Complexity: Amortised O(1).
     @discardableResult
     public func add<Owner: AnyObject>(

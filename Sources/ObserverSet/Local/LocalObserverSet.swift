@@ -1,9 +1,9 @@
 import Synchronization
 
-/// A typed notification for code that stays in one isolation domain.
+/// A typed event for code that stays in one isolation domain.
 ///
-/// Parameters, owners and closures need not be `Sendable`, and the compiler makes sure that the set stays in its
-/// domain. A plain class can notify and observe in Swift 6 without an annotation.
+/// Parameters, owners and closures need not be `Sendable`, because the compiler makes sure that the set stays in its
+/// domain. So a plain class can notify and observe in Swift 6 without any annotation.
 ///
 /// ```swift
 /// final class Playlist {
@@ -23,36 +23,44 @@ import Synchronization
 /// playlist.itemAdded.notify((name: "So What", index: 0))
 /// ```
 ///
-/// Every observer is called before `notify` returns, and may do anything: add, remove, notify, release the set. Of the
-/// guarantees of ``ObserverSet`` it keeps 2 to 5, 8 to 10 and 12, as far as they apply to one thread, and a stronger one than
-/// 6: each observer receives all values in the order in which they were notified. For that, a value that is notified inside a
-/// notification of the same set is delivered when the outer value has reached everybody: by the outermost `notify`, after the
-/// inner one has returned. If observers belong to several actors, or several threads use the model, use ``ObserverSet``.
+/// Every observer is called before `notify` returns. It may add and remove observers, call `notify`, and release the
+/// set.
+///
+/// If an observer calls `notify` on the same set, that inner call returns at once. The outermost `notify` delivers the
+/// inner value after all observers have received the outer one. So each observer receives all values in the order they
+/// were sent, which is more than guarantee 6 of ``ObserverSet`` says. Of the other guarantees, 2 to 5, 8 to 10 and 12
+/// hold, as far as they apply to one thread. If your observers belong to several actors, or if several threads use your
+/// model, use an ``ObserverSet`` instead.
 ///
 /// ## Its isolation domain
 ///
-/// It is not `Sendable`, but may be sent to another domain if nothing in this one refers to it. When an observer has been
-/// added on an actor, the set belongs to that actor for good, whatever the observer captures. A token belongs to the domain
-/// of its set.
+/// The set is not `Sendable`, but you may send it to another isolation domain if nothing in this domain refers to it
+/// any more. Once an observer has been added on an actor, the set belongs to that actor for good, whatever the observer
+/// captures. A token belongs to the same domain as its set.
 @safe public final class LocalObserverSet<Parameters> {
-    /// Made when the first observer is added, since most sets of a model are never observed.
+    /// The observers; nil until the first one is added, because most sets in a model are never observed.
     private var registry: Registry?
-    /// The values that were notified inside a notification, and the ids up to which they go; nil until there are some.
+    /// The values that observers have sent during a notification, and for each the id of the last observer to receive
+    /// it.
+    ///
+    /// It is nil until there is such a value.
     private var queue: Queue<(parameters: Parameters, limit: UInt64)>?
-    // Behind the queue, where there is room for them.
-    /// Whether a notification is under way.
+    // The two Boolean values come after the queue, because there they fit into its padding.
+    /// Whether a notification is in progress.
     private var isNotifying = false
-    /// Whether there is anything in `queue`, which is looked at only then: unspecialised code looks up its type, which takes
-    /// twice as long as a notification of one observer.
+    /// Whether there is anything in `queue`.
+    ///
+    /// `notify` reads this instead of `queue` itself. In unspecialised code, reading `queue` would look up its type,
+    /// which takes twice as long as a notification of one observer.
     private var isAnythingQueued = false
 
-    /// Makes a set without observers.
+    /// Creates a set without observers.
     ///
-    /// It is one small object; the rest is allocated when the first observer is added.
+    /// The set is one small object. Everything else is allocated when the first observer is added.
     public init() {}
 
     deinit {
-        // No notification is under way, since a notification holds the set. If no token holds the registry, it is
+        // No notification is in progress, because a notification holds the set. If no token holds the registry, it is
         // deallocated here, which releases everything at once.
         if !isKnownUniquelyReferenced(&registry) { registry?.removeAll(dropping: true) }
     }
@@ -80,27 +88,28 @@ import Synchronization
     }
 }
 
-/// An observer of a set that is sent to another isolation domain would be called there.
+/// A local set must not be `Sendable`, because its observers would be called in the domain to which it is sent.
 @available(*, unavailable, message: "a LocalObserverSet stays in one isolation domain; use ObserverSet across several")
 extension LocalObserverSet: Sendable {}
 
 // MARK: - Notifying
 
 extension LocalObserverSet {
-    /// Calls every observer, in the order in which they were added.
+    /// Calls every observer, in the order they were added.
     ///
-    /// May be called from inside an observer. Then it returns at once, and the value is delivered by the outermost `notify`
-    /// of this set, when the values before it have reached everybody. An observer that is added meanwhile does not receive it.
-    /// ``removeAll()`` drops it. An event loop inside an observer holds it back until the loop ends.
+    /// If you call this method from inside an observer of the set, it returns at once. The outermost `notify` delivers
+    /// the value when all observers have received the values before it. An observer that is added in the meantime
+    /// doesn't receive the value, and ``removeAll()`` drops it. If an observer runs an event loop, the value is not
+    /// delivered until that loop ends.
     ///
     /// - Parameter parameters: The value that the observers receive.
-    /// - Complexity: O(*n*). Allocates nothing, except for a value that is notified inside an observer, methods in a debug
-    ///   build, and what is removed meanwhile.
+    /// - Complexity: O(*n*). Memory is allocated only for values that observers send, for observers that are methods in
+    ///   a debug build, and for what is removed during the notification.
     public func notify(_ parameters: Parameters) {
-        // Not retained: the set holds its registry, and is held until this returns.
+        // The registry is not retained. The set holds it, and this line holds the set until the method returns.
         defer { _fixLifetime(self) }
         guard let registry = unsafe registry.map({ unsafe Unmanaged.passUnretained($0) }) else { return }
-        // Relaxed: the set stays in one isolation domain.
+        // Relaxed, because the set stays in one isolation domain.
         let limit = unsafe registry._withUnsafeGuaranteedRef { $0.lastID.load(ordering: .relaxed) }
         guard limit != 0 else { return }
         if isNotifying { return enqueue(parameters, limit) }
@@ -119,7 +128,7 @@ extension LocalObserverSet {
 
     @inline(never)
     private func deliverQueued(_ registry: Unmanaged<Registry>) {
-        // An observer may remove all.
+        // The count is read anew each time, because an observer may call `removeAll()`, which takes the queue.
         while (queue?.count ?? 0) > 0 {
             let (parameters, limit) = queue!.removeFirst()
             unsafe deliver(parameters, registry, upTo: limit)
@@ -129,7 +138,7 @@ extension LocalObserverSet {
 
     @inline(never)
     private func deliver(_ parameters: Parameters, _ registry: Unmanaged<Registry>, upTo limit: UInt64) {
-        // Nobody asks who notifies: all observers are called here.
+        // The notifier's actor doesn't matter, because all observers of a local set are called in place.
         var notifier = Notifier(on: 0)
         var traversal = unsafe Traversal(registry, upTo: limit)
         var isPlain = false
@@ -142,7 +151,7 @@ extension LocalObserverSet {
         }
     }
 
-    /// Calls every observer of a `Void` notification, or of one with an unlabelled tuple, without a second pair of
+    /// Calls every observer of a set whose parameters are `Void` or an unlabelled tuple, without a second pair of
     /// parentheses.
     ///
     /// ```swift
@@ -161,31 +170,31 @@ extension LocalObserverSet {
 // MARK: - Removing and counting
 
 extension LocalObserverSet {
-    /// Ends a registration, if it is one of this set's.
+    /// Ends the registration that a token names, if the registration belongs to this set.
     ///
-    /// - Returns: False for a token of another set, or of a registration that has ended.
+    /// - Returns: `false` if the token belongs to another set, or if the registration has already ended.
     /// - Complexity: Amortised O(1), plus O(log *n*) to find the registration.
     @discardableResult
     public func remove(_ token: Token) -> Bool { registry?.remove(token.token) ?? false }
 
     /// Ends all registrations of an owner.
     ///
-    /// - Returns: How many there were.
+    /// - Returns: The number of registrations that were ended.
     /// - Complexity: O(*n*).
     @discardableResult
     public func removeAll(ownedBy owner: AnyObject) -> Int { registry?.removeAll(ownedBy: owner) ?? 0 }
 
-    /// Ends all registrations, and drops the values that were notified inside a notification and have not been delivered.
+    /// Ends all registrations, and drops the values that observers have sent and that are not delivered yet.
     ///
     /// - Complexity: O(*n*).
     public func removeAll() {
-        // Released when the queue is empty already: that runs user code.
+        // The dropped values are released last, because that may run user code, which must find the set empty.
         let dropped = queue.take()
         registry?.removeAll(dropping: true)
         withExtendedLifetime(dropped) {}
     }
 
-    /// The number of observers whose owner, if they have one, is alive.
+    /// The number of observers, without those whose owner has been deallocated.
     ///
     /// - Complexity: O(*n*).
     public var count: Int { registry?.count ?? 0 }
@@ -201,10 +210,10 @@ extension LocalObserverSet {
 // MARK: - Tokens
 
 extension LocalObserverSet {
-    /// Names one registration of a local set, so that it can be ended.
+    /// Names one registration of a local set, so that you can end it.
     ///
-    /// Dropping a token removes nothing. It keeps neither the set nor the owner nor the observer alive, and returns
-    /// `false` when they are gone. Two tokens are equal if they name the same registration.
+    /// Dropping a token ends nothing. A token keeps neither the set nor the owner nor the observer alive. When one of
+    /// them is gone, ``remove()`` returns `false`. Two tokens are equal if they name the same registration.
     ///
     /// ```swift
     /// let token = playlist.itemAdded.add { item in print(item.name) }
@@ -216,27 +225,30 @@ extension LocalObserverSet {
 
         /// Ends the registration.
         ///
-        /// May be called from inside any observer, the token's own included. A notification in progress skips the
-        /// observer from now on.
+        /// You may call this method from inside any observer, including the token's own. Afterwards, a notification in
+        /// progress skips the observer.
         ///
-        /// - Returns: False if the registration had ended before: removed, or its owner or its set gone.
+        /// - Returns: `false` if the registration has already ended, because it was removed, or because its owner or
+        ///   its set is gone.
         /// - Complexity: Amortised O(1), plus O(log *n*) to find the registration.
         @discardableResult
         public func remove() -> Bool { token.remove() }
 
-        /// Whether the registration has not ended: it is not removed, and neither its set nor its owner is gone.
+        /// A Boolean value that indicates whether the registration has not ended.
+        ///
+        /// It is false once the registration has been removed, or once its owner or its set is gone.
         ///
         /// - Complexity: O(log *n*).
         public var isActive: Bool { token.isActive }
     }
 }
 
-/// A token that is sent to another isolation domain would remove the observer there.
+/// A token must not be `Sendable`, because it would remove the observer in the domain to which it is sent.
 @available(*, unavailable, message: "the token of a LocalObserverSet stays in the set's isolation domain")
 extension LocalObserverSet.Token: Sendable {}
 
 extension LocalObserverSet.Token: Hashable, CustomStringConvertible {
-    /// The token's number in its set, and where its observer was registered or that it is no longer active.
+    /// The token's number in its set, and the line of code that added the observer, or the word "inactive".
     public var description: String {
         "LocalObserverSet<\(Parameters.self)>.Token(#\(token.id), \(token.issuer.describe(token.id) ?? "inactive"))"
     }
@@ -245,12 +257,12 @@ extension LocalObserverSet.Token: Hashable, CustomStringConvertible {
 // MARK: - Descriptions
 
 extension LocalObserverSet: CustomStringConvertible, CustomDebugStringConvertible {
-    /// The parameters' type and the number of observers.
+    /// The type of the parameters and the number of observers.
     public var description: String { describe(count: count) }
 
-    /// The description and a line for each observer: its owner's type, and the line that registered it.
+    /// The description, followed by a line for each observer with its owner's type and the line of code that added it.
     ///
-    /// Equal lines are printed once, with their number, and at most fifty.
+    /// Equal lines are printed once, with a count. At most fifty lines are printed.
     public var debugDescription: String {
         let listing = registry?.listing ?? Listing()
         return listing.text(under: describe(count: listing.count))

@@ -1,20 +1,22 @@
 extension NotificationSource {
-    /// The notifications of this source from now on, as an asynchronous sequence.
+    /// Returns an asynchronous sequence of the values that this source sends from now on.
     ///
-    /// The observer has been registered when this returns: nothing that is notified later is missed, whenever the
-    /// iteration begins.
+    /// The stream is registered before this method returns. So it receives every value that is sent later, even if the
+    /// iteration begins after that.
     ///
     /// ```swift
     /// for await item in playlist.itemAdded.values() { print(item.name) }
     /// ```
     ///
-    /// The elements of one notifying thread arrive in order. They are buffered on that thread, which never waits for an
-    /// iterator; the stream takes its lock for a moment, and may allocate.
+    /// Values from one thread arrive in the order they were sent. The notifying thread adds them to the stream's
+    /// buffer, and never waits for the code that iterates. To do so, it takes the stream's lock for a moment, and it
+    /// may allocate memory.
     ///
-    /// The stream **finishes** when its source ends the registration: the set is released, or removes all its observers, and
-    /// the notifications then in progress have ended. What was buffered until then is still received. A stream of merged
-    /// sources or a group finishes when all members have ended it. It keeps no set alive; a task that is to end with its set
-    /// must not hold the set, either:
+    /// The stream **finishes** after its source has ended the registration, that is, after the set has been deallocated
+    /// or has removed all observers. If notifications are in progress then, the stream finishes when they have ended.
+    /// The loop still receives all buffered values. A stream of merged sources or of a group finishes when every member
+    /// has ended its registration. The stream doesn't keep a set alive. If a task should end together with its set, the
+    /// task must not hold the set, either:
     ///
     /// ```swift
     /// Task { [titles = document.titleChanged.values()] in
@@ -22,22 +24,22 @@ extension NotificationSource {
     /// }
     /// ```
     ///
-    /// The **registration ends** when the stream and its iterators have been released, or a task that waits for an element is
-    /// cancelled. Leaving a loop does not end it while something still holds the stream.
+    /// The **registration ends** when the stream and its iterators have been released, or when a task that waits for a
+    /// value is cancelled. If you leave a loop while something still holds the stream, the registration doesn't end.
     ///
-    /// An `AsyncStream` is for one loop: if several iterate over it, each element goes to one of them. Make a stream for each.
-    /// How many elements a bounded buffer has dropped is shown by the set's debug description, and by the token of
-    /// ``makeStream(buffering:fileID:line:)``.
+    /// Use a stream in one loop only. If several loops iterate over one `AsyncStream`, each value goes to only one of
+    /// them. Make a stream for each loop instead. The set's debug description shows how many values a limited buffer
+    /// has dropped, and so does the token of ``makeStream(buffering:fileID:line:)``.
     ///
-    /// The program stops if there is room for less than one element ("AsyncStream needs room for at least one element; use
-    /// .newest(1) instead of .newest(0)").
+    /// If the buffer has room for less than one value, the program stops with the message "AsyncStream needs room for
+    /// at least one element; use .newest(1) instead of .newest(0)".
     ///
     /// - Parameters:
-    ///   - buffering: How many elements may be pending. By default all of them. Use `.newest(1)` if only the
-    ///     latest is needed.
+    ///   - buffering: How many values may be pending. By default, there is no limit. If you need only the latest value,
+    ///     use `.newest(1)`.
     ///   - fileID: The file of the registration, for descriptions.
     ///   - line: The line of the registration, for descriptions.
-    /// - Returns: A stream that is registered already.
+    /// - Returns: A stream that is already registered.
     /// - Complexity: Amortised O(1).
     public func values(
         buffering: Buffering = .unbounded,
@@ -46,10 +48,10 @@ extension NotificationSource {
         makeStream(buffering: buffering, fileID: fileID, line: line).stream
     }
 
-    /// The notifications of this source from now on as an asynchronous sequence, and a token that ends it.
+    /// Returns an asynchronous sequence of the values that this source sends from now on, and a token that ends it.
     ///
-    /// The stream is that of ``values(buffering:fileID:line:)``. The token is for code that does not run the loop: it ends the
-    /// stream from outside, and says how many elements a bounded buffer has dropped.
+    /// The stream is the same as that of ``values(buffering:fileID:line:)``. The token is for code that doesn't run the
+    /// loop. With it, you can end the stream, and see how many values a limited buffer has dropped.
     ///
     /// ```swift
     /// let (words, token) = document.wordAdded.makeStream(buffering: .newest(100))
@@ -59,16 +61,17 @@ extension NotificationSource {
     /// print("\(token.droppedCount) words were dropped")
     /// ```
     ///
-    /// ``ObserverToken/remove()`` finishes the stream behind what is buffered, as soon as the notifications then in progress
-    /// have ended. ``ObserverToken/removeAndWait()`` returns when nothing more will be buffered; it does not wait for the loop.
-    /// ``ObserverToken/droppedCount`` can still be read when the stream has ended, and ``ObserverToken/pendingCount`` is 0.
-    /// The token holds neither the stream nor its buffer.
+    /// ``ObserverToken/remove()`` finishes the stream as soon as the notifications that are in progress then have
+    /// ended. The loop still receives the buffered values. ``ObserverToken/removeAndWait()`` returns when no more
+    /// values will be buffered, but doesn't wait for the loop. You can read ``ObserverToken/droppedCount`` even after
+    /// the stream has ended. ``ObserverToken/pendingCount`` is always 0. The token keeps neither the stream nor its
+    /// buffer alive.
     ///
     /// - Parameters:
-    ///   - buffering: How many elements may be pending. By default all of them.
+    ///   - buffering: How many values may be pending. By default, there is no limit.
     ///   - fileID: The file of the registration, for descriptions.
     ///   - line: The line of the registration, for descriptions.
-    /// - Returns: A stream that is registered already, and the token of its registration.
+    /// - Returns: A stream that is already registered, and the token of its registration.
     /// - Complexity: Amortised O(1).
     public func makeStream(
         buffering: Buffering = .unbounded,
@@ -82,11 +85,12 @@ extension NotificationSource {
         return (stream, token)
     }
 
-    /// Waits for the first notification from now on.
+    /// Waits for the first value that this source sends after the call, and returns it.
     ///
-    /// It waits for the first one after the call. Values sent between two calls are missed: use
-    /// ``values(buffering:fileID:line:)`` to receive all. A call in another task, as with `async let`, may begin too late;
-    /// make the stream first, and wait for its first element in the task.
+    /// Values that are sent between two calls are missed. To receive all values, use
+    /// ``values(buffering:fileID:line:)``. If you call this method in another task, for example with `async let`, the
+    /// call may begin too late. Make the stream before you start the task then, and wait for its first element in the
+    /// task.
     ///
     /// ```swift
     /// if let name = await document.titleChanged.first() { print("renamed to \(name)") }
@@ -94,12 +98,13 @@ extension NotificationSource {
     /// ```
     ///
     /// - Parameters:
-    ///   - isolation: The caller's own, filled in by the compiler.
+    ///   - isolation: The caller's isolation, which the compiler fills in.
     ///   - fileID: The file of the registration, for descriptions.
     ///   - line: The line of the registration, for descriptions.
-    /// - Returns: The parameters; nil if the task is cancelled while it waits, or the set is released or removes all its
-    ///   observers before it is notified. The registration has then ended. Waiting does not keep the set alive, unless it is
-    ///   held as an `any NotificationSource`, which the caller keeps until the call returns.
+    /// - Returns: The value, or nil if none comes, because the task has been cancelled, or because the set has been
+    ///   deallocated or has removed all observers. In either case, the registration has ended. The call doesn't keep
+    ///   the set alive while it waits. There is one exception: if you call it on an `any NotificationSource`, the
+    ///   caller holds that value until the call returns.
     /// - Complexity: Amortised O(1).
     public consuming func first(
         isolation: isolated (any Actor)? = #isolation,
@@ -107,7 +112,7 @@ extension NotificationSource {
     ) async -> Parameters? {
         guard !Task.isCancelled else { return nil }
         var iterator = values(buffering: .oldest(1), fileID: fileID, line: line).makeAsyncIterator()
-        // A task that waits for the set must not keep it alive.
+        // The source is released here, because a task that waits for a set must not keep the set alive.
         _ = consume self
         return await iterator.next(isolation: isolation)
     }

@@ -2,12 +2,12 @@ import Testing
 
 @testable import ObserverSet
 
-/// Promise 1: no user code runs under the lock: no observer, no `deinit` of an owner, closure, capture or parameter, no
-/// continuation.
+/// Promise 1: no user code runs under the lock, that is, no observer, no continuation, and no `deinit` of an owner,
+/// closure, capture or parameter.
 ///
-/// In each test, user code uses the set on its own thread, and on another thread for which it waits. Under the lock,
-/// the former would stop the program, and the latter would never return. In addition, checked builds assert before each
-/// call of user code that no lock is held.
+/// In each test, user code uses the set on its own thread, and on another thread for which it waits. If it ran under
+/// the lock, the first would stop the program, and the second would never return. In addition, checked builds assert
+/// before each call of user code that no lock is held.
 @Suite("Promise 1: no user code under the lock", .lifetimesChecked, .againstHanging)
 struct Promise01NoLockCheckUnderTheLockTests {
     private let set = ObserverSet<Int>()

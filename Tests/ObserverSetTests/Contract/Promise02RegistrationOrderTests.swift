@@ -2,7 +2,7 @@ import Dispatch
 import ObserverSet
 import Testing
 
-/// Promise 2: observers of one notification are called (or enqueued) in the order in which they were added.
+/// Promise 2: a notification calls the observers, or enqueues their values, in the order the observers were added.
 @Suite("Promise 2: registration order", .lifetimesChecked, .againstHanging)
 struct Promise02RegistrationOrderTests {
     private let set = ObserverSet<Int>()

@@ -4,9 +4,9 @@ import ObserverSet
 import Synchronization
 import Testing
 
-/// Promise 4: after `remove` has returned, no traversal that reaches the observer later calls it, on any thread.
+/// Promise 4: once `remove` has returned, a traversal that reaches the observer later doesn't call it, on any thread.
 ///
-/// An observer that is removed in its own isolation is never called again, not even with values that are already
+/// If an observer is removed on its own actor, it is never called again, not even with values that are already
 /// enqueued.
 @Suite("Promise 4: removed is removed", .lifetimesChecked, .againstHanging)
 struct Promise04RemovedIsRemovedTests {

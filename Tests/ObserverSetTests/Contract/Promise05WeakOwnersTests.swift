@@ -3,7 +3,7 @@ import Foundation
 import ObserverSet
 import Testing
 
-/// Promise 5: owners are held weakly, and strongly only for their own call.
+/// Promise 5: an owner is held weakly, and strongly only during its observer's call.
 ///
 /// An owner that is being deallocated is never called.
 @Suite("Promise 5: owners are weak", .lifetimesChecked, .againstHanging)
@@ -283,14 +283,14 @@ struct Promise05WeakOwnersTests {
     }
 }
 
-/// A model that has a set, and is tracked.
+/// A model that has a set, and whose lifetime is counted.
 private final class Model: Sendable {
     let changed = ObserverSet<Int>()
     let sum = Shared(0)
     private let tracked = Tracked()
 }
 
-/// Adds itself to a set, and in its `deinit` again, in every form; notifies there.
+/// An owner that adds itself to a set in every way, does so again in its `deinit`, and notifies the set there.
 private final class AddsItselfAtItsEnd: Sendable {
     private let set: ObserverSet<Int>
     private let log: Log<Int>

@@ -1,7 +1,7 @@
 import ObserverSet
 import Testing
 
-/// Promise 6: nested notifications are depth first: the inner one completes before the outer one goes on.
+/// Promise 6: if an observer notifies, this inner notification completes before the outer one continues.
 @Suite("Promise 6: nested notifications", .lifetimesChecked, .againstHanging)
 struct Promise06NestedNotificationsTests {
     private let set = ObserverSet<Int>()

@@ -2,8 +2,8 @@ import Dispatch
 import ObserverSet
 import Testing
 
-/// Promise 7: what one thread notifies reaches each actor in the order in which it was notified, whichever sets and observers it
-/// concerns.
+/// Promise 7: notifications from one thread reach each actor in the order they were sent, even across sets and
+/// observers.
 @Suite("Promise 7: one order for each actor", .lifetimesChecked, .againstHanging)
 struct Promise07OneOrderForEachActorTests {
     private let set = ObserverSet<Int>()
@@ -362,7 +362,7 @@ struct Promise07OneOrderForEachActorTests {
     }
 }
 
-/// Makes notifications on an actor of its own.
+/// An actor whose code calls `notify`.
 private actor MusicPlayer {
     nonisolated let started = ObserverSet<Int>()
     nonisolated let stopped = ObserverSet<Int>()

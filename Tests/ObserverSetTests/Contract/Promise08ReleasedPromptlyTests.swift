@@ -4,10 +4,10 @@ import Testing
 
 @testable import ObserverSet
 
-/// Promise 8: removing an observer releases its closure and captures before `remove` returns, or when the notifications
-/// in flight have ended.
+/// Promise 8: when an observer is removed, its closure and captures are released before `remove` returns, or when the
+/// notifications in progress have ended.
 ///
-/// Dead owners' entries do not pile up, even if the set is never notified.
+/// The registrations of dead owners don't accumulate, even if the set is never notified.
 @Suite("Promise 8: released promptly", .lifetimesChecked, .againstHanging)
 struct Promise08ReleasedPromptlyTests {
     private let set = ObserverSet<Int>()
@@ -379,7 +379,7 @@ struct Promise08ReleasedPromptlyTests {
     }
 }
 
-/// A registration, and a weak reference to what its observer has captured.
+/// A registration, with a weak reference to the object that its observer has captured.
 private final class CapturingRegistration: Sendable {
     let kept: KeptRegistration
     weak let capture: Tracked?

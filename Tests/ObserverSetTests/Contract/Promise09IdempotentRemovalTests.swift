@@ -1,7 +1,9 @@
 import ObserverSet
 import Testing
 
-/// Promise 9: exactly one caller removes; foreign, stale and repeated tokens get `false` and harm nothing.
+/// Promise 9: if several callers remove a registration, exactly one of them gets `true`.
+///
+/// A token of another set, or of a registration that has ended, gets `false` and changes nothing.
 @Suite("Promise 9: removal is idempotent", .lifetimesChecked, .againstHanging)
 struct Promise09IdempotentRemovalTests {
     private let set = ObserverSet<Int>()

@@ -2,8 +2,9 @@ import Dispatch
 import ObserverSet
 import Testing
 
-/// Promise 10: the set may be released at any time, even during its own notification: the traversal finishes, and
-/// tokens become inactive.
+/// Promise 10: a set may be released at any time, even during its own notification.
+///
+/// The notification then still completes, and the set's tokens become inactive.
 @Suite("Promise 10: the set may die any time", .lifetimesChecked, .againstHanging)
 struct Promise10SetDeathTests {
     private let calls = Counter()

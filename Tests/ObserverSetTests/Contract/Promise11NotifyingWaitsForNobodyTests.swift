@@ -3,7 +3,8 @@ import Testing
 
 @testable import ObserverSet
 
-/// Promise 11: notifying takes no lock, allocates nothing and never waits for an observer being added or removed.
+/// Promise 11: notifying takes no lock, allocates nothing, and never waits for an observer that is being added or
+/// removed.
 ///
 /// In each test, another thread holds the set's lock until the notification is over. If the notification waited for the
 /// lock, neither would ever end.
@@ -141,7 +142,7 @@ struct Promise11NotifyingWaitsForNobodyTests {
     private func hold() -> HeldLock { HeldLock(set.registry!) }
 }
 
-/// A registry's lock, held by a thread that does nothing else.
+/// A registry's lock, which is held by a thread that does nothing else.
 private final class HeldLock: Sendable {
     private let mayLetGo = Signal()
     private let hasLetGo = Signal()

@@ -3,11 +3,12 @@ import Testing
 
 @testable import ObserverSet
 
-/// Promise 12: `add` and `remove` take amortised constant time plus at most a logarithmic search; `notify` is linear.
+/// Promise 12: `add` and `remove` take amortised constant time plus at most a logarithmic search, and `notify` takes
+/// linear time.
 ///
-/// These tests count the blocks of slots that a registry makes, the slots that these have in all, and those that it
-/// keeps; they measure no times. Each slot of a block is written when the block is made, so the number of slots in all
-/// blocks shows what the changes have cost. A notification walks the slots that are in use.
+/// These tests don't measure time. They count the blocks of slots that a registry makes, and the slots in them. Each
+/// slot is written when its block is made, so the number of slots in all blocks that were made shows what the changes
+/// have cost. The tests also count the slots that are in use, because a notification visits each of these.
 @Suite("Promise 12: blocks, counted", .lifetimesChecked, .againstHanging)
 struct Promise12BlockTests {
     private let registry = Registry()

@@ -2,10 +2,10 @@ import Testing
 
 @testable import ObserverSet
 
-/// Promise 12: sweeps for dead owners check few entries for each owner that is added, whatever a client does.
+/// Promise 12: for each owner that is added, sweeps check only a few observers, whatever a client does.
 ///
-/// These tests count, and measure no times. A *sweep* checks every observer. It is due when enough owners have been
-/// added since the last one to make up for that.
+/// A *sweep* searches all observers for dead owners. It takes place when so many owners have been added since the last
+/// one that its cost is small for each of them. These tests count the checked observers, and don't measure time.
 @Suite("Promise 12: sweeps, counted", .lifetimesChecked, .againstHanging)
 struct Promise12SweepTests {
     private let looks = Counter()

@@ -1,14 +1,14 @@
 import Dispatch
 
-/// An actor that can be kept busy, and notes which jobs are enqueued for it.
+/// An actor that a test can keep busy, and that notes the priority of each job that is enqueued for it.
 actor BusyActor {
     private nonisolated let executor = NotingExecutor()
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe executor.asUnownedSerialExecutor() }
-    /// The priorities of the jobs that were enqueued so far.
+    /// The priorities of the jobs that have been enqueued so far.
     nonisolated var jobs: [TaskPriority] { executor.priorities.entries }
 
-    /// Keeps the actor busy until the signal is set; returns when it has begun to.
+    /// Keeps the actor busy until the signal is set, and returns as soon as the actor is busy.
     nonisolated func keepBusy(until end: Signal) async {
         let isBusy = Signal()
         Task.detached { await self.wait(for: end, isBusy) }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A place where calls wait until they are let through one by one, whether their task is cancelled or not.
+/// A place where asynchronous calls wait until a test lets them through one by one, even if their tasks are cancelled.
 final class Door: Sendable {
     private struct State: Sendable {
         var permits = 0
@@ -10,7 +10,7 @@ final class Door: Sendable {
 
     private let state = Guarded(State())
 
-    /// The number of calls that wait at the door.
+    /// The number of calls that are waiting at the door.
     var waiting: Int { state.withLock { $0.waiting.count } }
 
     func pass() async {
@@ -28,7 +28,9 @@ final class Door: Sendable {
         }
     }
 
-    /// Lets through the call that has waited longest or, if none waits, the next one to come.
+    /// Lets through the call that has waited longest.
+    ///
+    /// If none is waiting, lets through the next one that comes.
     func letOnOne() {
         let continuation = state.withLock { state in
             if state.waiting.isEmpty { state.permits += 1 }

@@ -3,13 +3,13 @@ import Testing
 
 /// How much work the tests do, set by the environment variable `OBSERVERSET_EFFORT`.
 enum Effort: String {
-    /// A run of seconds, for use after each change.
+    /// A run that takes seconds, for use after each change.
     ///
-    /// It is the default, and also what mutants are judged by.
+    /// This is the default. `Tools/mutate.py` uses it, too.
     case quick
-    /// Twenty times as many repetitions; takes minutes.
+    /// Twenty times as many repetitions, which take minutes.
     case ci
-    /// As many repetitions as it takes to find rare faults; takes hours.
+    /// So many repetitions that rare faults are found, which takes hours.
     case long
 
     static let current: Effort = {
@@ -21,8 +21,10 @@ enum Effort: String {
     }()
 }
 
-/// The number of repetitions: `count` with the effort `ci`, a twentieth of that with `quick`, and `long` (by default
-/// `count`) with the effort `long`.
+/// Returns how often a test should repeat something.
+///
+/// That is `count` with the effort `ci`, a twentieth of `count` with `quick`, and the argument `long` with `long`. If
+/// the argument `long` is left out, it is `count` in the last case, too.
 func many(_ count: Int, long: Int? = nil) -> Int {
     switch Effort.current {
     case .quick: count / 20
@@ -32,22 +34,22 @@ func many(_ count: Int, long: Int? = nil) -> Int {
 }
 
 extension Trait where Self == TimeLimitTrait {
-    /// Ends tests that hang, and no others.
+    /// A time limit that ends only tests that hang.
     ///
-    /// A test's time includes the time that it waits for other tests. So the limit is many times what the whole suite
-    /// takes on a slow and busy machine under a sanitizer.
+    /// A test's time includes the time that it waits for other tests. So the limit is many times as long as the whole
+    /// suite takes on a slow and busy machine under a sanitizer.
     static var againstHanging: Self { .timeLimit(.minutes(Effort.current == .long ? 1_200 : 120)) }
 }
 
 extension Trait where Self == ConditionTrait {
-    /// Disables a test that measures the process's memory where the result would mean nothing.
+    /// Disables a test that measures the process's memory, where a sanitizer would distort the result.
     static var measuringMemory: Self {
         .disabled(if: AllocatedMemory.isSanitized, "A sanitizer keeps freed memory back")
     }
 
     /// Disables, under a sanitizer, a test which shows that one of the suite's own checks detects mistakes.
     ///
-    /// There it would show nothing more.
+    /// The check is the same under a sanitizer, so the test would show nothing that it doesn't show in other builds.
     static var positiveControl: Self {
         .disabled(if: AllocatedMemory.isSanitized, "The check is the same under a sanitizer")
     }

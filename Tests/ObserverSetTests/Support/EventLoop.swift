@@ -1,8 +1,9 @@
 import Dispatch
 
-// A client of the library has these executors, too, and is on the main actor by default: hence `nonisolated`.
+// These classes are marked `nonisolated`, because this file is also compiled in a client of the library whose code is
+// on the main actor by default.
 
-/// A serial executor that can prove that code runs on it, or only check it, or neither.
+/// A serial executor that can prove to the Swift runtime that code runs on it, or can only check that, or can do neither.
 nonisolated final class EventLoop: SerialExecutor {
     enum Proof: CaseIterable { case proven, checked, neither }
 
@@ -36,7 +37,7 @@ nonisolated final class EventLoop: SerialExecutor {
     }
 }
 
-/// A task executor.
+/// A task executor that runs jobs on several threads.
 nonisolated final class Pool: TaskExecutor {
     private let queue = DispatchQueue(label: "pool", attributes: .concurrent)
 

@@ -1,6 +1,6 @@
 import ObserverSet
 
-/// A source that registers its observers with each of several others.
+/// A source that registers each observer with several other sources.
 struct Everywhere<Parameters: Sendable>: NotificationSource {
     let sources: [any NotificationSource<Parameters>]
 

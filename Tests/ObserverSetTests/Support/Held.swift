@@ -24,7 +24,7 @@ private final class HeldExecutor: SerialExecutor {
     }
 }
 
-/// Whether `settled()` of a source waits until an actor's observer has been called.
+/// Checks whether a source's `settled()` waits until an actor's observer has been called.
 ///
 /// - Parameters:
 ///   - source: The source.
@@ -49,8 +49,9 @@ func settledWaitsForAnActor<Source: NotificationSource>(_ source: Source, notify
     return hasWaited.value && calls == 1
 }
 
-/// A task that waits for `settled()` of the source, and is already waiting when this returns (very likely so on older
-/// systems).
+/// Starts a task that awaits the source's `settled()`, and returns when the task is waiting.
+///
+/// On older systems the task is only very likely to be waiting by then.
 func taskThatWaits(
     for source: some NotificationSource, then: @escaping @Sendable () -> Void = {}
 ) async -> Task<Void, Never> {
@@ -60,7 +61,7 @@ func taskThatWaits(
     }
 }
 
-/// The same for any `settled()`; the task returns what `wait` does.
+/// Starts a task that calls `wait` and returns its result, and returns when the task is waiting.
 func taskThatWaits<Result: Sendable>(_ wait: @escaping @Sendable () async -> Result) async -> Task<Result, Never> {
     if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) {
         return Task.immediateDetached(operation: wait)

@@ -1,6 +1,6 @@
 import ObserverSet
 
-/// A notification that stays inside an observer, which is added for that, for as long as a test needs it.
+/// A notification that a test can hold in progress for as long as it needs: an observer added for that doesn't return.
 final class HeldNotification: Sendable {
     private let set: ObserverSet<Int>
     private let isInside = Signal()
@@ -16,7 +16,8 @@ final class HeldNotification: Sendable {
         }
     }
 
-    /// Has a thread notify, and runs `body` on another one meanwhile; returns when the notification has ended.
+    /// Notifies the set on one thread, runs `body` on another one during the notification, and returns when both are
+    /// done.
     func run(meanwhile body: @escaping @Sendable () -> Void) async {
         await onThreads(2) { [self] thread in
             if thread == 0 {

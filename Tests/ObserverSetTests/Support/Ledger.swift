@@ -13,7 +13,7 @@ actor Ledger {
         }
     }
 
-    /// The compiler takes a closure that is passed for code of this actor; it runs where the caller is.
+    /// Calls a closure that the compiler wrongly treats as this actor's code, although it runs on the caller's actor.
     ///
     /// See swiftlang/swift#83812, #86083 and #87097.
     func take(_ body: nonisolated(nonsending) () async -> Void) async { await body() }
@@ -28,10 +28,10 @@ actor Ledger {
 
     func perform<Result: Sendable>(_ body: @Sendable (isolated Ledger) -> Result) -> Result { body(self) }
 
-    /// A closure of this actor, which says so to the compiler wherever it is called.
+    /// Returns a closure that the compiler treats as this actor's code, wherever it is called.
     func callback(_ set: ObserverSet<Int>) -> Unchecked {
         Unchecked {
-            // Without it, the closure would belong to no actor.
+            // If the closure didn't capture the actor, it would belong to no actor.
             _ = self
             set.notify($0)
         }
@@ -51,7 +51,7 @@ actor Ledger {
     func take(_ body: nonisolated(nonsending) () async -> Void) async { await body() }
 }
 
-/// A closure that keeps what the compiler knew of it where it was formed, and is called anywhere.
+/// A closure that may be called anywhere, although the compiler has compiled it as code of the actor that formed it.
 struct Unchecked: @unchecked Sendable {
     let call: (Int) -> Void
 }

@@ -1,10 +1,10 @@
 import Foundation
 import Testing
 
-/// Gives each test its own counter, and fails the test if a tracked instance is still alive at its end.
+/// Counts each test's `Tracked` instances, and fails the test if one of them is still alive when the test ends.
 ///
-/// As many tests run at once as there are processors. Each has threads of its own, and more tests would only keep each
-/// other's threads waiting, some of them in the middle of a race.
+/// It also limits the number of tests that run at once to the number of processors. Each test has threads of its own.
+/// More tests would only keep each other's threads waiting, some of them in the middle of a race.
 struct LifetimeTrait: SuiteTrait, TestTrait, TestScoping {
     var isRecursive: Bool { true }
 
@@ -25,7 +25,7 @@ struct LifetimeTrait: SuiteTrait, TestTrait, TestScoping {
     }
 }
 
-/// How many more tests may run now, and the tests that wait until they may.
+/// Limits how many tests run at once, and lets the other tests wait.
 private final class Places: Sendable {
     static let shared = Places()
 

@@ -1,13 +1,15 @@
 import Dispatch
 import Foundation
 
-/// An actor on an event loop, which its own code may run inside a call, as a modal dialog does.
+/// An actor on an event loop.
+///
+/// The actor's own code may run that loop inside a call, as a modal dialog does on the main thread.
 actor LoopActor {
     private nonisolated let executor = LoopExecutor()
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe executor.asUnownedSerialExecutor() }
 
-    /// Waits until something has been enqueued for the actor, and runs that; called on the actor.
+    /// Waits until jobs have been enqueued for the actor, and runs them; to be called on the actor.
     nonisolated func runLoop() {
         executor.waitForJob()
         executor.run()

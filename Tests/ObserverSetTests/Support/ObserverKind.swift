@@ -11,20 +11,19 @@ enum ObserverKind: CaseIterable, Sendable {
     case queue, queueOwner
     case awaited, awaitedOwner, awaitedOnTheMainActor, awaitedActorOwner
 
-    /// Called on the notifying thread, whichever that is.
+    /// The observers that are called in place, whichever thread notifies.
     static let inPlace = allCases.filter(\.isInPlace)
-    /// Called elsewhere, unless the notifier is already there.
+    /// The observers that are called on an actor, on a queue or in a task; some of them in place if the notifier is
+    /// there.
     static let hopping = allCases.filter { !$0.isInPlace }
-    /// Called by every notification, not only once.
+    /// The observers that every notification calls, not only the first one.
     static let lasting = allCases.filter { !$0.isOnce }
     static let lastingInPlace = inPlace.filter { !$0.isOnce }
     static let lastingHopping = hopping.filter { !$0.isOnce }
     static let ofTheMainActor: [ObserverKind] = [.mainActor, .mainActorOwner, .mainActorMethod, .mainActorOnce]
-    /// Removed when their owner is deallocated.
+    /// The observers that are removed when their owner is deallocated.
     static let owned = allCases.filter(\.hasOwner)
-    /// Held only by the set.
-    ///
-    /// (A method is held by its owner.)
+    /// The observers that only the set holds; a method is held by its owner.
     static let held = allCases.filter { $0 != .ownerMethod && $0 != .mainActorMethod }
 
     var isInPlace: Bool {
@@ -104,7 +103,7 @@ enum ObserverKind: CaseIterable, Sendable {
     }
 }
 
-/// What a test must keep for an observer: the token, and the owner for as long as that is to live.
+/// The token of an observer, together with its owner, which a test keeps alive in this way.
 struct KeptRegistration: Sendable {
     let token: ObserverToken
     let owner: (any AnyObject & Sendable)?

@@ -1,6 +1,6 @@
 import ObserverSet
 
-/// How a source ends the registrations of its observers.
+/// The ways in which a source ends its observers' registrations.
 enum SourceEnd: CaseIterable, Sendable {
     case setIsReleased, observersAreRemoved
 
@@ -12,7 +12,7 @@ enum SourceEnd: CaseIterable, Sendable {
     }
 }
 
-/// The elements of a sequence up to its end.
+/// Returns all elements of a sequence, when the sequence has ended.
 func elements<Element: Sendable>(of sequence: AsyncStream<Element>) async -> [Element] {
     var elements: [Element] = []
     for await element in sequence { elements.append(element) }

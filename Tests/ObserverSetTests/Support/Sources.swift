@@ -1,6 +1,6 @@
 import ObserverSet
 
-/// A source that adapts its observers with `transform`, and registers them with another source.
+/// A client's own counterpart of `compactMap`: it adapts its observers, and registers them with another source.
 struct Mapped<Input: Sendable, Parameters: Sendable>: NotificationSource {
     let source: any NotificationSource<Input>
     let transform: @Sendable (Input) -> Parameters?

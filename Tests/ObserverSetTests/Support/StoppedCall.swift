@@ -1,20 +1,20 @@
 import ObserverSet
 
-/// An observer's call that has begun, and goes on when the test lets it.
+/// An observer's call that has begun, and that stops there until the test lets it continue.
 struct StoppedCall: Sendable {
     let registration: KeptRegistration
     private let mayGoOn = Signal()
-    // An observer that awaits must not block a thread of the tasks.
+    // The door is for an observer that awaits, because such an observer must not block a thread that runs tasks.
     private let door = Door()
     private let notifying: Task<Void, Never>
 
     var token: ObserverToken { registration.token }
 
-    /// Adds an observer of that kind to the source, and has another thread notify the set; returns when the call has begun.
+    /// Adds an observer, notifies the set on another thread, and returns when the observer's call has begun.
     ///
     /// - Parameters:
-    ///   - kind: The kind; of those that await, `awaited` alone.
-    ///   - source: The source that passes the observer on to the set.
+    ///   - kind: The kind of observer. Of the kinds that await, only `awaited` may be used.
+    ///   - source: The source to which the observer is added; it passes the observer on to the set.
     ///   - set: The set.
     ///   - atEnd: What the call does last.
     init(
@@ -40,13 +40,13 @@ struct StoppedCall: Sendable {
         await eventually { hasBegun.isSet }
     }
 
-    /// Lets this call go on, and any later one.
+    /// Lets this call continue, and every later one.
     func letGo() {
         mayGoOn.set()
         door.open()
     }
 
-    /// Lets the call go on, and returns when the notification has.
+    /// Lets the call continue, and returns when the notification has ended.
     func end() async {
         letGo()
         await notifying.value

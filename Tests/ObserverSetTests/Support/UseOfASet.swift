@@ -1,16 +1,17 @@
 import Dispatch
 import ObserverSet
 
-/// Makes every call that a set offers on this thread, on another one and on a queue, and waits for these two.
+/// Calls every method of a set on this thread, on another thread and on a queue, and waits for these two.
 ///
-/// Leaves the set's observers as they were. It has notified the set three times, with zero.
+/// Afterwards, the set has the same observers as before. If it is a set of `Int`s, it has been notified three times,
+/// with zero.
 func useEverywhere<Parameters>(_ set: ObserverSet<Parameters>) {
     useInEveryWay(set)
     join { useInEveryWay(set) }
     DispatchQueue(label: "Q").sync { useInEveryWay(set) }
 }
 
-/// Makes every call that a set offers, as a thread would that knows nothing of the other threads.
+/// Calls every method of a set once, without regard to what other threads do.
 func useInEveryWay<Parameters>(_ set: ObserverSet<Parameters>) {
     let owner = Signal()
     let token = set.add { _ in }

@@ -2,9 +2,9 @@ import Synchronization
 
 @testable import ObserverSet
 
-/// The entry of an observer of `Int`s, which counts how often a search for dead owners checks it.
+/// An observer of `Int`s that counts how often a sweep, which searches for dead owners, checks it.
 ///
-/// Tests add it directly to the registry, so that they can count how many slots a sweep checks, including those of
+/// Tests add it directly to a registry, so that they can count how many slots a sweep checks, including those of
 /// closures.
 final class WatchedEntry: Target<Int>, @unchecked Sendable {
     private let looks: Counter
@@ -12,21 +12,31 @@ final class WatchedEntry: Target<Int>, @unchecked Sendable {
     private let countsEveryCheck: Bool
     private let isOver = Atomic<Bool>(false)
 
-    /// An entry with a living owner or, without `hasOwner`, one that cannot die, like that of a closure.
+    /// Creates an observer with a living owner or, if `hasOwner` is false, one without an owner, like a closure.
     ///
-    /// If it `countsEveryCheck`, it counts those of removals, too.
+    /// If `countsEveryCheck` is true, the observer also counts the checks that removals make.
     init(_ looks: Counter, hasOwner: Bool = true, countsEveryCheck: Bool = false) {
         self.looks = looks
         self.hasOwner = hasOwner
         self.countsEveryCheck = countsEveryCheck
     }
 
-    /// From now on, its owner counts as dead.
+    /// Makes the owner count as dead from now on.
     func die() { isOver.store(true, ordering: .relaxed) }
 
+<<<<<<< HEAD
     override var traits: UInt { hasOwner ? Self.hasOwner : 0 }
+=======
+    override var traits: UInt { hasOwner ? Self.mayDie : 0 }
 
-    // Asked by searches alone.
+    // Every check of an observer reads this property first.
+    override var ownerType: Any.Type? {
+        if countsEveryCheck { looks.increment() }
+        return hasOwner ? WatchedEntry.self : nil
+    }
+>>>>>>> comments-layers
+
+    // Only sweeps read this property.
     override var isDead: Bool {
         if !countsEveryCheck { looks.increment() }
         return super.isDead
@@ -46,7 +56,7 @@ final class WatchedEntry: Target<Int>, @unchecked Sendable {
 }
 
 extension Registry {
-    /// Registers the entry once more, even if it is already registered here or elsewhere.
+    /// Registers the observer once more, even if it is already registered here or elsewhere.
     @discardableResult
     func append(_ entry: Registration) -> UInt64 { append(Callee(retaining: entry), site: Site()) }
 
@@ -54,17 +64,17 @@ extension Registry {
     @discardableResult
     func appendClosure() -> UInt64 { append(Callee(retaining: { (_: Int) in }), site: Site()) }
 
-    /// Ends a registration; false if it had ended before, or its owner is dead.
+    /// Ends a registration, and returns `false` if it had already ended or its owner is dead.
     func remove(_ id: UInt64) -> Bool { remove(id, nil) }
 
-    /// The number of slots in use, including those of removed observers: as many as a notification walks.
+    /// The number of slots in use, including those of removed observers: a notification visits each of them.
     var taken: Int { Int(lock.withLock { $0.taken }) }
 
     /// The number of slots in the block, that is, for all observers except the first.
     var room: Int { unsafe slots.block?.capacity ?? 0 }
 
-    /// What waits for traversals to end: the number of removed observers, and the number of slots in blocks that were
-    /// replaced.
+    /// The number of removed observers, and of slots in replaced blocks, that are kept until the traversals in progress
+    /// have ended.
     var waiting: (observers: Int, slots: Int) {
         lock.withLock { contents in
             var (observers, slots) = (0, 0)
@@ -83,7 +93,7 @@ extension Registry {
 struct BlockCount {
     private let registry: Registry
     private var last: UInt
-    /// The number of blocks that were made, and of slots in them: each slot is written once when its block is made.
+    /// The number of blocks that were made, and the number of slots in all of them.
     private(set) var blocks = 0
     private(set) var slots = 0
 

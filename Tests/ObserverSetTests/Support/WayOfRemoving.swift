@@ -4,12 +4,12 @@ import ObserverSet
 enum WayOfRemoving: CaseIterable, Sendable {
     case byToken, bySet, byOwner, all
 
-    /// Each of these kinds, combined with each way in which it can be removed.
+    /// Combines each of these kinds of observers with each way in which it can be removed.
     static func ofEach(_ kinds: [ObserverKind]) -> [(ObserverKind, WayOfRemoving)] {
         kinds.flatMap { kind in allCases.filter { $0 != .byOwner || kind.hasOwner }.map { (kind, $0) } }
     }
 
-    /// Returns whether this has removed the registration: it was active before, and is not any more.
+    /// Removes the registration, and returns true if it was active before and is not active any more.
     func perform(on set: ObserverSet<Int>, _ registration: KeptRegistration) -> Bool {
         let token = registration.token
         guard token.isActive else { return false }

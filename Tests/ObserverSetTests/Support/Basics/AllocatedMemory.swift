@@ -1,12 +1,14 @@
 import Foundation
 
-/// The number of bytes that this process has allocated and not freed, where that is known.
+/// Measures how many bytes this process has allocated and not freed, on systems that can tell.
 ///
-/// This is not the memory that the process has from the system, since an allocator keeps a varying part of what is
-/// freed. It is meaningful only if nothing else runs in the process, so use it in an exit test.
+/// That is less than the memory that the process has from the system, because an allocator keeps a varying part of what
+/// is freed. The number is meaningful only if nothing else runs in the process, so use it in an exit test.
 enum AllocatedMemory {
-    /// Whether a sanitizer is active: it reserves terabytes of addresses, holds freed memory back, and enlarges stack
-    /// frames.
+    /// Whether a sanitizer is active.
+    ///
+    /// A sanitizer keeps freed memory back and enlarges stack frames, so measurements mean nothing. It is recognised by
+    /// the terabytes of addresses that it reserves.
     static let isSanitized: Bool = {
         #if os(Linux)
         let text = try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8)
@@ -16,7 +18,7 @@ enum AllocatedMemory {
         #endif
     }()
 
-    /// In bytes; nil if it is not known, or if a sanitizer distorts it.
+    /// The number of bytes, or nil if it is not known or a sanitizer distorts it.
     static var bytes: Int? {
         guard !isSanitized else { return nil }
         #if canImport(Darwin)
@@ -25,7 +27,8 @@ enum AllocatedMemory {
         return Int(statistics.size_in_use)
         #else
         guard let report, let end = report.range(of: "</heap>", options: .backwards)?.upperBound else { return nil }
-        // The size of all heaps, the free parts of these, and blocks so large that they are in no heap.
+        // The elements name the size of all heaps, the free parts of the heaps, and the blocks that are too large for a
+        // heap.
         let totals = report[end...]
         func size(_ name: String) -> Int {
             totals.firstRange(of: "type=\"\(name)\"")
@@ -36,10 +39,10 @@ enum AllocatedMemory {
         #endif
     }
 
-    /// What `malloc_info` of the C library prints; nil if it has none.
+    /// The report that the C library's `malloc_info` prints, or nil if there is no such function.
     private static var report: String? {
         #if os(Linux)
-        // The C library's module map does not contain it.
+        // The function is looked up by name, because the C library's module map doesn't contain it.
         guard let symbol = unsafe dlsym(nil, "malloc_info"), let file = unsafe tmpfile() else { return nil }
         typealias MallocInfo = @convention(c) (CInt, UnsafeMutableRawPointer) -> CInt
         let status = unsafe unsafeBitCast(symbol, to: MallocInfo.self)(0, UnsafeMutableRawPointer(file))
@@ -54,9 +57,10 @@ enum AllocatedMemory {
         #endif
     }
 
-    /// How many more bytes are allocated after `body` than before; `warmUp` does the same work a few times beforehand.
+    /// Returns how many more bytes are allocated after `body` than before.
     ///
-    /// Zero if that is not known. In that case `body` is not run, since it would show nothing.
+    /// `warmUp` runs first, and should do the same work a few times. If the number of bytes is not known, `body` isn't
+    /// run, and the result is zero.
     static func growth(warmUp: () async -> Void, _ body: () async -> Void) async -> Int {
         await warmUp()
         guard let before = bytes else { return 0 }

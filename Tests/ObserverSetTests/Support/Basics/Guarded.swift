@@ -2,8 +2,8 @@ import Synchronization
 
 /// A mutex whose ordering the thread sanitizer sees.
 ///
-/// The contended path of `Mutex` is in a library that the sanitizer does not see. With a plain `Mutex` it would
-/// therefore report races that do not exist.
+/// If a `Mutex` is contended, its code runs in a library that the sanitizer doesn't see. With a plain `Mutex`, the
+/// sanitizer would therefore report races that don't exist.
 struct Guarded<Value: Sendable>: ~Copyable, Sendable {
     private let mutex: Mutex<Value>
     private let witness = Atomic<Int>(0)
@@ -14,7 +14,8 @@ struct Guarded<Value: Sendable>: ~Copyable, Sendable {
 
     func withLock<Result: Sendable>(_ body: (inout Value) -> Result) -> Result {
         mutex.withLock { value in
-            // The load comes before the access to the value, the addition after it.
+            // The acquiring load comes before the access to the value, and the releasing addition after it. So the
+            // sanitizer sees that the accesses of different threads are ordered.
             _ = witness.load(ordering: .acquiring)
             defer { witness.add(1, ordering: .releasing) }
             return body(&value)
@@ -22,7 +23,7 @@ struct Guarded<Value: Sendable>: ~Copyable, Sendable {
     }
 }
 
-/// Storage for one object, which threads exchange without a lock.
+/// A variable for one object, which threads can replace without a lock.
 @safe final class Slot<Object: AnyObject & Sendable>: Sendable {
     private let content = unsafe Atomic<Unmanaged<Object>?>(nil)
 
@@ -36,7 +37,7 @@ struct Guarded<Value: Sendable>: ~Copyable, Sendable {
     }
 }
 
-/// Random numbers that are the same for the same seed (splitmix64, Steele, Lea and Flood).
+/// Generates random numbers that are the same for the same seed, with the algorithm splitmix64 (Steele, Lea and Flood).
 struct SeededGenerator: RandomNumberGenerator {
     private var state: UInt64
 
@@ -52,9 +53,9 @@ struct SeededGenerator: RandomNumberGenerator {
         return z ^ (z >> 31)
     }
 
-    /// A number from zero to less than `bound`.
+    /// Returns a number from zero up to, but not including, `bound`.
     ///
-    /// Its bias is too small to matter, and it is fast even without optimisation.
+    /// The bias is too small to matter, and the method is fast even without optimisation.
     mutating func below(_ bound: Int) -> Int {
         Int(truncatingIfNeeded: next() >> 33) % bound
     }

@@ -2,7 +2,8 @@ import Synchronization
 
 /// Counts the instances of `Tracked` that a test has created and not released.
 ///
-/// The accesses are relaxed, so that they do not establish an order that the library should establish.
+/// Its atomic accesses are relaxed, so that they don't order what the library itself should order. Otherwise they could
+/// hide a fault of the library.
 final class Lifetimes: Sendable {
     @TaskLocal static var current = Lifetimes()
 
@@ -28,8 +29,8 @@ final class Lifetimes: Sendable {
 ///
 /// On a thread that runs no task, pass the test's own `Lifetimes`.
 final class Tracked: Sendable {
-    /// Not atomic, so that the thread sanitizer reports a race if the library does not order an observer's call after
-    /// its registration.
+    /// An ordinary, non-atomic number, so that the thread sanitizer reports a race if the library doesn't order an
+    /// observer's call after its registration.
     let value: Int
     private let lifetimes: Lifetimes
     private let atEnd: (@Sendable () -> Void)?
@@ -42,7 +43,7 @@ final class Tracked: Sendable {
         lifetimes.began()
     }
 
-    /// Whether this is a living object, and not the memory of one that was deallocated.
+    /// Whether this is a living object, and not the memory of a deallocated one.
     var isIntact: Bool { canary.load(ordering: .relaxed) == 0x600D }
 
     deinit {

@@ -4,10 +4,10 @@ import Synchronization
 final class Log<Element: Sendable>: Sendable {
     private let storage = Guarded<[Element]>([])
 
-    /// A new array each time.
+    /// The values so far, as a new array each time.
     ///
-    /// If the array's storage were shared, the thread sanitizer would not see the order between its release by one
-    /// thread and a change by another.
+    /// If the log shared the array's storage, one thread could release it before another changes it, and the thread
+    /// sanitizer wouldn't see that order.
     var entries: [Element] { storage.withLock { $0.map { $0 } } }
     var count: Int { storage.withLock { $0.count } }
 
@@ -20,9 +20,7 @@ final class Log<Element: Sendable>: Sendable {
     }
 }
 
-/// A variable that closures share.
-///
-/// It may be set once and cleared inside an observer, for example.
+/// A variable that several closures share, on any thread.
 final class Shared<Value: Sendable>: Sendable {
     private let storage: Guarded<Value>
 
@@ -32,7 +30,7 @@ final class Shared<Value: Sendable>: Sendable {
 
     var value: Value {
         get { storage.withLock { $0 } }
-        // The old value is released outside the lock, since its `deinit` may use this object again.
+        // The old value is released outside the lock, because its `deinit` may use this object again.
         set { _ = exchange(newValue) }
     }
 

@@ -1,16 +1,19 @@
 import Foundation
 import Synchronization
 
-// How the threads of tests and of the stress program meet, and wait for each other.
+// The means by which the threads of tests and of the stress program meet and wait for each other.
 //
-// A waiting thread checks its condition repeatedly for some microseconds, and then sleeps. That is about how far apart
-// threads on two processors arrive. On a busy machine, or with more threads than processors, a thread that kept
-// checking would keep the thread that it waits for from running.
+// A waiting thread first checks its condition repeatedly for some microseconds, because two threads on two processors
+// arrive about that far apart. Then it sleeps. On a busy machine, or with more threads than processors, a thread that
+// kept checking would keep the thread that it waits for from running.
 //
-// It does not yield between the checks, except on a machine with one processor. Beside a process that keeps the
-// processors busy, it would run again only after milliseconds. By then the other thread would have yielded, too.
+// Between the checks, the thread doesn't yield, except on a machine with one processor. If another process kept the
+// processors busy, a thread that yields would run again only after milliseconds. By then the thread that it waits for
+// would have yielded, too.
 
-/// Lets several threads continue at the same moment, so that what they do next really overlaps; can be used repeatedly.
+/// Lets several threads continue at the same moment, so that what they do next really overlaps.
+///
+/// A gate can be used repeatedly.
 final class Gate: Sendable {
     private let count: Int
     private let arrivals = Atomic<Int>(0)
@@ -20,7 +23,7 @@ final class Gate: Sendable {
         self.count = count
     }
 
-    /// Returns when all threads for which the gate was made have called it as often as the calling thread has.
+    /// Blocks until all threads have called this method as often as the calling thread has.
     func pass() {
         let number = arrivals.add(1, ordering: .acquiringAndReleasing).newValue
         let goal = (number + count - 1) / count * count
@@ -64,10 +67,11 @@ final class Counter: Sendable {
     func decrement() { number.subtract(1, ordering: .acquiringAndReleasing) }
 }
 
-/// A counter whose number one task may wait for.
+/// A counter for which one task can wait, until it has reached a number.
 ///
-/// The task is resumed once. A task that yields until it is so moves from thread to thread, and the system keeps memory for it
-/// on each of them: on sixteen processors that is most of a mebibyte.
+/// The waiting task is resumed only once. If it yielded repeatedly instead, it would move from thread to thread, and
+/// the system would keep memory for it on each of them. On sixteen processors that is most of a mebibyte, which would
+/// spoil measurements of memory.
 final class Milestone: Sendable {
     private let state = Guarded<(count: Int, goal: Int, task: CheckedContinuation<Void, Never>?)>((0, .max, nil))
 
@@ -92,7 +96,7 @@ final class Milestone: Sendable {
     }
 }
 
-/// Wakes threads that wait for a condition that another thread makes true.
+/// Wakes threads that wait until another thread makes a condition true.
 private final class Bell: Sendable {
     private let condition = NSCondition()
     private static let isOnOneProcessor = ProcessInfo.processInfo.activeProcessorCount == 1
@@ -119,7 +123,9 @@ extension Thread {
     static func yield() { sched_yield() }
 }
 
-/// Runs `body` on that many threads at once, and returns when all of them have finished.
+/// Runs `body` on several threads at once, and returns when all of them have finished.
+///
+/// `body` receives the thread's number, from zero on.
 func onThreads(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) async {
     let gate = Gate(count)
     await withTaskGroup { group in
@@ -134,14 +140,14 @@ func onThreads(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) async {
     }
 }
 
-/// Runs `body` on a thread that runs no task, and returns its result when `body` has returned and has been released.
+/// Runs `body` on a thread that runs no task, and returns its result after `body` has been released.
 ///
-/// If a stack size is given, a new thread with that stack size is created for it.
+/// If you give a stack size, a new thread with that stack size is created.
 func onThread<Result: Sendable>(
     stackSize: Int? = nil, _ body: @escaping @Sendable () -> Result
 ) async -> Result {
-    // The continuation does not pass the result on. If it is resumed before it is awaited, the thread sanitizer does
-    // not see that the resumption comes before the end of the waiting.
+    // The result isn't passed on by the continuation. If the continuation is resumed before it is awaited, the thread
+    // sanitizer doesn't see that the resumption comes before the end of the waiting.
     let result = Shared<Result?>(nil)
     await withCheckedContinuation { continuation in
         if let stackSize {
@@ -158,16 +164,18 @@ func onThread<Result: Sendable>(
     return result.exchange(nil)!
 }
 
-/// Runs `body` on another thread, and blocks until it has returned and has been released.
+/// Runs `body` on another thread, and blocks until `body` has returned and has been released.
 ///
-/// For observers and `deinit`s that wait for another thread.
+/// Use it in observers and `deinit`s, where nothing can be awaited.
 func join(_ body: @escaping @Sendable () -> Void) {
     let end = Signal()
     Worker.perform(body, then: end.set)
     end.wait()
 }
 
-/// Runs both closures at the same time, repeatedly, each on its own thread; both receive the number of the round.
+/// Runs both closures at the same time, each on its own thread, and repeats that.
+///
+/// Both receive the number of the round, from zero on.
 func race(
     times: Int, _ first: @escaping @Sendable (Int) -> Void, _ second: @escaping @Sendable (Int) -> Void
 ) async {
@@ -180,7 +188,7 @@ func race(
     }
 }
 
-/// Returns when `condition` holds, or after so many attempts that it will almost certainly never hold.
+/// Waits until `condition` returns true, but gives up after so many attempts that it almost certainly never will.
 func eventually(isolation: isolated (any Actor)? = #isolation, _ condition: () -> Bool) async {
     for attempt in 0..<1_000_000 {
         if condition() { return }
@@ -189,13 +197,15 @@ func eventually(isolation: isolated (any Actor)? = #isolation, _ condition: () -
     }
 }
 
-/// Returns when the caller's task is cancelled.
+/// Waits until the caller's task is cancelled.
 func cancellation() async {
     let nothing = AsyncStream<Never> { _ in }
     for await _ in nothing {}
 }
 
-/// A thread that runs one job after another: to start a thread for each would take longer than most jobs do.
+/// A thread that runs one job after another.
+///
+/// Starting a new thread for each job would take longer than most jobs take.
 private final class Worker: Sendable {
     private static let idle = Guarded<[Worker]>([])
 
@@ -207,7 +217,7 @@ private final class Worker: Sendable {
         let then: @Sendable () -> Void
     }
 
-    /// Has an idle thread run `body`, release it, and then run `then`.
+    /// Lets an idle thread run `body`, release it, and then run `then`.
     static func perform(_ body: @escaping @Sendable () -> Void, then: @escaping @Sendable () -> Void) {
         let worker = idle.withLock { $0.popLast() } ?? Worker()
         worker.job.withLock { $0 = Job(body: body, then: then) }
@@ -227,7 +237,9 @@ private final class Worker: Sendable {
         }
     }
 
-    /// Runs the job's body and returns its `then`; everything else of the job has been released by that time.
+    /// Runs the job's `body` and returns its `then`.
+    ///
+    /// When this returns, `body` and everything that it captured have been released.
     private func runBody() -> @Sendable () -> Void {
         let job = job.withLock { $0.take() }!
         job.body()

@@ -8,7 +8,7 @@ struct Growth: Sendable {
     let seed: UInt64
     let mistakes: Mistakes
 
-    /// How many bytes more may be in use after one run of all operations than after the run before it.
+    /// How much the number of bytes in use may grow from one run of all operations to the next.
     private static var allowed: Int { 512 * 1_024 }
 
     private enum Notifier: String, CaseIterable {
@@ -28,7 +28,7 @@ struct Growth: Sendable {
             _ = AllocatedMemory.bytes
             var least = await leastBytes(set, lifetimes, notifier, &generator)
             var drift = 0
-            // A leak grows each time; what an allocator keeps for later comes and goes.
+            // Memory that leaks grows in each run, but the memory that an allocator keeps for later use comes and goes.
             for _ in 0..<3 {
                 let next = await leastBytes(set, lifetimes, notifier, &generator)
                 drift = next - least
@@ -55,7 +55,9 @@ struct Growth: Sendable {
         return least
     }
 
-    /// Leaves no observer behind, and no notification under way for which removed observers would have to wait.
+    /// Performs operations, and then removes all observers.
+    ///
+    /// When it returns, no notification is in progress, so no removed observer is still kept for one.
     private func work(
         _ count: Int, _ set: ObserverSet<Int>, _ lifetimes: Lifetimes, _ notifier: Notifier,
         _ generator: inout SeededGenerator
@@ -82,7 +84,7 @@ struct Growth: Sendable {
         isOver.set()
         await other
         owners = []
-        // Removes the entries of dead owners, in case that no notification has.
+        // This removes the observers of dead owners, in case that no notification has removed them.
         set.removeAll()
     }
 }

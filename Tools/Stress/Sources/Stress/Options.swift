@@ -1,4 +1,4 @@
-/// What the command line asks for.
+/// The options of the command line.
 struct Options {
     static let usage = """
         usage: Stress [--threads 1,2,4,8,16] [--deliveries N] [--seed S] [--seconds T]
@@ -20,7 +20,7 @@ struct Options {
     private(set) var growth: Int?
     private(set) var seed = UInt64.random(in: 1...UInt64(UInt32.max))
 
-    /// Nil if the arguments make no sense.
+    /// Reads the arguments, or returns nil if one of them is wrong.
     init?(_ arguments: some Collection<String>) {
         var rest = arguments[...]
         while let name = rest.popFirst() {

@@ -1,12 +1,12 @@
 import Foundation
 
-/// Runs what the options ask for, and exits with 1 if something did not hold.
+/// The stress program, which runs what the options ask for, and exits with 1 if an expectation didn't hold.
 ///
 ///     swift run -c release --package-path Tools/Stress --sanitize=thread \
 ///         -Xswiftc -DOBSERVERSET_TSAN Stress --deliveries 10000000
 ///
-/// `OBSERVERSET_TSAN` is explained in `Core/Support/SanitizerEdge.swift`. The seed repeats what each thread decides, but not how the
-/// threads interleave.
+/// `Core/Support/SanitizerEdge.swift` explains `OBSERVERSET_TSAN`. If you give the same seed, each thread decides the
+/// same, but the threads interleave in another way.
 @main
 enum Stress {
     static func main() {
@@ -14,7 +14,8 @@ enum Stress {
             say(Options.usage)
             exit(2)
         }
-        // An asynchronous `main` would end the first thread and keep the process, which makes valgrind crash.
+        // `main` isn't asynchronous, because then the first thread would end while the process goes on, which crashes
+        // valgrind.
         Task { await run(options) }
         RunLoop.main.run()
     }
@@ -74,7 +75,9 @@ enum Stress {
         say("total: \(total) deliveries")
     }
 
-    /// Ends the program if it hangs, after twice the given time and a minute, since it may only take long.
+    /// Ends the program if it hangs.
+    ///
+    /// It waits for twice the given time and a minute, because the program may only be slow.
     private static func watch(_ seconds: Double?) {
         guard let seconds else { return }
         Thread.detachNewThread {

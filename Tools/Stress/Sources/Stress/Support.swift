@@ -1,6 +1,6 @@
 import Foundation
 
-/// When to end, if a time was given.
+/// The time at which a run should end, if the options give one.
 struct Deadline {
     private let end: Date?
 
@@ -11,7 +11,7 @@ struct Deadline {
     var isOver: Bool { end.map { $0 < Date() } ?? false }
 }
 
-/// Prints at once, so that the text is not lost if the program crashes.
+/// Prints a text and flushes the output, so that the text is not lost if the program crashes.
 func say(_ text: String) {
     print(text)
     _ = fflush(nil)
