@@ -22,13 +22,10 @@
 //     sensor on
 //     21.5 degrees
 //     sensor off
-//     sent: ["hall: hello", "garden: hello", "garden: one, two, three"]
 //     sent over the link: one
 //     sent over the link: three
 //     the distributed actor heard: hello
-//     interrupted
 
-import Dispatch
 import Distributed
 import Foundation
 import Observation
@@ -300,50 +297,6 @@ let reading = thermometer.measured.addNonisolated { celsius in print("\(celsius)
 sensor.measure(21.5)
 reading.remove()
 
-// MARK: Clients of several rooms
-
-actor Guest {
-    nonisolated let outgoing = ObserverSet<(visit: Int, text: String)>()
-    private var visits: [String: (number: Int, token: ObserverToken)] = [:]
-    private var count = 0
-    private(set) var sent: [String] = []
-
-    init() {
-        outgoing.addAsync(self) { guest, line in await guest.send(line) }
-    }
-
-    func enter(_ room: String, _ said: some NotificationSource<String>) {
-        leave(room)
-        count += 1
-        let token = said.addNonisolated(self) { [count] guest, text in
-            guest.outgoing.notify((visit: count, text: text))
-        }
-        visits[room] = (count, token)
-    }
-
-    func leave(_ room: String) { visits.removeValue(forKey: room)?.token.remove() }
-
-    private func send(_ line: (visit: Int, text: String)) async {
-        guard visits.values.contains(where: { $0.number == line.visit }) else { return }
-        try? await Task.sleep(for: .milliseconds(1))
-        sent.append(line.text)
-    }
-}
-
-let hall = ObserverSet<String>()
-let garden = ObserverSet<String>()
-let guest = Guest()
-await guest.enter("hall", hall)
-await guest.enter("garden", garden)
-hall.notify("hall: hello")
-garden.notify("garden: hello")
-await guest.outgoing.settled()
-await guest.leave("hall")
-hall.notify("is anybody there?")
-garden.notify("garden: one, two, three")
-await guest.outgoing.settled()
-print("sent: \(await guest.sent)")
-
 // MARK: Connections that close and open again
 
 actor Link {
@@ -362,6 +315,7 @@ actor Link {
     private func send(_ text: String) async { print("sent over the link: \(text)") }
 }
 
+let hall = ObserverSet<String>()
 let link = Link()
 await link.open(hall)
 hall.notify("one")
@@ -389,27 +343,9 @@ extension Listener {
     var summary: String { heard.joined() }
 }
 
+let garden = ObserverSet<String>()
 let listener = Listener(actorSystem: LocalTestingDistributedActorSystem())
 await listener.whenLocal { $0.observe(garden) }
 garden.notify("hello")
 await garden.settled()
 print("the distributed actor heard: \(await listener.whenLocal { $0.summary } ?? "")")
-
-// MARK: Signals
-
-// A program that runs until a signal tells it to end. Here the program sends that signal to itself, as soon as it would
-// receive it.
-
-let interrupted = ObserverSet<Void>()
-let interruptions = interrupted.values()
-let signals = [SIGINT, SIGTERM].map { number in
-    signal(number, SIG_IGN)
-    let source = DispatchSource.makeSignalSource(signal: number, queue: .main)
-    source.setEventHandler { interrupted.notify() }
-    source.resume()
-    return source
-}
-signals[1].setRegistrationHandler { kill(getpid(), SIGTERM) }
-
-for await _ in interruptions { break }
-print("interrupted")

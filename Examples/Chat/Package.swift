@@ -7,8 +7,7 @@ let package = Package(
     platforms: [.macOS(.v15)],
     dependencies: [
         // SwiftPM identifies a local package by its folder, so the checkout may have any name but that of this folder.
-        // Without the default trait, neither the library nor the server links Foundation.
-        .package(name: "ObserverSet", path: "../..", traits: [])
+        .package(name: "ObserverSet", path: "../..")
     ],
     targets: [
         .executableTarget(

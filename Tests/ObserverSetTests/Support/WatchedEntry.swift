@@ -24,17 +24,7 @@ final class WatchedEntry: Target<Int>, @unchecked Sendable {
     /// Makes the owner count as dead from now on.
     func die() { isOver.store(true, ordering: .relaxed) }
 
-<<<<<<< HEAD
     override var traits: UInt { hasOwner ? Self.hasOwner : 0 }
-=======
-    override var traits: UInt { hasOwner ? Self.mayDie : 0 }
-
-    // Every check of an observer reads this property first.
-    override var ownerType: Any.Type? {
-        if countsEveryCheck { looks.increment() }
-        return hasOwner ? WatchedEntry.self : nil
-    }
->>>>>>> comments-layers
 
     // Only sweeps read this property.
     override var isDead: Bool {

@@ -5,6 +5,7 @@ import ObserverSet
 /// Whatever the client is to receive goes through `outgoing`. This set has a single observer, which awaits. So lines
 /// never overlap, and a slow connection delays nobody else.
 actor Client {
+    nonisolated let number: Int
     nonisolated let outgoing = ObserverSet<String>()
     private let hub: Hub
     private let socket: Socket
@@ -12,25 +13,32 @@ actor Client {
     private var reportedDrops = 0
     private var writingSince: ContinuousClock.Instant?
 
-    init(_ socket: Socket, in hub: Hub) {
-        self.hub = hub
+    init(_ number: Int, _ socket: Socket, in hub: Hub) {
+        self.number = number
         self.socket = socket
+        self.hub = hub
     }
 
     /// How many lines are pending, and how many found no room.
     var backlog: (pending: Int, dropped: Int) { (sending?.pendingCount ?? 0, sending?.droppedCount ?? 0) }
 
     /// Serves the connection until the client leaves, the connection ends, or the task is cancelled.
-    func run(as name: String) async {
+    func run() async {
+        // Not in `init`, which can't store an observer's token after `self` was passed on, unless it is `async`.
         // If more than a hundred lines are pending, the oldest are dropped.
         sending = outgoing.addAsync(self, buffering: .newest(100)) { client, line in await client.send(line) }
         hub.ticked.add(self) { client in client.disconnectIfStuck() }
-        await hub.enter(self, as: name)
+        await hub.enter(self)
         var rest: [UInt8] = []
         while let line = await socket.line(&rest), await obey(line) {}
         let isShutdown = Task.isCancelled
-        // In a cancelled task, `settled()` and `removeAndWait()` wouldn't wait, so the end has a task of its own.
-        await Task { await finish(isShutdown: isShutdown) }.value
+        let name = await hub.leave(self, quietly: isShutdown)
+        outgoing.notify(isShutdown ? "* the server shuts down, goodbye" : "* goodbye")
+        await settle(outgoing, within: hub.deadline)
+        let lost = backlog.pending
+        sending?.remove()  // drops what is still pending, and cancels the call in progress
+        socket.disconnect()
+        hub.logged.notify("\(name) departed" + (lost > 0 ? " without its last \(lost) lines" : ""))
     }
 
     /// Carries out a command, or says the line in the client's room; returns false if the client wants to leave.
@@ -52,7 +60,7 @@ actor Client {
     private func send(_ line: String) async {
         let drops = backlog.dropped
         let report = drops > reportedDrops ? "* \(drops - reportedDrops) lines dropped, because you are too slow\n" : ""
-        reportedDrops = max(drops, reportedDrops)
+        reportedDrops = drops
         writingSince = .now
         if await !socket.write(report + line + "\n") { socket.disconnect() }
         writingSince = nil
@@ -62,21 +70,17 @@ actor Client {
     private func disconnectIfStuck() {
         if let writingSince, writingSince.duration(to: .now) > hub.patience { socket.disconnect() }
     }
+}
 
-    /// Sends what is pending and a last line, unless that takes longer than the deadline.
-    private func finish(isShutdown: Bool) async {
-        let name = await hub.leave(self, quietly: isShutdown)
-        outgoing.notify(isShutdown ? "* the server shuts down, goodbye" : "* goodbye")
-        let timeout = Task {
-            try await Task.sleep(for: hub.deadline)
-            let lost = backlog.pending
-            sending?.remove()  // drops what is pending and cancels the call in progress, so `settled()` returns
-            return lost
-        }
-        await outgoing.settled()
-        timeout.cancel()
-        await sending?.removeAndWait()  // no call uses the socket from here on
-        socket.disconnect()
-        hub.events.publish(Departed(name: name, lostLines: (try? await timeout.value) ?? 0))
+/// Waits until everything sent before was delivered, but no longer than the limit.
+///
+/// Both tasks are independent of the caller's, so this also waits in a task that has been cancelled.
+func settle(_ source: some NotificationSource, within limit: Duration) async {
+    let settling = Task { await source.settled() }
+    let timer = Task {
+        try await Task.sleep(for: limit)
+        settling.cancel()  // `settled()` returns at once
     }
+    await settling.value
+    timer.cancel()
 }
