@@ -64,6 +64,18 @@ struct ActorMailboxTests {
 
     // MARK: Deliveries on their way
 
+    @Test("Each priority is delivered with the nearest of four steps, and never with less than it has asked for")
+    func steps() {
+        // The numbers that it compares are those of the standard library.
+        expect([Urgency.background, Urgency.medium], equals: [TaskPriority.background, .medium].map(\.rawValue))
+        let priorities: [(TaskPriority, TaskPriority)] = [
+            (.background, .background), (.low, .utility), (.utility, .utility), (.medium, .medium), (.high, .high),
+            (.userInitiated, .high), (TaskPriority(rawValue: 33), .high), (TaskPriority(rawValue: 0), .medium),
+        ]
+
+        for (priority, delivered) in priorities { expect(Urgency(priority).priority, equals: delivered) }
+    }
+
     @Test("While an actor is busy, deliveries do not pile up, even if the actor and another thread notify by turns")
     func oneDeliveryOnItsWay() async {
         let actor = BusyActor()
@@ -198,6 +210,23 @@ struct ActorMailboxTests {
     }
 
     // MARK: Turns
+
+    @Test("A turn ends with its thousandth call")
+    func thousandCalls() {
+        var turn = Turn(isTimed: false)
+
+        expect((1...1_000).first { _ in turn.isOver() }, equals: 1_000)
+    }
+
+    @Test(
+        "A turn ends with the call that takes four milliseconds, unless it must not depend on the machine",
+        arguments: [false, true])
+    func longCall(isTimed: Bool) {
+        var turn = Turn(isTimed: isTimed)
+        spin(for: .milliseconds(4))
+
+        expect(turn.isOver(), equals: isTimed)
+    }
 
     @Test("A slow observer lets other work onto its actor every few calls", arguments: [false, true])
     func turns(_ isAwaited: Bool) async {

@@ -19,32 +19,22 @@ struct AddedOnAnActorTests {
 
     private actor Hearer {
         private let life = Tracked()
-        private(set) var heard: [Int] = []
         private let calls: Log<Int>
 
-        init(_ calls: Log<Int>) {
-            self.calls = calls
-        }
+        init(_ calls: Log<Int>) { self.calls = calls }
 
         func hear(_ value: Int) {
-            heard.append(value)
+            preconditionIsolated()
             calls.append(value)
         }
 
-        func hear(_ owner: Tracked, _ value: Int) {
-            hear(value)
-        }
+        func hear(_ owner: Tracked, _ value: Int) { hear(value) }
 
         func observe(_ source: some NotificationSource<Int>, _ form: Form, owner: Tracked) {
             switch form {
             case .capturing: _ = source.add { value in self.hear(value) }
             case .appliedMethod: _ = source.add(hear)
-            case .weak:
-                _ = source.add { [weak self] value in
-                    if let self {
-                        self.assumeIsolated { $0.hear(value) }
-                    }
-                }
+            case .weak: _ = source.add { [weak self] value in self?.assumeIsolated { $0.hear(value) } }
             case .capturingNothing: _ = source.add { [calls] value in calls.append(value) }
             case .ownerAppliedMethod: source.add(owner, hear)
             case .ownerCapturingNothing: source.add(owner) { [calls] _, value in calls.append(value) }
@@ -138,9 +128,11 @@ struct AddedOnAnActorTests {
     @Test("While a thread delivers what waited for a gone actor, another actor at its address makes no calls in place")
     func addressOfAGoneActor() async throws {
         let (isInCall, mayEnd) = (Signal(), Signal())
+        // The other one has its executor as well.
+        let other = Adder()
         weak var observed: Adder?
         do {
-            let adder = Adder()
+            let adder = Adder(other.loop)
             observed = adder
             await adder.add(to: set) { value in
                 isInCall.set()
@@ -154,9 +146,12 @@ struct AddedOnAnActorTests {
         await onThread { [set] in set.notify(2) }
 
         let registry = try #require(set.registry)
-        var atItsAddress = Notifier(on: try #require(registry.mailboxes().first).actorAddress)
-        registry.forEachRegistered { slot in
-            _ = slot.send(3, by: &atItsAddress)
+        let address = try #require(registry.mailboxes().first).actorAddress
+        await other.perform {
+            var atItsAddress = Notifier(on: address)
+            registry.forEachRegistered { slot in
+                _ = slot.send(3, by: &atItsAddress)
+            }
         }
 
         expect(calls.entries, equals: [])
@@ -236,5 +231,12 @@ struct AddedOnAnActorTests {
 
 /// Adds functions that have no isolation of their own.
 private actor Adder {
+    nonisolated let loop: EventLoop
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe loop.asUnownedSerialExecutor() }
+
+    init(_ loop: EventLoop = EventLoop(.neither)) { self.loop = loop }
+
+    func perform(_ body: @Sendable () -> Void) { body() }
     func add(to set: ObserverSet<Int>, _ observer: @escaping @Sendable (Int) -> Void) { _ = set.add(observer) }
 }

@@ -124,7 +124,7 @@ struct ConfirmedIsolationTests {
         expect(await second.notify(set, 2), equals: [1, 2])
         // A closure of one that the other calls runs on the executor of both.
         let callback = await first.callback(set)
-        await second.perform { callback.call(3) }
+        await second.perform { _ in callback.call(3) }
         await set.settled()
 
         expect(await first.entries, equals: [1, 2, 3])
@@ -146,19 +146,6 @@ struct ConfirmedIsolationTests {
         await set.settled()
 
         expect(await clerk.entries, equals: [1, 2, 3])
-    }
-
-    @Test("A preference for a task executor changes nothing")
-    func taskExecutorPreference() async {
-        let ledger = Ledger(set)
-
-        await withTaskExecutorPreference(Pool()) {
-            expect(await ledger.notify(set, 1), equals: [1])
-            await ledger.take { set.notify(2) }
-            await set.settled()
-        }
-
-        expect(await ledger.entries, equals: [1, 2])
     }
 
     // MARK: Tasks
@@ -304,7 +291,7 @@ extension Ledger {
 }
 
 /// An actor on an event loop, or on the main executor.
-private actor Station {
+private actor Station: Bookkeeper {
     private nonisolated let loop: EventLoop?
     private(set) var entries: [Int] = []
 
@@ -320,21 +307,6 @@ private actor Station {
         }
     }
 
-    func notify(_ set: ObserverSet<Int>, _ value: Int) -> [Int] {
-        set.notify(value)
-        return entries
-    }
-
-    func take(_ body: nonisolated(nonsending) () async -> Void) async { await body() }
-    func perform(_ body: () -> Void) { body() }
-
-    /// A closure of this actor, which says so to the compiler wherever it is called.
-    func callback(_ set: ObserverSet<Int>) -> Unchecked {
-        Unchecked {
-            _ = self
-            set.notify($0)
-        }
-    }
 }
 
 // MARK: - Others

@@ -155,7 +155,7 @@ struct LifetimeTests {
         expect(Lifetimes.current.count, equals: 0)
     }
 
-    // MARK: What a deinit may do
+    // MARK: Emptied sets
 
     @Test("Emptying an empty set during a traversal leaves nothing waiting to be released")
     func emptiedWhileEmpty() {
@@ -167,5 +167,16 @@ struct LifetimeTests {
         let isWaiting = registry.reclamation.hasRetired.load(ordering: .relaxed)
         #expect(!isWaiting)
         extendLifetime(traversal)
+    }
+
+    @Test("A set that was emptied looks for dead owners no sooner than a new one")
+    func emptiedAndFilled() {
+        let (registry, looks) = (Registry(), Counter())
+        for _ in 0..<2 {
+            for _ in 0..<31 { registry.append(WatchedEntry(looks)) }
+            registry.removeAll(dropping: true)
+        }
+
+        expect(looks.value, equals: 0)
     }
 }

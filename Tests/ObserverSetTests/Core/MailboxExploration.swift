@@ -43,16 +43,13 @@ private final class ExploredObserver: AnyTarget, @unchecked Sendable {
 
 /// One moment of it, from which each move makes another.
 private struct MailboxState {
-    /// What runs on the actor, one inside the other.
-    private enum Frame {
-        case drain(called: Int?, mayLeave: Bool)
-        case catchUp(rest: [Int], called: Int?)
-
-        var called: Int? {
-            switch self {
-            case .drain(let called, _), .catchUp(_, let called): called
-            }
-        }
+    /// What runs on the actor, one inside the other: a drain, or a catch-up with values that it has still to deliver.
+    private struct Frame {
+        var isDrain = true
+        var rest: [Int] = []
+        /// What it is calling an observer with.
+        var called: Int?
+        var mayLeave = false
     }
 
     private let observers = [ExploredObserver(), ExploredObserver()]
@@ -93,10 +90,7 @@ private struct MailboxState {
         }
         key += [-1] + sent.map { Int($0.priority.rawValue) } + [-1] + begun + [-1] + returned.sorted()
         for frame in stack {
-            switch frame {
-            case .drain(let called, let mayLeave): key += [-2, called ?? 0, mayLeave ? 1 : 0]
-            case .catchUp(let rest, let called): key += [-3, called ?? 0] + rest
-            }
+            key += [-2, frame.isDrain ? 1 : 0, frame.called ?? 0, frame.mayLeave ? 1 : 0] + frame.rest
         }
         return key
     }
@@ -115,8 +109,9 @@ private struct MailboxState {
         stack.contains { frame in frame.called.map { self.observer(of: $0) == observer } ?? false }
     }
 
-    private var isDraining: Bool {
-        stack.contains { frame in if case .drain = frame { true } else { false } }
+    private var top: Frame {
+        get { stack[stack.count - 1] }
+        set { stack[stack.count - 1] = newValue }
     }
 
     // MARK: Moves
@@ -142,18 +137,17 @@ private struct MailboxState {
                 add("the actor notifies \(observer)") { $0.catchUp(observer) }
             }
         }
-        switch stack.last {
-        case .drain(nil, let mayLeave):
-            add("the drain goes on") { $0.goOn() }
-            if mayLeave { add("the drain's turn is over") { $0.leave() } }
-        case .catchUp(let rest, nil):
-            if rest.isEmpty {
+        if let frame = stack.last {
+            if frame.called != nil {
+                add("the call returns") { $0.endCall() }
+            } else if frame.isDrain {
+                add("the drain goes on") { $0.goOn() }
+                if frame.mayLeave { add("the drain's turn is over") { $0.leave() } }
+            } else if frame.rest.isEmpty {
                 add("the actor has caught up") { $0.endCatchUp() }
             } else {
                 add("the actor goes on") { $0.goOnInPlace() }
             }
-        case .some: add("the call returns") { $0.endCall() }
-        case nil: break
         }
         return moves
     }
@@ -177,7 +171,7 @@ private struct MailboxState {
 
     private mutating func arrive(_ index: Int) {
         if inbox.drains.begin(sent.remove(at: index)) {
-            stack.append(.drain(called: nil, mayLeave: false))
+            stack.append(Frame())
         } else {
             hasTurnedOneAway = true
         }
@@ -188,7 +182,7 @@ private struct MailboxState {
             if let number = batch.popFirst()?.value as? Int {
                 let skipped = contents.keys.first { $0 < number && !begun.contains($0) }
                 if let skipped, batch.catchUps == 0 { wrong = "\(number) comes before \(skipped)" }
-                stack[stack.count - 1] = .drain(called: number, mayLeave: true)
+                top.mayLeave = true
                 return begin(number)
             }
         } while fault != .endsWithoutAnotherLook && batch.refill(from: &inbox)
@@ -225,15 +219,10 @@ private struct MailboxState {
         let waiting = waiting(for: observer).count
         let taken = batch.beginCatchUp(of: observers[observer], waiting, from: &inbox)!.compactMap { $0.value as? Int }
         if taken.count < waiting { wrong = "\(waiting) values wait for observer \(observer), and \(taken) is found" }
-        stack.append(.catchUp(rest: fault == .callsTheLastFirst ? taken : taken.reversed(), called: nil))
+        stack.append(Frame(isDrain: false, rest: fault == .callsTheLastFirst ? taken : taken.reversed()))
     }
 
-    private mutating func goOnInPlace() {
-        guard case .catchUp(var rest, _) = stack.removeLast() else { return }
-        let number = rest.removeFirst()
-        stack.append(.catchUp(rest: rest, called: number))
-        begin(number)
-    }
+    private mutating func goOnInPlace() { begin(top.rest.removeFirst()) }
 
     private mutating func endCatchUp() {
         stack.removeLast()
@@ -244,6 +233,7 @@ private struct MailboxState {
     /// A call begins, or it is a caller's turn to go on.
     private mutating func begin(_ number: Int) {
         begun.append(number)
+        top.called = number
         guard let observer = observer(of: number) else {
             settle(number)
             return endCall()
@@ -263,20 +253,14 @@ private struct MailboxState {
     }
 
     private mutating func endCall() {
-        switch stack.removeLast() {
-        case .drain(let called, _):
-            returned.insert(called!)
-            stack.append(.drain(called: nil, mayLeave: true))
-        case .catchUp(let rest, let called):
-            returned.insert(called!)
-            stack.append(.catchUp(rest: rest, called: nil))
-        }
+        returned.insert(top.called!)
+        top.called = nil
     }
 
     // MARK: What must hold
 
     private mutating func check() {
-        if wrong != nil || isDraining { return }
+        if wrong != nil || stack.contains(where: \.isDrain) { return }
         // Inside a call, however long it takes, the others are delivered to; what waits for its end is looked for then.
         let isFree = stack.last.map { $0.called != nil } ?? true
         let waiting = (0..<2).filter { isFree && !isInCall($0) }.flatMap { observer in self.waiting(for: observer) }

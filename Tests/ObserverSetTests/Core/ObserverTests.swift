@@ -31,25 +31,6 @@ struct ObserverTests {
         removed.end()
     }
 
-    @Test("A class may show its set, or a part of what that sends, as an opaque source or an existential one")
-    func readOnlySide() {
-        final class Model: Sendable {
-            private let observers = ObserverSet<(title: String, length: Int)>()
-            var changed: some NotificationSource<(title: String, length: Int)> { observers }
-            var titleChanged: some NotificationSource<String> { observers.map(\.title) }
-
-            func change(to title: String) { observers.notify((title: title, length: title.count)) }
-        }
-        let model = Model()
-        _ = model.changed.add { [log] in log.append("opaque \($0.length)") }
-        let anySource: any NotificationSource<String> = model.titleChanged
-        _ = anySource.add { [log] in log.append("any \($0)") }
-
-        model.change(to: "So What")
-
-        expect(log.entries, equals: ["opaque 7", "any So What"])
-    }
-
     // MARK: One observer in several places
 
     @Test(

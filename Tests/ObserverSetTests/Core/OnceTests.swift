@@ -8,26 +8,6 @@ struct OnceTests {
     private let set = ObserverSet<Int>()
     private let log = Log<String>()
 
-    @Test("One-time observers are called by the first notification, in order, and then not again")
-    func once() {
-        let owner = Tracked(7)
-        let line = #line + 1
-        let token = set.once.add { [log] in log.append("once \($0)") }
-        _ = set.add { [log] in log.append("always \($0)") }
-        set.once.add(owner) { [log] owner, value in log.append("owner \(owner.value) \(value)") }
-        #expect(token.isActive)
-        #expect(token.description.contains("ObserverSetTests/OnceTests.swift:\(line)"))
-        expect(set.count, equals: 3)
-
-        set.notify(1)
-        set.notify(2)
-
-        expect(log.entries, equals: ["once 1", "always 1", "owner 7 1", "always 2"])
-        #expect(!token.isActive && !token.remove())
-        #expect(token.description.hasSuffix(", inactive)"))
-        expect(set.count, equals: 1)
-    }
-
     @Test(
         "Behind `once`, or several, an observer of any kind is called once, or not at all if it is removed",
         arguments: ObserverKind.lasting)
@@ -37,24 +17,18 @@ struct OnceTests {
         ]
         for source in sources {
             let calls = Log<Int>()
-            let registration = kind.add(to: source) { calls.append($0) }
-            #expect(registration.token.isActive)
+            let registrations = (0..<2).map { _ in kind.add(to: source) { calls.append($0) } }
+            let tokens = registrations.map(\.token)
+            #expect(tokens[0].isActive && tokens[0].description.contains("registered at") && tokens[1].remove())
 
             set.notify(1)
             set.notify(2)
             await set.settled()
 
             expect(calls.entries, equals: [1])
-            #expect(!registration.token.isActive && !registration.token.remove())
+            #expect(tokens.allSatisfy { !$0.isActive && !$0.remove() && $0.description.hasSuffix(", inactive)") })
             #expect(set.isEmpty)
-            registration.end()
-
-            let removed = kind.add(to: source) { calls.append($0) }
-            #expect(removed.token.remove())
-            set.notify(3)
-            await set.settled()
-            expect(calls.entries, equals: [1])
-            removed.end()
+            registrations.forEach { $0.end() }
         }
     }
 
@@ -75,20 +49,6 @@ struct OnceTests {
         expect(log.entries, equals: ["0, true, true"])
         token.value = nil
         registration.end()
-    }
-
-    @Test("A value waiting for a one-time observer is delivered after the set's death, even if `remove` is called")
-    @MainActor func setDies() async {
-        var set: ObserverSet<Int>? = ObserverSet()
-        let token = set?.once.add { @MainActor [log] in log.append("\($0)") }
-        join { [set] in set?.notify(1) }
-        set = nil
-        #expect(token?.isActive == false && token?.remove() == false)
-        expect(log.count, equals: 0)
-
-        await eventually { log.count == 1 }
-
-        expect(log.entries, equals: ["1"])
     }
 
     @Test("Either a one-time observer is called or its removal returns true", arguments: ObserverKind.lastingHopping)
@@ -132,22 +92,6 @@ struct OnceTests {
         registrations.forEach { $0.end() }
     }
 
-    @Test("An observer that is added twice for one call is called once by each registration")
-    func registeredTwice() async {
-        let keeper = Keeper()
-        Everywhere([set, set]).once.add(keeper) { [log] (_: isolated Keeper, value) in log.append("group \(value)") }
-        Everywhere([set.once, set.once]).add(keeper) { [log] (_: isolated Keeper, value) in
-            log.append("members \(value)")
-        }
-
-        set.notify(1)
-        set.notify(2)
-        await set.settled()
-
-        expect(log.entries, equals: ["group 1", "members 1", "members 1"])
-        #expect(set.isEmpty)
-    }
-
     // MARK: Threads
 
     @Test("A one-time observer is called by exactly one of many threads' notifications, of one set or of two")
@@ -165,8 +109,7 @@ struct OnceTests {
             await onThreads(8) { thread in (thread.isMultiple(of: 2) ? set : other).notify(thread) }
 
             expect(calls.value, equals: 3)
-            #expect(tokens.allSatisfy { !$0.isActive })
-            #expect(set.isEmpty && other.isEmpty)
+            #expect(tokens.allSatisfy { !$0.isActive } && set.isEmpty && other.isEmpty)
         }
     }
 
@@ -182,26 +125,10 @@ struct OnceTests {
             rounds[round].remove()
         }
 
-        #expect(rounds.allSatisfy { $0.calls.value + $0.removals.value == 1 })
-        #expect(rounds.allSatisfy { $0.set.isEmpty && $0.other?.isEmpty != false })
-    }
-
-    @Test(
-        "A one-time observer notified while being added is called at most once, and its token tells whether it was")
-    func notifiedWhileAdded() async {
-        let rounds = (0..<2_000).map { _ in OnceRound(.once, isEmpty: true) }
-
-        await race(times: rounds.count) { round in
-            for _ in 0..<3 { rounds[round].set.notify(1) }
-        } _: { round in
-            rounds[round].add()
-        }
-
-        #expect(rounds.allSatisfy { $0.isActive == ($0.calls.value == 0) })
-        #expect(rounds.allSatisfy { $0.set.count == 1 - $0.calls.value })
-        // Observers that the first notification has missed are called by the next one, the others are not.
-        for round in rounds { round.set.notify(2) }
-        #expect(rounds.allSatisfy { $0.calls.value == 1 && $0.set.isEmpty })
+        #expect(
+            rounds.allSatisfy {
+                $0.calls.value + $0.removals.value == 1 && $0.set.isEmpty && $0.other?.isEmpty != false
+            })
     }
 }
 
@@ -212,23 +139,15 @@ private final class OnceRound: Sendable {
     let removals = Shared(0)
     /// A second set with which the observer is registered.
     let other: ObserverSet<Int>?
-    private let kind: ObserverKind
-    private let registration = Shared<KeptRegistration?>(nil)
+    private let registration: KeptRegistration
 
-    init(_ kind: ObserverKind, isEmpty: Bool = false, other: ObserverSet<Int>? = nil) {
-        self.kind = kind
+    init(_ kind: ObserverKind, other: ObserverSet<Int>? = nil) {
         self.other = other
-        if !isEmpty { add() }
-    }
-
-    var isActive: Bool { registration.value?.token.isActive ?? false }
-
-    func add() {
         let source = Everywhere<Int>([set, other].compactMap(\.self))
-        registration.value = kind.add(to: source) { [calls] _ in calls.value += 1 }
+        registration = kind.add(to: source) { [calls] _ in calls.value += 1 }
     }
 
     func remove() {
-        if registration.value?.token.remove() == true { removals.value += 1 }
+        if registration.token.remove() { removals.value += 1 }
     }
 }

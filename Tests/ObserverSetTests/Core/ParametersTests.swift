@@ -44,9 +44,14 @@ struct ParametersTests {
         #expect(set.debugDescription.contains("Listener, nonisolated, registered at ObserverSetTests/ParametersTests"))
     }
 
-    @Test("An unlabelled tuple works with `notify(a, b)`, `notify((a, b))` and a method of as many parameters")
+    @Test(
+        "An unlabelled tuple works with `notify(a, b)`, `notify((a, b))` and a method of as many parameters, up to six")
     func unlabelledTuple() {
         let set = ObserverSet<(Int, String)>()
+        let six = ObserverSet<(Int, Int, Int, Int, Int, String)>()
+        _ = six.add { log.append("closure \($0 + $4)\($5)") }
+        six.add(listener) { listener, all in listener.note("owner \(all.1)\(all.5)") }
+        six.add(method: Listener.six, of: listener)
         _ = set.add { log.append("closure \($0) \($1)") }
         _ = set.add { pair in log.append("pair \(pair.0) \(pair.1)") }
         set.add(listener) { listener, pair in listener.note("owner \(pair.0) \(pair.1)") }
@@ -54,9 +59,13 @@ struct ParametersTests {
 
         set.notify(1, "a")
         set.notify((2, "b"))
+        six.notify(1, 2, 3, 4, 5, "!")
+        six.notify((5, 4, 3, 2, 1, "?"))
 
         let forms = ["closure", "pair", "owner", "two"]
-        expect(log.entries, equals: forms.map { $0 + " 1 a" } + forms.map { $0 + " 2 b" })
+        expect(Array(log.entries.prefix(8)), equals: forms.map { $0 + " 1 a" } + forms.map { $0 + " 2 b" })
+        let ofSix = ["closure 6!", "owner 2!", "six 123!", "closure 6?", "owner 4?", "six 543?"]
+        expect(Array(log.entries.dropFirst(8)), equals: ofSix)
     }
 
     @Test("The labels of a tuple are available in closures")
@@ -72,19 +81,6 @@ struct ParametersTests {
 
         let forms = ["closure", "apart", "owner", "item"]
         expect(log.entries, equals: forms.map { $0 + " a 1" } + forms.map { $0 + " b 2" })
-    }
-
-    @Test("A tuple of six elements is passed in parts, as a whole, and to a method of six parameters")
-    func six() {
-        let set = ObserverSet<(Int, Int, Int, Int, Int, String)>()
-        _ = set.add { log.append("closure \($0 + $4)\($5)") }
-        set.add(listener) { listener, all in listener.note("owner \(all.1)\(all.5)") }
-        set.add(method: Listener.six, of: listener)
-
-        set.notify(1, 2, 3, 4, 5, "!")
-        set.notify((5, 4, 3, 2, 1, "?"))
-
-        expect(log.entries, equals: ["closure 6!", "owner 2!", "six 123!", "closure 6?", "owner 4?", "six 543?"])
     }
 
     @Test("A parameter may be a closure, which observers may call")
@@ -103,7 +99,6 @@ struct ParametersTests {
 
     @Test("A value of each kind arrives as it was notified, in place and through a mailbox, in generic code")
     func everyKind() async {
-        struct Local: Sendable { let value: Int }
         await arrives((), "()")
         await arrives(7, "7")
         await arrives((name: "a", index: 1), #"(name: "a", index: 1)"#)
@@ -117,13 +112,9 @@ struct ParametersTests {
         await arrives(Int?.none as any Sendable, "nil")
         await arrives("text" as any Sendable, #""text""#)
         await arrives(Large(), String(reflecting: Large()))
-        await arrives(Large() as any Sendable, String(reflecting: Large()))
         await arrives(CancellationError() as any Error, "Swift.CancellationError()")
         await arrives(Int?.self as any Any.Type, "Swift.Optional<Swift.Int>")
         await arrives(Box(content: Box(content: Int?.none)), String(reflecting: Box(content: Box(content: Int?.none))))
-        await arrives(Tracked(3), String(reflecting: Tracked(3)))
-        await arrives(Hidden.two(2), String(reflecting: Hidden.two(2)))
-        await arrives(Local(value: 1), String(reflecting: Local(value: 1)))
     }
 
     /// Sends a value to observers in place, a method among them, and through a queue's mailbox.
@@ -155,10 +146,6 @@ private final class Listener: Sendable {
     func item(_ item: (name: String, index: Int)) { note("item \(item.name) \(item.index)") }
     func reply(_ reply: @Sendable (String) -> Void) { reply("reply") }
     func six(_ a: Int, _ b: Int, _ c: Int, _ d: Int, _ e: Int, _ text: String) { note("six \(a)\(b)\(c)\(text)") }
-}
-
-private enum Hidden: Sendable {
-    case two(Int)
 }
 
 private struct Box<Content: Sendable>: Sendable {

@@ -1,6 +1,7 @@
 import Dispatch
-import ObserverSet
 import Testing
+
+@testable import ObserverSet
 
 /// Observers on dispatch queues: always asynchronous, in order, one call at a time.
 @Suite("Queues", .lifetimesChecked, .againstHanging)
@@ -8,25 +9,6 @@ struct QueueTests {
     private let set = ObserverSet<Int>()
     private let log = Log<Int>()
     private let queue = DispatchQueue(label: "serial")
-
-    @Test("An observer runs on its queue", arguments: [false, true])
-    func onTheQueue(_ isConcurrent: Bool) async {
-        let queue = DispatchQueue(label: "queue", attributes: isConcurrent ? .concurrent : [])
-        let owner = Tracked()
-        _ = set.addNonisolated(on: queue) { [log] in
-            dispatchPrecondition(condition: .onQueue(queue))
-            log.append($0)
-        }
-        set.addNonisolated(on: queue, owner) { [log] _, value in
-            dispatchPrecondition(condition: .onQueue(queue))
-            log.append(value)
-        }
-
-        set.notify(1)
-        await set.settled()
-
-        expect(log.entries, equals: [1, 1])
-    }
 
     /// Scenario 36: a notification on the observer's own queue.
     ///
@@ -76,6 +58,7 @@ struct QueueTests {
         let isOtherCalled = Signal()
         let calls = Counter()
         _ = set.addNonisolated(on: queue) { [log] value in
+            dispatchPrecondition(condition: .onQueue(queue))
             expect(calls.increment(), equals: 1)
             // Would wait for ever if the other observer could not be called meanwhile.
             isOtherCalled.wait()
@@ -96,7 +79,10 @@ struct QueueTests {
     func oneOrder() async {
         let other = ObserverSet<Int>()
         for (number, source) in [set, set, other].enumerated() {
-            _ = source.addNonisolated(on: queue) { [log] in log.append(number * 10_000 + $0) }
+            _ = source.addNonisolated(on: queue) { [log, queue] in
+                dispatchPrecondition(condition: .onQueue(queue))
+                log.append(number * 10_000 + $0)
+            }
         }
 
         for count in [3_000] + Array(repeating: 300, count: 20) {
@@ -123,7 +109,8 @@ struct QueueTests {
     @Test("An owner released in a call on a queue is not called for the values that still wait")
     func ownerDiesInItsCallOnAQueue() async {
         let owner = Shared<Tracked?>(Tracked())
-        set.addNonisolated(on: queue, owner.value!) { [log] tracked, value in
+        set.addNonisolated(on: queue, owner.value!) { [log, queue] tracked, value in
+            dispatchPrecondition(condition: .onQueue(queue))
             log.append(value)
             if value == 1 { owner.value = nil }
             #expect(tracked.isIntact)
@@ -136,6 +123,16 @@ struct QueueTests {
 
         expect(log.entries, equals: [0, 1])
         expect(Lifetimes.current.count, equals: 0)
+    }
+
+    @Test("What has waited leaves the room of a few values, and not that of a burst", arguments: [8, 10_000])
+    func roomThatIsKept(_ count: Int) throws {
+        var jobs = Queue<Int>()
+        for value in 0..<count { jobs.append(value) }
+        for value in 0..<count { expect(jobs.removeFirst(), equals: value) }
+
+        let elements = try #require(Mirror(reflecting: jobs).descendant("elements") as? [Int?])
+        #expect((count == 8 ? 8...64 : 0...64).contains(elements.capacity))
     }
 
     // MARK: Descriptions

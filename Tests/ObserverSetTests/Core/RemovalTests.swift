@@ -35,16 +35,20 @@ struct RemovalTests {
         }
     }
 
-    @Test("If no call is running, the caller is not suspended", arguments: withOwnMailbox)
+    @Test("If no call is running, the caller is not suspended, and there will be none", arguments: withOwnMailbox)
     @MainActor func notSuspended(_ kind: ObserverKind) async {
-        let registration = kind.add(to: set) { _ in }
+        let registration = kind.add(to: set) { [log] _ in log.append("called") }
         var hasRun = false
         let other = Task { @MainActor in hasRun = true }
 
-        await registration.token.removeAndWait()
+        let isRemoved = await registration.token.removeAndWait()
 
-        #expect(!hasRun)
+        #expect(isRemoved && !hasRun && set.isEmpty)
         await other.value
+        set.notify(1)
+        await set.settled()
+        expect(log.entries, equals: [])
+        expect(await registration.token.removeAndWait(), equals: false)
         registration.end()
     }
 
@@ -79,19 +83,15 @@ struct RemovalTests {
         let notifying = Task { [set] in await onThreads(5) { set.notify($0) } }
         await eventually { running.value == 5 }
 
-        let left = Shared<Int?>(nil)
-        let waiting = await taskThatWaits {
-            await token.removeAndWait()
-            left.value = running.value
+        await removal(of: token) { [log] in
+            for end in mayEnd {
+                for _ in 0..<50 { await Task.yield() }
+                log.append("a call ends")
+                end.set()
+            }
         }
-        for end in mayEnd {
-            for _ in 0..<50 { await Task.yield() }
-            #expect(left.value == nil)
-            end.set()
-        }
-        await waiting.value
 
-        expect(left.value, equals: 0)
+        expect(log.entries, equals: Array(repeating: "a call ends", count: 5) + ["over"])
         await notifying.value
     }
 
@@ -271,24 +271,8 @@ struct RemovalTests {
         "A teardown in a task of its own waits for the call that is running, though the task that awaits it is cancelled",
         arguments: [ObserverKind.queue, .awaited, .closure], [true, false])
     func teardownInACancelledTask(_ kind: ObserverKind, isCancelledBefore: Bool) async {
-        let isCalled = Signal()
-        let token: ObserverToken
-        if kind == .awaited {
-            token = set.addAsync { [log, door] _ in
-                isCalled.set()
-                await door.pass()
-                log.append("the call has returned")
-            }
-        } else {
-            token =
-                kind.add(to: set) { [log, mayEnd] _ in
-                    isCalled.set()
-                    mayEnd.wait()
-                    log.append("the call has returned")
-                }.token
-        }
-        let notifying = Task { [set] in await onThread { set.notify(1) } }
-        await eventually { isCalled.isSet }
+        let call = await StoppedCall(kind, of: set, by: set) { [log] in log.append("the call has returned") }
+        let token = call.token
 
         let scope = Task { [log] in
             while isCancelledBefore && !Task.isCancelled { await Task.yield() }
@@ -300,10 +284,9 @@ struct RemovalTests {
         await eventually { !token.isActive }
         // If the teardown did not wait, it would very likely be over by now. If it does wait, this loop changes nothing.
         for _ in 0..<100 { await Task.yield() }
-        mayEnd.set()
-        door.open()
+        call.letGo()
         await scope.value
-        await notifying.value
+        await call.end()
 
         expect(log.entries, equals: ["the call has returned", "torn down: true, cancelled: true"])
     }
@@ -347,17 +330,6 @@ struct RemovalTests {
         }
 
         expect(log.entries, equals: ["called", "the other one", "called", "over"])
-    }
-
-    @Test("An observer of `once` that is removed before its call is not called")
-    func onceRemoved() async {
-        let token = set.once.add { [log] _ in log.append("called") }
-
-        #expect(await token.removeAndWait())
-        set.notify(1)
-
-        #expect(log.entries.isEmpty && set.isEmpty)
-        #expect(await !token.removeAndWait())
     }
 
     @Test("It waits for what a set that is gone had notified to an actor")
@@ -464,9 +436,9 @@ struct RemovalRaceTests {
             await onThread { notified.pass() }
             for _ in 0..<round % 40 * 10 { continue }
 
-            #expect(await registration.token.removeAndWait())
+            let isRemoved = await registration.token.removeAndWait()
 
-            #expect(isReleased.isSet)
+            #expect(isRemoved && isReleased.isSet)
             memory.calls += 1
             await onThread { next.pass() }
             registration.end()
@@ -543,8 +515,8 @@ struct RemovalRaceTests {
             let removing = Task { await token.removeAndWait() }
             if isCancelled { removing.cancel() }
 
-            #expect(await removing.value)
-            #expect(!token.isActive)
+            let isRemoved = await removing.value
+            #expect(isRemoved && !token.isActive)
             if isCancelled { await token.removeAndWait() }
             expect(calls.value, equals: 0)
         }

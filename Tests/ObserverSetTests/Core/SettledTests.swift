@@ -36,50 +36,6 @@ struct SettledTests {
         await set.settled()
     }
 
-    @Test(
-        "In a task of its own `settled()` waits, though the task that awaits it is cancelled",
-        arguments: [ObserverKind.queue, .awaited], [true, false])
-    func teardownInACancelledTask(_ kind: ObserverKind, isCancelledBefore: Bool) async {
-        let (isCalled, mayEnd, isWaiting) = (Signal(), Signal(), Signal())
-        let door = Door()
-        let outcome = Log<String>()
-        if kind == .queue {
-            _ = set.addNonisolated(on: DispatchQueue(label: "slow")) { _ in
-                isCalled.set()
-                mayEnd.wait()
-                outcome.append("the call has returned")
-            }
-        } else {
-            _ = set.addAsync { _ in
-                isCalled.set()
-                await door.pass()
-                outcome.append("the call has returned")
-            }
-        }
-        set.notify(1)
-        await eventually { isCalled.isSet }
-
-        let scope = Task { [set] in
-            while isCancelledBefore && !Task.isCancelled { await Task.yield() }
-            await Task {
-                isWaiting.set()
-                await set.settled()
-            }.value
-            outcome.append("settled, cancelled: \(Task.isCancelled)")
-        }
-        if !isCancelledBefore { await eventually { isWaiting.isSet } }
-        scope.cancel()
-        await eventually { isWaiting.isSet }
-        // If `settled()` did not wait, it would very likely have returned by now. If it does wait, this loop changes
-        // nothing.
-        for _ in 0..<100 { await Task.yield() }
-        mayEnd.set()
-        door.open()
-        await scope.value
-
-        expect(outcome.entries, equals: ["the call has returned", "settled, cancelled: true"])
-    }
-
     @Test("`settled()` waits for what was notified to the observers' actors by other sets, too")
     func otherSets() async {
         let keeper = Keeper()
@@ -122,28 +78,6 @@ struct SettledTests {
         queues[quick].resume()
         await set.settled()
         expect(log.count, equals: 4)
-    }
-
-    @Test("`settled()` does not wait for values that are enqueued later")
-    func notForLaterValues() async {
-        let (isCalled, mayEnd) = (Signal(), Signal())
-        _ = set.addNonisolated(on: queue) { [log] value in
-            log.append(value)
-            guard value == 1 else { return mayEnd.wait() }
-            isCalled.wait()
-        }
-        set.notify(1)
-        let waiting = Task { [set] in await set.settled() }
-        // The task may begin late, and would then have to wait for any value that had been notified by that time. So
-        // the second value is notified only after the task has ended.
-        isCalled.set()
-        await waiting.value
-
-        set.notify(2)
-        expect(log.entries.first, equals: 1)
-        mayEnd.set()
-        await set.settled()
-        expect(log.entries, equals: [1, 2])
     }
 
     // MARK: Observers that are removed
@@ -265,7 +199,6 @@ struct SettledTests {
         await eventually { hasSettled.isSet }
         await set.settled()
 
-        #expect(hasSettled.isSet)
         if kind.isAwaited {
             // A task that was started inside the call does not wait for that call.
             expect(Set(log.entries), equals: [2, 10])
@@ -275,6 +208,7 @@ struct SettledTests {
         registration.end()
         set.removeAll()
     }
+
     @Test("Many tasks may notify and await `settled()` at once", arguments: ObserverKind.lastingHopping)
     func manyTasks(_ kind: ObserverKind) async {
         let delivered = Counter()

@@ -77,14 +77,11 @@ extension ReclamationFault {
     /// What the fault leads to in that scenario.
     fileprivate var effect: Exploration.Failure.Kind {
         switch self {
-        case .flipsTwiceAtOnce, .detachesAfterOneFlip, .quickWayLooksAtOneCount, .stripesAreIgnored,
-            .countsOutBeforeWalking, .flipsWhileOccupied, .headLoadIsRelaxed, .countInIsReleasing,
-            .headStoreIsReleasing, .countLoadsAreAcquiring:
-            .walksWhatIsReleased
         case .leavesOpenSide, .flagIsIgnored, .noLookAfterUnlocking, .countOutIsReleasing, .flagLoadIsRelaxed,
             .noFenceAfterUnlocking, .noFenceBeforeTry:
             .endsBadly("something stays retired for ever")
         case .countsInOnIdleSide, .triesWhileRetired: .goesRoundInCircles
+        default: .walksWhatIsReleased
         }
     }
 }

@@ -32,44 +32,6 @@ struct StressTests {
         expect(mistakes.list, equals: [])
     }
 
-    @Test("A one-time observer is either called or removed, never both", arguments: [2, 4, 16])
-    func onceOrRemoved(threads: Int) async {
-        let storm = Storm(threads: threads, deliveries: 0, seed: 0, mistakes)
-        let gate = Gate(threads)
-        let rounds = (0..<Self.deliveries / 400).map { _ in
-            let set = ObserverSet<Value>()
-            return (set: set, those: (0..<8).map { _ in storm.add(to: set, isOnce: true) })
-        }
-
-        await onThreads(threads) { index in
-            for round in rounds {
-                gate.pass()
-                if index % 2 == 0 {
-                    storm.notify(round.set, Value(thread: index))
-                } else {
-                    round.those.forEach(storm.remove)
-                }
-            }
-        }
-
-        let outcomes = rounds.flatMap(\.those).map { $0.record.outcomes }
-        #expect(outcomes.allSatisfy { $0 == 1 })
-        expect(mistakes.list, equals: [])
-        expect(storm.lifetimes.count, equals: 0)
-    }
-
-    @Test("A one-time observer that is removed after its call has been decided on is not called")
-    func onceButRemovedLate() {
-        let source = LateRemoval()
-        let calls = Counter()
-
-        source.token.value = source.once.add { _ in calls.increment() }
-        source.set.notify(1)
-
-        #expect(source.isRemoved.value)
-        expect(calls.value, equals: 0)
-    }
-
     @Test("A thread that only notifies sees the observers that another thread adds fully initialised")
     func publication() async {
         let lifetimes = Lifetimes.current
@@ -109,17 +71,10 @@ struct StressTests {
     // MARK: Observers elsewhere
 
     @Test(
-        "Observers on other actors and queues receive all values, in each thread's order, while others come and go",
+        "Each actor and queue receives what a thread notifies to several sets in that thread's order, while others come and go",
         arguments: [1, 2, 4, 8])
     func hops(threads: Int) async {
         await Hops(threads: threads, deliveries: Self.deliveries, mistakes).run()
-
-        expect(mistakes.list, equals: [])
-    }
-
-    @Test("Each actor receives what a thread notifies to several sets in that thread's order", arguments: [1, 2, 4, 8])
-    func orders(threads: Int) async {
-        await Orders(threads: threads, deliveries: Self.deliveries, mistakes).run()
 
         expect(mistakes.list, equals: [])
     }
@@ -133,60 +88,5 @@ struct StressTests {
         await Awaits(threads: threads, races: many(10_000, long: 500_000), seed: seed, mistakes).run()
 
         expect(mistakes.list, equals: [], "with seed \(seed)")
-    }
-
-    @Test(
-        "An observer that is removed in its own isolation is not called again, whatever is enqueued", arguments: [1, 4])
-    func removedWhereItRuns(threads: Int) async {
-        for _ in 0..<Self.deliveries / 1_000 {
-            let set = ObserverSet<Int>()
-            let leaver = Leaver(stayingFor: 5)
-            await leaver.observe(set)
-
-            await onThreads(threads) { _ in
-                for number in 1...20 { set.notify(number) }
-            }
-            await set.settled()
-
-            expect(await leaver.calls, equals: 5)
-            #expect(set.isEmpty)
-        }
-    }
-}
-
-/// A source that removes its observer between a traversal's decision to call it and the call.
-private struct LateRemoval: NotificationSource {
-    let set = ObserverSet<Int>()
-    let token = Shared<ObserverToken?>(nil)
-    let isRemoved = Shared(false)
-
-    func register(_ observer: Observer<Int>) -> ObserverToken {
-        set.register(
-            observer.adapted { [token, isRemoved] value in
-                isRemoved.value = token.value?.remove() ?? false
-                return value
-            })
-    }
-
-    func settled() async { await set.settled() }
-}
-
-/// Removes its own observer after that many calls.
-private actor Leaver {
-    private(set) var calls = 0
-    private let limit: Int
-    private var token: ObserverToken?
-
-    init(stayingFor limit: Int) {
-        self.limit = limit
-    }
-
-    func observe(_ set: ObserverSet<Int>) {
-        token = set.add(self) { leaver, _ in leaver.receive() }
-    }
-
-    private func receive() {
-        calls += 1
-        if calls == limit { token?.remove() }
     }
 }

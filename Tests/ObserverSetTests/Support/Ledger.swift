@@ -1,7 +1,7 @@
 import ObserverSet
 
 /// An actor whose observers check that they run on it.
-actor Ledger {
+actor Ledger: Bookkeeper {
     private(set) var entries: [Int] = []
 
     init(_ booked: ObserverSet<Int>) { observe(booked) }
@@ -12,7 +12,14 @@ actor Ledger {
             ledger.entries.append(amount)
         }
     }
+}
 
+/// An actor that notifies, and whose observers note what they receive.
+protocol Bookkeeper: Actor {
+    var entries: [Int] { get }
+}
+
+extension Bookkeeper {
     /// Calls a closure that the compiler wrongly treats as this actor's code, although it runs on the caller's actor.
     ///
     /// See swiftlang/swift#83812, #86083 and #87097.
@@ -26,7 +33,7 @@ actor Ledger {
         return entries
     }
 
-    func perform<Result: Sendable>(_ body: @Sendable (isolated Ledger) -> Result) -> Result { body(self) }
+    func perform<Result: Sendable>(_ body: @Sendable (isolated Self) -> Result) -> Result { body(self) }
 
     /// Returns a closure that the compiler treats as this actor's code, wherever it is called.
     func callback(_ set: ObserverSet<Int>) -> Unchecked {

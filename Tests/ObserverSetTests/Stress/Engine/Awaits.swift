@@ -69,8 +69,7 @@ private final class Race: Sendable {
     private let mistakes: Mistakes
     private let first: Shared<ObserverSet<Item>?>
     private let second: Shared<ObserverSet<Item>?>
-    private let plainOwner: Shared<Tracked?>
-    private let actorOwner: Shared<Clerk?>
+    private let owner = Shared<(any AnyObject & Sendable)?>(nil)
     private let token = Shared<ObserverToken?>(nil)
     private let record: CallRecord
     private let sent = Counter()
@@ -94,8 +93,6 @@ private final class Race: Sendable {
         self.mistakes = mistakes
         first = Shared(ObserverSet())
         second = Shared(isMerged ? ObserverSet() : nil)
-        plainOwner = Shared(form == .owner ? Tracked(in: lifetimes) : nil)
-        actorOwner = Shared(form == .actorOwner ? Clerk(Tracked(in: lifetimes)) : nil)
         record = CallRecord(sources: threads)
         token.value = register()
         let yields = random.below(20)
@@ -114,16 +111,20 @@ private final class Race: Sendable {
 
     private func register(_ source: some NotificationSource<Item>) -> ObserverToken {
         let capture = Tracked(in: lifetimes)
-        return switch form {
-        case .closure: source.addAsync(buffering: buffering) { [self] in await hear($0, capture) }
-        case .global: source.addAsync(buffering: buffering) { @Clerks [self] in await hear($0, capture) }
+        switch form {
+        case .closure: return source.addAsync(buffering: buffering) { [self] in await hear($0, capture) }
+        case .global: return source.addAsync(buffering: buffering) { @Clerks [self] in await hear($0, capture) }
         case .owner:
-            source.addAsync(plainOwner.value!, buffering: buffering) { [self] owner, item in
+            let tracked = Tracked(in: lifetimes)
+            owner.value = tracked
+            return source.addAsync(tracked, buffering: buffering) { [self] owner, item in
                 await hear(item, capture)
                 mistakes.note(.calledWithTheDead, unless: owner.isIntact)
             }
         case .actorOwner:
-            source.addAsync(actorOwner.value!, buffering: buffering) { [self] (clerk: isolated Clerk, item) in
+            let clerk = Clerk(Tracked(in: lifetimes))
+            owner.value = clerk
+            return source.addAsync(clerk, buffering: buffering) { [self] (clerk: isolated Clerk, item) in
                 mistakes.note(.calledWhileCalled, unless: clerk.calls == 0)
                 clerk.calls += 1
                 await hear(item, capture)
@@ -147,7 +148,7 @@ private final class Race: Sendable {
             mistakes.note(.cancelledByItself, unless: !Task.isCancelled)
         }
         if ending == .removed || ending == .removedWithAll, item.number == moment {
-            await Cancellation().wait()
+            await cancellation()
         }
         record.isInside.store(false, ordering: .relaxed)
         record.finished.add(1, ordering: .relaxed)
@@ -186,8 +187,7 @@ private final class Race: Sendable {
             first.value?.removeAll()
             second.value?.removeAll()
         case .ownerDies:
-            plainOwner.value = nil
-            actorOwner.value = nil
+            owner.value = nil
             return
         case .setDies:
             first.value = nil
@@ -223,8 +223,7 @@ private final class Race: Sendable {
         }
         token.value?.remove()
         token.value = nil
-        plainOwner.value = nil
-        actorOwner.value = nil
+        owner.value = nil
         first.value = nil
         second.value = nil
     }
@@ -257,34 +256,6 @@ private actor Clerk {
 
     init(_ life: Tracked) {
         self.life = life
-    }
-}
-
-/// Lets a task wait for nothing except its own cancellation.
-private final class Cancellation: Sendable {
-    private struct State: Sendable {
-        var isCancelled = false
-        var continuation: CheckedContinuation<Void, Never>?
-    }
-
-    private let state = Guarded(State())
-
-    func wait() async {
-        await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let isCancelled = state.withLock { state in
-                    if !state.isCancelled { state.continuation = continuation }
-                    return state.isCancelled
-                }
-                if isCancelled { continuation.resume() }
-            }
-        } onCancel: {
-            let continuation = state.withLock { state in
-                state.isCancelled = true
-                return state.continuation.take()
-            }
-            continuation?.resume()
-        }
     }
 }
 

@@ -10,11 +10,6 @@ struct Life {
     private var generator: SeededGenerator
     private var owners: [Tracked]
     private var registrations: [Subscription] = []
-    private var held = ObserverSet<Value>()
-    private var bag = ObserverBag()
-    private var bagged: [Subscription] = []
-    private var running: [Task<Void, Never>] = []
-    private var cancelled: [Task<Void, Never>] = []
     /// How many registrations this thread keeps, so that all threads together keep about as many as a single thread
     /// would.
     private let limit: Int
@@ -37,14 +32,9 @@ struct Life {
         case 660..<760: if let one = registrations.popLast() { storm.remove(one) }
         case 760..<790: if let one = storm.trade(registrations.popLast()) { storm.remove(one) }
         case 790..<840: owners[generator.below(2)] = storm.owner()
-        case 840..<880: fillBag(from: set)
-        case 880..<900: dropBag()
-        case 900..<910: iterate(set)
-        case 910..<920: cancel()
+        case 840..<920: notifyWhatIsNew()
         case 920..<930: storm.wild.removeAll()
-        case 930..<940: set.removeAll(ownedBy: owners[generator.below(2)])
-        case 940..<955: notifyWhatIsNew()
-        case 955..<965: holdAnotherSet()
+        case 930..<965: set.removeAll(ownedBy: owners[generator.below(2)])
         case 965..<970: _ = set.debugDescription
         case 970..<975: _ = registrations.last?.token.description
         case 975..<980: _ = set.count
@@ -53,15 +43,11 @@ struct Life {
         }
     }
 
-    /// Removes what the thread has added, and returns its tasks, all of which are about to end.
-    mutating func end() -> Tasks {
+    /// Removes what the thread has added.
+    mutating func end() {
         registrations.forEach(storm.remove)
         registrations = []
-        dropBag()
         owners = []
-        held = ObserverSet()
-        while !running.isEmpty { cancel() }
-        return Tasks(tasks: cancelled)
     }
 
     private mutating func notify(_ set: ObserverSet<Value>) {
@@ -81,69 +67,8 @@ struct Life {
         keep(new)
     }
 
-    /// Replaces the set that this thread holds; the old one is deallocated, possibly while another thread notifies it.
-    private mutating func holdAnotherSet() {
-        held = ObserverSet()
-        _ = storm.add(to: held, isOnce: true)
-        _ = storm.add(to: held)
-        _ = storm.add(to: held, owner: owners[0])
-        storm.visit(showing: held, from: index)
-    }
-
-    private mutating func fillBag(from set: ObserverSet<Value>) {
-        if bagged.count == 4 { dropBag() }
-        let one = storm.add(to: set)
-        one.token.store(in: bag)
-        bagged.append(one)
-    }
-
-    /// Replaces the bag; what was in the old one has ended then.
-    private mutating func dropBag() {
-        bag = ObserverBag()
-        bagged.forEach(storm.remove)
-        bagged = []
-    }
-
-    /// Begins a loop in a task, or makes an iterator here, which is dropped at once.
-    private mutating func iterate(_ set: ObserverSet<Value>) {
-        if generator.below(4) == 0 {
-            _ = set.values().makeAsyncIterator()
-            return
-        }
-        if running.count == 2 { cancel() }
-        let values = set.values(buffering: .newest(8))
-        let mistakes = storm.mistakes
-        let threads = storm.threads
-        running.append(
-            Task {
-                // Some values may be dropped, but those that arrive are in the order of each thread.
-                var last = Array(repeating: 0, count: threads)
-                for await value in values where value.number > 0 {
-                    mistakes.note(.elementOutOfOrder, unless: value.number > last[value.thread])
-                    last[value.thread] = value.number
-                }
-            })
-    }
-
-    private mutating func cancel() {
-        guard let task = running.popLast() else { return }
-        task.cancel()
-        cancelled.append(task)
-        // The oldest of these tasks have long ended.
-        if cancelled.count > 1_000 { cancelled.removeFirst(500) }
-    }
-
     private mutating func keep(_ registration: Subscription) {
         registrations.append(registration)
         if registrations.count > limit { storm.remove(registrations.remove(at: generator.below(limit))) }
-    }
-}
-
-/// The tasks that a thread leaves behind.
-final class Tasks: Sendable {
-    let tasks: [Task<Void, Never>]
-
-    init(tasks: [Task<Void, Never>]) {
-        self.tasks = tasks
     }
 }

@@ -11,7 +11,6 @@ final class Mistakes: Sendable {
         case missedAfterAddition
         case notReleased
         case wrongCount
-        case elementOutOfOrder
         case memoryGrew
         case calledWhileCalled
         case cancelledByItself

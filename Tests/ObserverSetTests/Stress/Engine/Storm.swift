@@ -30,8 +30,6 @@ final class Storm: Sendable {
     private let deliveries: Cells
     /// A registration on its way from one thread to another.
     private let market = Slot<Subscription>()
-    /// A set that one thread holds, for another to notify.
-    private let visited = Slot<WeakSet>()
     private let ended = Atomic<Bool>(false)
 
     /// Computed, since the first use of a stored global goes through a lock of the runtime, which would order the threads.
@@ -51,7 +49,6 @@ final class Storm: Sendable {
         let owner = Tracked(in: lifetimes)
         let staying = stay(owner: owner)
         let calmCounts = Cells(threads)
-        let tasks = (0..<threads).map { _ in Slot<Tasks>() }
         await onThreads(threads) { [self] index in
             var life = Life(self, index, seed: seed)
             var steps = 0
@@ -60,14 +57,10 @@ final class Storm: Sendable {
                 steps += 1
                 if steps % 256 == 0, isOver() { ended.store(true, ordering: .relaxed) }
             }
-            _ = tasks[index].exchange(life.end())
+            life.end()
             calmCounts[index] = life.calmNotifications
         }
         if let last = trade(nil) { remove(last) }
-        for left in tasks {
-            for task in left.exchange(nil)?.tasks ?? [] { await task.value }
-        }
-
         for seen in staying {
             for thread in 0..<threads { mistakes.note(.missedOrOutOfOrder, unless: seen[thread] == calmCounts[thread]) }
         }
@@ -164,12 +157,6 @@ final class Storm: Sendable {
         market.exchange(registration)
     }
 
-    /// Leaves a set for the next thread that comes, and notifies the one that was there, which may be deallocated
-    /// meanwhile.
-    func visit(showing set: ObserverSet<Value>, from thread: Int) {
-        if let other = visited.exchange(WeakSet(set))?.set { notify(other, Value(thread: thread)) }
-    }
-
     /// An owner whose `deinit` reads a set.
     func owner() -> Tracked {
         Tracked(in: lifetimes) { [weak calm] in _ = calm?.isEmpty }
@@ -202,9 +189,6 @@ final class Record: Sendable {
     private let removals = Atomic<Int>(0)
     private let end = Atomic<Int>(0)
 
-    /// For an observer that is called once, calls and removals add up to one.
-    var outcomes: Int { calls.load(ordering: .relaxed) + removals.load(ordering: .relaxed) }
-
     /// Records the clock's value after a removal; only the first one counts.
     func removed(at time: Int, isFirst: Bool, _ mistakes: Mistakes) {
         _ = end.compareExchange(expected: 0, desired: time, ordering: .relaxed)
@@ -225,15 +209,6 @@ final class Subscription: Sendable {
     init(_ record: Record, _ token: ObserverToken) {
         self.record = record
         self.token = token
-    }
-}
-
-/// A weak reference to a set that another thread holds.
-private final class WeakSet: Sendable {
-    weak let set: ObserverSet<Value>?
-
-    init(_ set: ObserverSet<Value>) {
-        self.set = set
     }
 }
 

@@ -59,8 +59,7 @@ enum Stress {
                 await Meetings(threads: threads, rounds: min(20_000, share / 50 / threads), mistakes)
                     .run { deadline.isOver }
             }
-            await Hops(threads: threads, deliveries: share / 8, mistakes).run()
-            await Orders(threads: threads, deliveries: share / 8, mistakes).run()
+            await Hops(threads: threads, deliveries: share / 4, mistakes).run()
             let limit = Deadline(seconds.map { $0 / 2 })
             await Awaits(threads: threads, races: min(10_000, share / 100), seed: options.seed, mistakes)
                 .run { limit.isOver }
