@@ -201,7 +201,7 @@ struct Promise12BlockTests {
         let count = 5_000
 
         for _ in 0..<count {
-            let owner = WatchedEntry(looks)
+            let owner = WatchedTarget(looks)
             registry.append(owner)
             owner.die()
         }

@@ -2,17 +2,17 @@ import Synchronization
 
 @testable import ObserverSet
 
-/// The entry of an observer of `Int`s, which counts how often a search for dead owners checks it.
+/// A target that takes `Int`s, and counts how often a search for dead owners checks it.
 ///
 /// Tests add it directly to the registry, so that they can count how many slots a sweep checks, including those of
 /// closures.
-final class WatchedEntry: Target<Int>, @unchecked Sendable {
+final class WatchedTarget: Target<Int>, @unchecked Sendable {
     private let looks: Counter
     private let hasOwner: Bool
     private let countsEveryCheck: Bool
     private let isOver = Atomic<Bool>(false)
 
-    /// An entry with a living owner or, without `hasOwner`, one that cannot die, like that of a closure.
+    /// A target with a living owner or, without `hasOwner`, one that cannot die, like that of a closure.
     ///
     /// If it `countsEveryCheck`, it counts those of removals, too.
     init(_ looks: Counter, hasOwner: Bool = true, countsEveryCheck: Bool = false) {
@@ -26,10 +26,10 @@ final class WatchedEntry: Target<Int>, @unchecked Sendable {
 
     override var traits: UInt { hasOwner ? Self.mayDie : 0 }
 
-    // Every check of an entry begins with this.
+    // Every check of a target begins with this.
     override var ownerType: Any.Type? {
         if countsEveryCheck { looks.increment() }
-        return hasOwner ? WatchedEntry.self : nil
+        return hasOwner ? WatchedTarget.self : nil
     }
 
     // Asked by searches alone.
@@ -48,9 +48,9 @@ final class WatchedEntry: Target<Int>, @unchecked Sendable {
 }
 
 extension Registry {
-    /// Registers the entry once more, even if it is already registered here or elsewhere.
+    /// Registers the target once more, even if it is already registered here or elsewhere.
     @discardableResult
-    func append(_ entry: Registration) -> UInt64 { append(Callee(retaining: entry), site: Site()) }
+    func append(_ target: Registration) -> UInt64 { append(Callee(retaining: target), site: Site()) }
 
     /// Registers a closure.
     @discardableResult
