@@ -47,16 +47,6 @@ struct EventPublisherTests {
         token.remove()
     }
 
-    private func publish<E: Event>(_ count: Int, _ event: E) {
-        guard count > 0 else { return }
-        publisher.publish(Wrapper(wrapped: event))
-        publish(count - 1, Wrapper(wrapped: event))
-    }
-
-    private struct Wrapper<E: Event>: Event {
-        let wrapped: E
-    }
-
     // MARK: All events
 
     @Test("An event too large for an existential's inline storage arrives whole")
@@ -99,25 +89,6 @@ struct EventPublisherTests {
                 "all Opened", "1 opened b", "2 opened b",
                 "2 opened a",
             ])
-    }
-
-    /// Promise 3, also if the traversal comes to the new observer only later.
-    @Test("An observer added during an event first receives the next event, whatever it observes")
-    func addedDuringAnEvent() {
-        let isFirst = Shared(true)
-        _ = publisher.allEvents.add { [log] _ in log.append("all") }
-        _ = publisher.observers(of: Closed.self).add { [weak publisher, log] _ in
-            log.append("type")
-            guard isFirst.exchange(false) else { return }
-            _ = publisher?.observers(of: Closed.self).add { _ in log.append("added to the type") }
-            _ = publisher?.allEvents.add { _ in log.append("added to all") }
-        }
-
-        publisher.publish(Closed())
-        expect(log.entries, equals: ["all", "type"])
-        publisher.publish(Closed())
-
-        expect(log.entries, equals: ["all", "type", "all", "added to all", "type", "added to the type"])
     }
 
     @Test(
