@@ -64,28 +64,6 @@ struct SwiftAndBlocksTests {
 
         expect(log.entries, equals: ["token", "owner", "owner"])
     }
-
-    @Test("A block is removed after its first call")
-    func once() {
-        _ = center.observers(named: .didSave).once.add { [log] in log.append("first") }
-
-        center.post(name: .didSave, object: nil)
-        center.post(name: .didSave, object: nil)
-
-        expect(log.entries, equals: ["first"])
-    }
-
-    @Test("Notifications are followed as a stream, which ends with the center")
-    func stream() async {
-        var center: NotificationCenter? = NotificationCenter()
-        let names = center!.observers(named: .didClose) { $0.userInfo?["name"] as? String }.values()
-
-        for name in ["a", "b"] { center!.post(name: .didClose, object: nil, userInfo: ["name": name]) }
-        center!.post(name: .didClose, object: nil)
-        center = nil
-
-        expect(await elements(of: names), equals: ["a", "b"])
-    }
 }
 
 extension Notification.Name {

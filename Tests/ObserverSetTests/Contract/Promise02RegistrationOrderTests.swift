@@ -33,22 +33,6 @@ struct Promise02RegistrationOrderTests {
         registrations.forEach { $0.end() }
     }
 
-    @Test("On an actor, its observers are called in order with those that belong to no actor")
-    func onAnActor() async {
-        let keeper = Keeper()
-        for index in 0..<4 {
-            if index.isMultiple(of: 2) {
-                _ = set.add { [log] _ in log.append(index) }
-            } else {
-                set.add(keeper) { [log] (_: isolated Keeper, _) in log.append(index) }
-            }
-        }
-
-        await keeper.perform { [set] _ in set.notify(1) }
-
-        expect(log.entries, equals: [0, 1, 2, 3])
-    }
-
     @Test(
         "Observers on one queue, or on the main actor and notified from elsewhere, are called in order for each value",
         arguments: [false, true])

@@ -190,23 +190,6 @@ struct Promise04RemovedIsRemovedTests {
         registration.end()
     }
 
-    @Test("A main actor's observer removed there between two turns of a long delivery is not called again")
-    @MainActor func betweenTwoTurns() async {
-        let calls = Counter()
-        let token = set.add { _ in calls.increment() }
-        join { [set] in for value in 0..<10_000 { set.notify(value) } }
-
-        // This runs behind the first turn of the delivery, and before the second.
-        let before = await Task { @MainActor in
-            token.remove()
-            return calls.value
-        }.value
-        await set.settled()
-
-        #expect(before < 10_000)
-        expect(calls.value, equals: before)
-    }
-
     @Test("An observer removed on its global actor, or on the actor that owns it, is not called with values enqueued")
     @Elsewhere func onItsActor() async {
         let calls = Counter()

@@ -200,22 +200,6 @@ struct Promise07OneOrderForEachActorTests {
         registrations.forEach { $0.end() }
     }
 
-    @Test(
-        "Values that a thread notifies after it has waited for another thread arrive after the other thread's values",
-        arguments: ObserverKind.lasting)
-    func oneAfterAnother(_ kind: ObserverKind) async {
-        let registration = kind.add(to: set) { [log] in log.append($0) }
-
-        for round in 0..<200 {
-            await onThread { [set] in for value in 0..<5 { set.notify(round * 10 + value) } }
-            for value in 5..<10 { set.notify(round * 10 + value) }
-        }
-        await set.settled()
-
-        expect(log.entries, equals: Array(0..<2_000))
-        registration.end()
-    }
-
     /// Scenario 12: one owner, two ways of delivery.
     @Test("An owner that observes in place and on a queue receives the values in order in both places")
     func inPlaceAndOnAQueue() async {
@@ -264,51 +248,6 @@ struct Promise07OneOrderForEachActorTests {
             log.removeAll()
         }
         registration.end()
-    }
-
-    /// Scenario 14: both at once, repeatedly.
-    @Test("Values that the main actor and a thread notify at once each arrive in their own order")
-    @MainActor func mainAndElsewhereAtOnce() async {
-        for _ in 0..<50 {
-            let set = ObserverSet<(isMain: Bool, value: Int)>()
-            let log = Log<(isMain: Bool, value: Int)>()
-            _ = set.add { log.append($0) }
-
-            async let others: Void = onThreads(1) { _ in
-                for value in 0..<50 { set.notify((isMain: false, value: value)) }
-            }
-            for value in 0..<50 {
-                set.notify((isMain: true, value: value))
-                if value % 10 == 0 { await Task.yield() }
-            }
-            await others
-            await set.settled()
-
-            expect(log.entries.filter(\.isMain).map(\.value), equals: Array(0..<50))
-            expect(log.entries.filter { !$0.isMain }.map(\.value), equals: Array(0..<50))
-        }
-    }
-
-    /// Scenario 13, with the actor among the notifiers.
-    @Test("Values from an actor, then another thread, then the actor again arrive in that order")
-    func actorAndElsewhere() async {
-        let keeper = Keeper()
-        set.add(keeper) { [log] (_: isolated Keeper, value) in log.append(value) }
-
-        for round in 0..<50 {
-            // In the first round, another thread is the first to notify.
-            let first = round == 0 ? 1 : 0
-            await keeper.perform { [set, log] _ in
-                if first == 0 { set.notify(0) }
-                join { for value in 1..<100 { set.notify(value) } }
-                expect(log.entries, equals: Array(first..<1))
-                set.notify(100)
-                expect(log.entries, equals: Array(first...100))
-            }
-            await set.settled()
-            expect(log.entries, equals: Array(first...100))
-            log.removeAll()
-        }
     }
 
     // MARK: Nested

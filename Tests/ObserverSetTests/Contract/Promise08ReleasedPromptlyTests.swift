@@ -33,21 +33,6 @@ struct Promise08ReleasedPromptlyTests {
         registrations.forEach { $0.end() }
     }
 
-    @Test(
-        "The captures of an observer that has been called are released when it is removed",
-        arguments: ObserverKind.held)
-    func atRemoveAfterCalls(_ kind: ObserverKind) async {
-        let registration = addCapture(kind)
-        for value in 0..<10 { set.notify(value) }
-        await set.settled()
-
-        registration.token.remove()
-
-        await eventually { registration.capture == nil }
-        #expect(registration.capture == nil)
-        registration.end()
-    }
-
     // MARK: Notifications in flight
 
     @Test(

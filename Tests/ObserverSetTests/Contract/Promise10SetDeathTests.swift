@@ -86,23 +86,6 @@ struct Promise10SetDeathTests {
         registration.end()
     }
 
-    @Test("What was enqueued for an owner that died with the set is dropped")
-    func enqueuedForADeadOwner() {
-        let areDead = Signal()
-        let queue = DispatchQueue(label: "serial")
-        queue.async { areDead.wait() }
-        do {
-            let set = ObserverSet<Int>()
-            let owner = Tracked()
-            set.addNonisolated(on: queue, owner) { [calls] _, _ in calls.increment() }
-            for value in 0..<100 { set.notify(value) }
-        }
-
-        areDead.set()
-        queue.sync {}
-        expect(calls.value, equals: 0)
-    }
-
     // MARK: Afterwards
 
     /// Scenario 21: the token outlives the set.

@@ -288,28 +288,6 @@ struct MulticastDelegateTests {
         #expect(multicast.count == 1 && token.value?.isActive == false)
     }
 
-    @Test("A delegate may own the multicast that it is a delegate of")
-    func ownsItsMulticast() {
-        final class Model: Listening {
-            let listeners = Listeners()
-            let tracked = Tracked()
-            var heard = 0
-
-            init() { listeners.add(self) }
-
-            func hear(_ value: Int) { heard += value }
-        }
-        weak var weakModel: Model?
-        do {
-            let model = Model()
-            weakModel = model
-            model.listeners.notify { $0.hear(2) }
-            expect(model.heard, equals: 2)
-        }
-
-        #expect(weakModel == nil)
-    }
-
     // MARK: Descriptions
 
     @Test(
