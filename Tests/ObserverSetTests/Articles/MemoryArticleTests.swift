@@ -259,9 +259,7 @@ struct MemoryArticleTests {
         func stop() {}
     }
 
-    @Test(
-        "A producer and its set keep each other alive, unless the producer holds the set weakly",
-        arguments: [false, true])
+    @Test("A producer and its set keep each other alive, unless it holds the set weakly", arguments: [false, true])
     func producer(isWeak: Bool) {
         weak var reference: Sensor?
         do {

@@ -61,9 +61,7 @@ struct AwaitingActorTests {
         #expect((10...1_000).contains(turns.count))
     }
 
-    @Test(
-        "An observer that an actor adds, also as an applied method, runs on the actor, whichever thread notifies",
-        arguments: Way.allCases)
+    @Test("An observer that an actor adds, also as an applied method, runs on the actor", arguments: Way.allCases)
     private func onTheActor(_ way: Way) async {
         let set = ObserverSet<String>()
         let station = Station()
@@ -123,9 +121,7 @@ struct AwaitingActorTests {
     }
 
     /// The thread whose value has a task sent to the actor need not hold the actor; the other one relies on that task.
-    @Test(
-        "An actor receives what a thread that holds it notifies, whichever thread comes first",
-        arguments: [false, true])
+    @Test("An actor receives what a thread that holds it notifies, whichever comes first", arguments: [false, true])
     func heldByOneThread(isAwaited: Bool) async {
         for _ in 0..<many(20_000, long: 200_000) {
             let set = ObserverSet<String>()

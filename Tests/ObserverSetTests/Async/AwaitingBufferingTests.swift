@@ -17,7 +17,7 @@ struct AwaitingBufferingTests {
     ]
 
     @Test(
-        "A limit does not count the value that is being delivered, and dropped values are counted",
+        "A limit does not count the value in delivery, and dropped values are counted",
         arguments: AwaitingForm.allCases, outcomes)
     func limits(_ form: AwaitingForm, _ outcome: (Buffering, called: [Int])) async {
         let registration = form.add(to: set, buffering: outcome.0) { [received, door] value in

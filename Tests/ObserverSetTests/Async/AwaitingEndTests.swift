@@ -16,7 +16,7 @@ struct AwaitingEndTests {
     // MARK: Removed
 
     @Test(
-        "Removing an observer drops its waiting values and cancels its current call, without waiting for the call",
+        "Removing an observer drops its waiting values and cancels its call, without waiting for it",
         arguments: removals)
     func removed(_ form: AwaitingForm, _ removal: WayOfRemoving) async {
         let registration = form.add(to: set) { [log, door] value in
@@ -37,9 +37,7 @@ struct AwaitingEndTests {
         registration.end()
     }
 
-    @Test(
-        "An observer that ends its own registration in a call is not cancelled, and not called again",
-        arguments: removals)
+    @Test("An observer that ends its registration in a call is not cancelled, nor called again", arguments: removals)
     func removedInside(_ form: AwaitingForm, _ removal: WayOfRemoving) async {
         for _ in 0..<many(400) {
             let set = ObserverSet<Int>()
@@ -267,8 +265,7 @@ struct AwaitingEndTests {
         second.remove()
     }
 
-    @Test(
-        "Tasks that wait for one of several registrations, behind another's call, resume when both have ended, and it")
+    @Test("Tasks that wait for one of two registrations, behind the other's call, resume when both have ended, and it")
     func waitersOfBoth() async {
         let other = ObserverSet<Int>()
         let (first, second) = addInBoth(set, other) { [door] _ in await door.pass() }

@@ -86,7 +86,7 @@ struct AwaitingSettledTests {
     }
 
     @Test(
-        "`settled()` inside an observer's own call waits for all other observers, but not for that call",
+        "`settled()` inside a call waits for all other observers, but not for that call",
         arguments: AwaitingForm.allCases)
     func insideItsOwnCall(_ form: AwaitingForm) async {
         // The call waits here until both values have been notified, and only then for `settled()`.
@@ -118,9 +118,7 @@ struct AwaitingSettledTests {
         set.removeAll()
     }
 
-    @Test(
-        "`settled()` in a child task of an observer's call does not wait for that call",
-        arguments: AwaitingForm.allCases)
+    @Test("`settled()` in a child task of a call does not wait for that call", arguments: AwaitingForm.allCases)
     func insideAChildTask(_ form: AwaitingForm) async {
         let registration = form.add(to: set) { [set, log] _ in
             async let settled: Void = set.settled()
@@ -155,8 +153,7 @@ struct AwaitingSettledTests {
         expect(priorities.entries.map { $0 >= .high }, equals: [false, true, true])
     }
 
-    @Test(
-        "An observer that is removed before its actor has time to call it is not called, and `settled()` does not wait")
+    @Test("An observer removed before its actor has time to call it is not called, and `settled()` does not wait")
     @MainActor func removedBeforeItsCall() async {
         let isBlocked = Signal()
         let mayGoOn = Signal()

@@ -17,7 +17,7 @@ struct Promise01NoLockCheckUnderTheLockTests {
 
     /// Scenario 35: an observer that waits for another thread.
     @Test(
-        "An observer of any kind may use the set, and wait for another thread or a queue that uses the set",
+        "An observer may use the set, and wait for a thread or a queue that uses it",
         arguments: ObserverKind.allCases)
     func observer(_ kind: ObserverKind) async {
         let heardMeanwhile = Counter()
@@ -49,7 +49,7 @@ struct Promise01NoLockCheckUnderTheLockTests {
     ///
     /// Source: realm-swift#7902 (a priority inversion). No user code runs under the lock, so none can make another thread wait for it.
     @Test(
-        "A capture may use the set in its `deinit` when its observer is removed, in any way",
+        "A removed observer's capture may use the set in its `deinit`",
         arguments: WayOfRemoving.ofEach(ObserverKind.held))
     func captureAtRemoval(_ kind: ObserverKind, _ removal: WayOfRemoving) {
         let registrations = (0..<(removal == .all ? 3 : 1)).map { _ in addMeddler(kind) }
@@ -79,7 +79,7 @@ struct Promise01NoLockCheckUnderTheLockTests {
     }
 
     @Test(
-        "A capture may use another set and a neighbour's token in its `deinit` when the set dies",
+        "When the set dies, a capture's `deinit` may use another set, and a neighbour's token",
         arguments: ObserverKind.held)
     func captureAtTheSetsEnd(_ kind: ObserverKind) {
         var dying: ObserverSet<Int>? = ObserverSet()
@@ -130,9 +130,7 @@ struct Promise01NoLockCheckUnderTheLockTests {
 
     // MARK: Owners
 
-    @Test(
-        "A dead owner's capture may use the set in its `deinit` when an addition or a notification removes the entry",
-        arguments: [false, true])
+    @Test("A dead owner's capture may use the set in its `deinit` when the entry is removed", arguments: [false, true])
     func captureOfADeadOwner(byNotification: Bool) {
         do {
             let (owner, capture) = (Tracked(), meddler())
@@ -163,8 +161,7 @@ struct Promise01NoLockCheckUnderTheLockTests {
     // MARK: Parameters
 
     /// Scenario 29: a parameter whose `deinit` uses the set.
-    @Test(
-        "A parameter may use the set in its `deinit` at the end of its notification", arguments: ObserverKind.allCases)
+    @Test("A parameter's `deinit` may use the set at the end of its notification", arguments: ObserverKind.allCases)
     func parameter(_ kind: ObserverKind) async {
         let set = ObserverSet<Tracked>()
         let calls = Counter()
@@ -183,7 +180,7 @@ struct Promise01NoLockCheckUnderTheLockTests {
 
     /// Scenario 29: values that are dropped from a mailbox.
     @Test(
-        "A parameter may use the set in its `deinit` when it is dropped from a mailbox",
+        "A parameter that is dropped from a mailbox may use the set in its `deinit`",
         arguments: ObserverKind.hopping, [false, true])
     func droppedParameter(_ kind: ObserverKind, withAllOthers: Bool) async {
         let set = ObserverSet<Tracked>()

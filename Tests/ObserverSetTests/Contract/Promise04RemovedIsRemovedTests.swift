@@ -72,7 +72,7 @@ struct Promise04RemovedIsRemovedTests {
     ///
     /// Source: boost signals2 test/deletion_test.cpp ("Mass suicide").
     @Test(
-        "Observers that all remove themselves are each called once, and none is left",
+        "Observers that all remove themselves are called once, and none is left",
         arguments: ObserverKind.lastingInPlace)
     func allRemoveThemselves(_ kind: ObserverKind) {
         let row = Row(100, kind)
@@ -87,7 +87,7 @@ struct Promise04RemovedIsRemovedTests {
 
     /// Scenario 4: an observer removes all.
     @Test(
-        "When an observer empties the set, the ones after it are not called, and the set is empty at once",
+        "When an observer empties the set, no later one is called, and it is empty",
         arguments: ObserverKind.lastingInPlace, 0..<5)
     func removeAll(_ kind: ObserverKind, remover: Int) {
         let row = Row(5, kind)
@@ -270,9 +270,7 @@ struct Promise04RemovedIsRemovedTests {
     /// Scenario 37 without synchronisation: the removal may come at any moment.
     ///
     /// Source: as before.
-    @Test(
-        "An observer removed outside its isolation receives at most one more call, which was already decided on",
-        arguments: ObserverKind.hopping)
+    @Test("An observer removed outside its isolation receives at most one more call", arguments: ObserverKind.hopping)
     func fromElsewhere(_ kind: ObserverKind) async {
         for round in 0..<many(400) {
             let isRemoved = Signal()
@@ -294,9 +292,7 @@ struct Promise04RemovedIsRemovedTests {
         }
     }
 
-    @Test(
-        "An observer that is added again receives nothing that waited for its old registration",
-        arguments: [false, true])
+    @Test("An observer that is added again receives nothing that waited for it before", arguments: [false, true])
     @MainActor func addedAgain(_ isAwaited: Bool) async {
         let set = ObserverSet<Int>()
         let log = Log<Int>()

@@ -142,9 +142,7 @@ struct Promise05WeakOwnersTests {
 
         expect(
             log.entries,
-            equals: [
-                "before 1", "call 1", "intact", "deinit, 2 others", "before 2", "behind 2", "added 2", "behind 1",
-            ])
+            equals: ["before 1", "call 1", "intact", "deinit, 2 others", "before 2", "behind 2", "added 2", "behind 1"])
         expect(set.count, equals: 3)
     }
 
@@ -220,8 +218,7 @@ struct Promise05WeakOwnersTests {
     /// Scenario 38: the owner dies while a value waits.
     ///
     /// Source: qcoro#168.
-    @Test(
-        "Values waiting for a queue keep no owner alive; after its death they are dropped, and the closure is released")
+    @Test("Values waiting for a queue keep no owner alive; at its death they are dropped, and the closure is released")
     func enqueuedForAQueue() async {
         let log = Log<Int>()
         let queue = DispatchQueue(label: "serial")

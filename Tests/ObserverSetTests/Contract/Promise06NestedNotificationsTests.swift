@@ -11,9 +11,7 @@ struct Promise06NestedNotificationsTests {
     ///
     /// Source: Reactive-Extensions/RxJS#1171, ReactiveX/rxjs#6580, MetaMask/core#9840 (a stale value delivered last), psygnal#292 and
     /// #293. Depth first means that a later observer sees the inner value before the outer one.
-    @Test(
-        "A nested notification reaches all observers, the later ones first of all, before the outer one goes on",
-        arguments: ObserverKind.inPlace)
+    @Test("A nested notification reaches all observers before the outer one goes on", arguments: ObserverKind.inPlace)
     func depthFirst(_ kind: ObserverKind) {
         _ = set.add { [log] in log.append("a\($0)") }
         let registration = kind.add(to: set) { [set, log] value in
@@ -35,7 +33,7 @@ struct Promise06NestedNotificationsTests {
     /// Source: RxSwift SubjectConcurrencyTest (testSubjectIsReentrant); roberthein/Observable#19 (a deadlock: the mutex
     /// was held while notifying); Qt tst_qobject recursiveSignalEmission.
     @Test(
-        "Notifications that are nested several levels deep each complete before the enclosing one continues",
+        "Notifications several levels deep each complete before the enclosing one continues",
         arguments: ObserverKind.lastingInPlace)
     func nestedSeveralTimes(_ kind: ObserverKind) {
         let registrations = [
@@ -55,7 +53,7 @@ struct Promise06NestedNotificationsTests {
 
     /// Source: psygnal#281, ReSwift#519 (a view that ends with the older state).
     @Test(
-        "Later observers, wherever they run, receive a nested notification first, and end with the latest state",
+        "Later observers receive a nested notification first, and end with the latest state",
         arguments: ObserverKind.lasting)
     func innerGoesFirst(_ kind: ObserverKind) async {
         let state = Shared(0)
@@ -97,9 +95,7 @@ struct Promise06NestedNotificationsTests {
 
         set.notify(0)
 
-        expect(
-            log.entries,
-            equals: ["set 0", "other 1", "set 2", "other 3", "set again 2", "set again 0"])
+        expect(log.entries, equals: ["set 0", "other 1", "set 2", "other 3", "set again 2", "set again 0"])
         set.removeAll()
     }
 
@@ -186,8 +182,7 @@ struct Promise06NestedNotificationsTests {
     }
 
     /// Scenario 8, with a removal at the greatest depth.
-    @Test(
-        "An observer removed in a nested notification is not called by the outer ones, and is released when they end")
+    @Test("An observer removed in a nested notification is not called by the outer ones, and is released when they end")
     func removedInTheDepth() {
         let isReleased = Signal()
         let token = Shared<ObserverToken?>(nil)

@@ -133,7 +133,7 @@ struct Promise07OneOrderForEachActorTests {
     ///
     /// Source: swift-migration-guide#69.
     @Test(
-        "Values from one thread arrive in order, each time: in bursts, and where they take more than one turn",
+        "Values from one thread arrive in order, in bursts and over more than one turn",
         arguments: ObserverKind.allCases)
     func oneThread(_ kind: ObserverKind) async {
         var registration: KeptRegistration?
@@ -150,7 +150,7 @@ struct Promise07OneOrderForEachActorTests {
     }
 
     @Test(
-        "Values from one task arrive in order, whichever threads and actors the task runs on",
+        "Values from one task arrive in order, whichever threads and actors it runs on",
         arguments: ObserverKind.lasting)
     func oneTask(_ kind: ObserverKind) async {
         let registration = kind.add(to: set) { [log] in log.append($0) }
@@ -175,7 +175,7 @@ struct Promise07OneOrderForEachActorTests {
     ///
     /// Source: dotnet/reactive#455. No order is promised between two threads' notifications, nor that two observers agree on one.
     @Test(
-        "Values from each of several threads arrive in that thread's order, on one actor those of all sets",
+        "Values from several threads arrive in each one's order, on an actor those of all sets",
         arguments: ObserverKind.lasting)
     func severalThreads(_ kind: ObserverKind) async {
         let isOfOneActor = kind == .actor || Self.ofTheMainActor.contains(kind)

@@ -36,7 +36,7 @@ struct Promise08ReleasedPromptlyTests {
     // MARK: Notifications in flight
 
     @Test(
-        "An observer removed during a notification is released when the notification ends, not before",
+        "An observer removed during a notification is released when that ends, not before",
         arguments: ObserverKind.held)
     func duringAPass(_ kind: ObserverKind) async {
         let registration = addCapture(kind)
@@ -57,7 +57,7 @@ struct Promise08ReleasedPromptlyTests {
     ///
     /// Source: RxSwift Anomalies (testSeparationBetweenOnAndSubscriptionLocks).
     @Test(
-        "Observers removed during another thread's notification are not called, and are released when it ends",
+        "Observers removed during another thread's notification are not called, and released at its end",
         arguments: [1, 1_000])
     func duringAnotherThreadsPass(_ count: Int) async {
         let lifetimes = Lifetimes()
@@ -78,7 +78,7 @@ struct Promise08ReleasedPromptlyTests {
     }
 
     @Test(
-        "Removed observers are released even if the notifications of several threads overlap without end",
+        "Removed observers are released even if several threads' notifications overlap without end",
         arguments: [2, 3, 5])
     func overlapping(_ count: Int) async {
         let inside = (0..<count).map { _ in Counter() }
@@ -200,7 +200,7 @@ struct Promise08ReleasedPromptlyTests {
     }
 
     @Test(
-        "A queue's mailbox frees the memory that a burst of values needed, even if it is never empty again",
+        "A queue's mailbox frees the memory that a burst has needed, even if it is never empty again",
         .measuringMemory)
     func burstOnAQueue() async {
         await #expect(processExitsWith: .success) {

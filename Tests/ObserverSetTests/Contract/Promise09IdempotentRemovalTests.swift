@@ -27,7 +27,7 @@ struct Promise09IdempotentRemovalTests {
 
     /// Scenario 22: many threads remove the same observer.
     @Test(
-        "Of sixteen threads that remove one observer, or with one combined token, exactly one gets true",
+        "Of sixteen threads that remove an observer, or a combination, one gets true",
         arguments: ObserverKind.allCases)
     func sixteenThreads(_ kind: ObserverKind) async {
         let captures = Lifetimes()

@@ -92,7 +92,7 @@ struct Promise10SetDeathTests {
     ///
     /// Source: boost deletion_test.cpp (test_signal_deletion: both connections are "not connected").
     @Test(
-        "A token keeps neither its set nor its observer alive, and does nothing on any thread once the set is gone",
+        "A token keeps neither set nor observer alive, and does nothing once the set is gone",
         arguments: ObserverKind.allCases)
     func tokens(_ kind: ObserverKind) async {
         let other = ObserverSet<Int>()
@@ -127,7 +127,7 @@ struct Promise10SetDeathTests {
     // MARK: On several threads
 
     @Test(
-        "Tokens may be used by other threads while their set dies, or is emptied: each observer is released once",
+        "Tokens may be used while their set dies or is emptied: each observer is released once",
         arguments: SourceEnd.allCases)
     func tokensInARace(_ end: SourceEnd) async {
         let released = Counter()

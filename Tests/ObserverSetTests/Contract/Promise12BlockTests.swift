@@ -93,9 +93,7 @@ struct Promise12BlockTests {
     private static let sizes =
         Array(0...9) + [14, 15, 16, 30, 31, 32, 33, 48, 63, 64, 65, 80, 81, 127, 128, 129, 1_000]
 
-    @Test(
-        "Adding and removing in turn costs a few slots per change, whatever the size and whichever is removed",
-        arguments: Turn.allCases)
+    @Test("Adding and removing in turn costs a few slots per change, whichever is removed", arguments: Turn.allCases)
     func byTurns(_ turn: Turn) {
         for size in Self.sizes {
             let registry = Registry()
@@ -123,8 +121,7 @@ struct Promise12BlockTests {
         }
     }
 
-    @Test(
-        "Any additions and removals cost a few slots per change, and a notification traverses slots in proportion")
+    @Test("Any additions and removals cost a few slots per change, and a notification traverses slots in proportion")
     func anything() {
         let seed = UInt64.random(in: 0...UInt64.max)
         var random = SeededGenerator(seed: seed)
@@ -152,7 +149,7 @@ struct Promise12BlockTests {
     // MARK: In a traversal that does not end
 
     @Test(
-        "During a traversal, only the removed observers and a few slots per change wait to be released",
+        "In a traversal, only the removed observers and a few slots per change wait for release",
         arguments: Turn.allCases)
     func inATraversal(_ turn: Turn) {
         for size in Self.sizes {
@@ -173,8 +170,7 @@ struct Promise12BlockTests {
         }
     }
 
-    @Test(
-        "Removed observers are marked in all waiting blocks at a cost in proportion to the changes made before")
+    @Test("Removed observers are marked in all waiting blocks at a cost in proportion to the changes made before")
     func markedInEachBlock() {
         let (size, changes) = (100, 20_000)
         let ids = (0..<size).map { _ in registry.appendClosure() }
@@ -308,7 +304,7 @@ struct Promise12BlockTests {
     // MARK: Objects
 
     @Test(
-        "The table of delegates' addresses shrinks when few are left, is rebuilt rarely, and not at each change",
+        "The table of delegates' addresses shrinks when few are left, and is rebuilt rarely",
         arguments: Order.allCases)
     func addresses(_ order: Order) {
         let count = 4_000

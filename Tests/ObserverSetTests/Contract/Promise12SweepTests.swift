@@ -56,7 +56,7 @@ struct Promise12SweepTests {
     }
 
     @Test(
-        "Adding and removing an owner in turn checks at most three entries each, beside any number of closures",
+        "Adding and removing an owner in turn checks at most three entries each, beside any closures",
         arguments: [0, 2_000])
     func ownersThatAreRemoved(closures: Int) {
         addClosures(closures)
@@ -130,7 +130,7 @@ struct Promise12SweepTests {
     }
 
     @Test(
-        "Threads whose owners die at once check at most twenty times as many entries as a single thread may",
+        "Threads whose owners die at once check at most twenty times as many entries as one may",
         arguments: [0, 1_000])
     func dyingOwnersOfManyThreads(closures: Int) async {
         let (threads, owners) = (16, 4_800)
@@ -169,9 +169,7 @@ struct Promise12SweepTests {
         expect(set.registry?.living, equals: 10)
     }
 
-    @Test(
-        "A notification that meets no dead owner does not sweep, whatever kind of observer it calls",
-        arguments: ObserverKind.allCases)
+    @Test("A notification that meets no dead owner does not sweep, whomever it calls", arguments: ObserverKind.allCases)
     func notificationsOfTheLiving(kind: ObserverKind) async {
         let set = ObserverSet<Int>()
         set.register(Observer(WatchedTarget(looks), site: Site()))

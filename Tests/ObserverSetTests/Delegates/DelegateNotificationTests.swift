@@ -103,8 +103,7 @@ struct DelegateNotificationTests {
         expect(told, equals: [[0, 1, 2], [1, 2, 0]])
     }
 
-    @Test(
-        "Inside a method, count, list and description are correct, and adding a delegate that is there changes nothing")
+    @Test("In a method, count, list and description are correct, and adding a delegate that is there changes nothing")
     func asksInItsMethod() {
         let told = toldTwice(3) { _, all in
             for (delegate, token) in all { expect(multicast.add(delegate), equals: token) }

@@ -7,7 +7,7 @@ struct DelegateThreadTests {
     private let multicast = MulticastDelegate<any SharedListening>()
 
     @Test(
-        "Threads that add one delegate get one token; of those that remove it, one gets true", arguments: [true, false])
+        "Threads that add a delegate get one token; of those that remove it, one gets true", arguments: [true, false])
     func sameDelegate(byToken: Bool) async {
         for _ in 0..<50 {
             let listener = SharedListener()
@@ -33,8 +33,7 @@ struct DelegateThreadTests {
         }
     }
 
-    @Test(
-        "Eight threads notify, add, remove and let delegates die; one that several add and remove is held once at most")
+    @Test("Eight threads notify, add, remove and let delegates die; one that several add is held once at most")
     func everythingAtOnce() async {
         let (lasting, shared) = (SharedListener(), SharedListener())
         multicast.add(lasting)

@@ -27,8 +27,7 @@ struct MulticastDelegateTests {
         expect(multicast.count, equals: 0)
     }
 
-    @Test(
-        "An object may be a delegate as its class, a superclass, any protocol of it, a composition, an object or `Any`")
+    @Test("An object may be a delegate as its class, a superclass, any protocol, a composition, an object or `Any`")
     func types() {
         let recorder = ListeningRecorder()
         /// Adds the delegate twice, and notifies.
@@ -196,9 +195,7 @@ struct MulticastDelegateTests {
         #expect(reused > 0 || AllocatedMemory.isSanitized, "no address was used again, so this shows nothing")
     }
 
-    @Test(
-        "Neither removed nor short-lived delegates pile up, even if nobody notifies and no address is used again",
-        .measuringMemory)
+    @Test("Neither removed nor short-lived delegates pile up, even if no address is used again", .measuringMemory)
     func memory() async {
         await #expect(processExitsWith: .success) {
             final class Small {
@@ -261,7 +258,7 @@ struct MulticastDelegateTests {
     }
 
     @Test(
-        "A delegate may use the multicast and its token in its `deinit`, and is not called any more",
+        "A delegate may use the multicast in its `deinit`, and is not called any more",
         arguments: [true, false])
     func inDeinit(byToken: Bool) {
         let answers = Log<Bool>()

@@ -14,7 +14,7 @@ struct AllEventsTests {
     // MARK: Causes before effects
 
     @Test(
-        "A log shows causes before effects, wherever it runs and wherever the observers run that publish the effects",
+        "A log shows causes before effects, wherever it and the observers run that publish them",
         arguments: ObserverKind.lasting)
     func causesBeforeEffects(_ kind: ObserverKind) async {
         for automation in ObserverKind.lasting {

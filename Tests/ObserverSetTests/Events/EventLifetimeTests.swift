@@ -15,9 +15,7 @@ struct EventLifetimeTests {
 
     // MARK: Memory
 
-    @Test(
-        "Each type that is observed costs a publisher a few hundred bytes, however many there are",
-        .measuringMemory)
+    @Test("Each type that is observed costs a publisher a few hundred bytes, however many there are", .measuringMemory)
     func memoryOfTypes() async {
         await #expect(processExitsWith: .success) {
             // The runtime creates a type's data on first use, so every type is created and observed once before the

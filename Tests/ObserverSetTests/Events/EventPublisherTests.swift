@@ -16,8 +16,7 @@ struct EventPublisherTests {
 
     // MARK: Which observers are called
 
-    @Test(
-        "An event reaches first the observers of all events, with its own type, then those of its type, and no others")
+    @Test("An event reaches first the observers of all events, with its type, then those of its type, and no others")
     func reached() {
         publisher.publish(Closed())
         _ = publisher.allEvents.add { [log] event in log.append("all \(type(of: event))") }
@@ -91,8 +90,7 @@ struct EventPublisherTests {
             ])
     }
 
-    @Test(
-        "An observer of all events added by another one receives the event published inside, but not the outer one")
+    @Test("An observer of all events added by another one receives the event published inside, but not the outer one")
     func addedAndNested() {
         let isFirst = Shared(true)
         _ = publisher.allEvents.add { [weak publisher, log] event in
@@ -106,9 +104,7 @@ struct EventPublisherTests {
 
         expect(
             log.entries,
-            equals: [
-                "first Closed()", "first Opened(name: \"b\")", "second Opened(name: \"b\")",
-            ])
+            equals: ["first Closed()", "first Opened(name: \"b\")", "second Opened(name: \"b\")"])
     }
 
     // MARK: What a source offers
@@ -144,8 +140,7 @@ struct EventPublisherTests {
     }
 
     @Test(
-        "While `settled()` waits for one type's observer, events of another type do not hold it up",
-        arguments: [0, 1])
+        "While `settled()` waits for one type's observer, another type's events do not hold it up", arguments: [0, 1])
     func laterEventsElsewhere(_ quick: Int) async {
         let queues = (0..<2).map { DispatchQueue(label: "\($0)") }
         for queue in queues { queue.suspend() }
@@ -183,8 +178,7 @@ struct EventPublisherTests {
         #expect(await settledWaitsForAnActor(publisher.allEvents) { publisher.publish(Closed()) })
     }
 
-    @Test(
-        "A publisher without observers is settled, and so is a source that is left of it, which does not keep it alive")
+    @Test("A publisher without observers is settled, and so is a source left of it, which does not keep it alive")
     func settledWithoutObservers() async {
         var publisher: EventPublisher? = EventPublisher()
         weak let weakPublisher = publisher

@@ -146,7 +146,7 @@ struct AwaitingMembersTests {
     }
 
     @Test(
-        "When the token of several registrations is removed, nothing that waits is delivered, whichever has sent it",
+        "When the token of several registrations is removed, nothing that waits is delivered",
         arguments: [false, true])
     func nothingInBetween(isOnce: Bool) async {
         let (left, right) = (ObserverSet<Tracked>(), ObserverSet<Tracked>())

@@ -13,7 +13,7 @@ struct MergeTests {
     // MARK: Members
 
     @Test(
-        "An observer is called for every member, in order with that member's own, until its one token ends it at all",
+        "An observer is called for every member, in that member's order, until its token ends it",
         arguments: WayOfMerging.allCases)
     func members(_ way: WayOfMerging) {
         _ = sets[0].add { [log] in log.append("first") }
@@ -102,7 +102,7 @@ struct MergeTests {
     }
 
     @Test(
-        "An observer removed in one member's notification is not called by another member's nested notification",
+        "An observer removed in one member's notification is not called by another's inside",
         arguments: WayOfMerging.allCases)
     func removedDuringNotification(_ way: WayOfMerging) {
         let token = Shared<ObserverToken?>(nil)
@@ -207,7 +207,7 @@ struct MergeTests {
     }
 
     @Test(
-        "A one-time observer of which values of several members wait is removed, and not called",
+        "A removed one-time observer is not called with what several members have sent",
         arguments: WayOfMerging.allCases)
     func onceRemoved(_ way: WayOfMerging) async {
         let actor = Held()
@@ -244,7 +244,7 @@ struct MergeTests {
     }
 
     @Test(
-        "A one-time observer is called once, even if members notify at once, or while it is being registered",
+        "A one-time observer is called once, whenever and however often members notify",
         arguments: WayOfMerging.allCases)
     func onceAgainstThreads(_ way: WayOfMerging) async {
         let calls = Counter()
@@ -293,9 +293,7 @@ struct MergeTests {
         expect(await ledger.entries, equals: Array(1...302))
     }
 
-    @Test(
-        "A value that one member has enqueued is not overtaken by another member's notification",
-        arguments: WayOfMerging.allCases)
+    @Test("A value that one member has enqueued is not overtaken by another member's", arguments: WayOfMerging.allCases)
     func oneMailbox(_ way: WayOfMerging) async {
         let keeper = Keeper()
         way.source(sets).add(keeper) { [log] (_: isolated Keeper) in log.append("told") }
@@ -310,9 +308,7 @@ struct MergeTests {
         }
     }
 
-    @Test(
-        "`settled()` waits for what any member has notified, also to its own observers",
-        arguments: WayOfMerging.allCases)
+    @Test("`settled()` waits for what any member has notified, its own observers too", arguments: WayOfMerging.allCases)
     func settled(_ way: WayOfMerging) async {
         let source = way.source(sets)
         await source.settled()

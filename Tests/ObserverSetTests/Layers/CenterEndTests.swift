@@ -39,7 +39,7 @@ struct CenterEndTests {
     // MARK: Observers end
 
     @Test(
-        "A center that is released ends its observers and releases what they capture, whatever their kind",
+        "A center that is released ends its observers, and releases what they capture",
         arguments: ObserverKind.allCases)
     func everyKind(_ kind: ObserverKind) {
         weak var capture: Tracked?

@@ -4,9 +4,7 @@ import Testing
 /// Two layers together: sequences of merged sources and of groups.
 @Suite("Sequences of groups", .lifetimesChecked, .againstHanging)
 struct SequencesOfGroupsTests {
-    @Test(
-        "A sequence of merged sources or of a group ends when the last member has ended it",
-        arguments: SourceEnd.allCases)
+    @Test("A sequence of merged sources or of a group ends when the last member does", arguments: SourceEnd.allCases)
     func membersEndIt(end: SourceEnd) async {
         var sets: [ObserverSet<Int>?] = (0..<3).map { _ in ObserverSet() }
         let merged = sets[0]!.merge(with: sets[1]!.filter { $0 > 0 }, sets[2]!).values()

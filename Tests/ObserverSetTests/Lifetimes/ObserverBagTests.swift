@@ -13,7 +13,7 @@ struct ObserverBagTests {
 
     /// Scenario 20: a closure without an owner lives as long as its bag.
     @Test(
-        "A bag that dies ends its registrations, of any kind, and no others, and what they captured is released",
+        "A bag that dies ends its registrations, and no others, and releases what they captured",
         arguments: ObserverKind.allCases)
     func everyKind(_ kind: ObserverKind) async {
         var bag: ObserverBag? = ObserverBag()
@@ -165,9 +165,7 @@ struct ObserverBagTests {
         }
     }
 
-    @Test(
-        "Inserting a token checks at most two on average, whichever registrations end, and those ended are forgotten",
-        arguments: Ends.allCases)
+    @Test("Inserting a token checks at most two on average, and those ended are forgotten", arguments: Ends.allCases)
     func looks(_ ends: Ends) {
         let bag = ObserverBag()
         let issuer = WatchedIssuer()
@@ -192,7 +190,7 @@ struct ObserverBagTests {
 
     /// Scenario 27: a bag dies in a callback.
     @Test(
-        "A bag that dies inside an observer ends the current notification for the bag's observers",
+        "A bag that dies inside an observer ends the notification for its observers",
         arguments: ObserverKind.lastingInPlace)
     func deathInsideObserver(_ kind: ObserverKind) {
         let bag = Shared<ObserverBag?>(ObserverBag())

@@ -216,7 +216,7 @@ struct LocalLifetimeTests {
     ///
     /// Source: Qt disconnectDoesNotLeakFunctor, contextDoesNotLeakFunctor.
     @Test(
-        "A removal releases the captures before it returns, ten thousand times in a row", arguments: LocalForm.allCases)
+        "A removal releases the captures before it returns, each of ten thousand times", arguments: LocalForm.allCases)
     func releasedPromptly(form: LocalForm) {
         let owner = Notes<Int>()
         _ = set.add { _ in }
@@ -231,8 +231,7 @@ struct LocalLifetimeTests {
     }
 
     /// Scenario 33: long lists.
-    @Test(
-        "Ten thousand observers are added, called, removed in any order, and released")
+    @Test("Ten thousand observers are added, called, removed in any order, and released")
     func many() {
         let count = 10_000
         var calls = 0
@@ -268,9 +267,7 @@ struct LocalLifetimeTests {
 
 extension Plain {
     /// Adds an observer that does nothing except hold this object.
-    fileprivate func added(
-        to set: LocalObserverSet<Int>, owner: some AnyObject
-    ) -> LocalObserverSet<Int>.Token {
+    fileprivate func added(to set: LocalObserverSet<Int>, owner: some AnyObject) -> LocalObserverSet<Int>.Token {
         set.add(owner) { _, _ in _ = self }
     }
 }

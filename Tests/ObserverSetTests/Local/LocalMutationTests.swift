@@ -7,9 +7,7 @@ struct LocalMutationTests {
     /// Scenario 1: an observer removes itself, or all do.
     ///
     /// Source: boost signals2 test/deletion_test.cpp (test_remove_self, "Mass suicide").
-    @Test(
-        "Observers that remove themselves are called once, and their neighbours are not skipped",
-        arguments: LocalForm.lasting)
+    @Test("Observers that remove themselves are called once, and no neighbour is skipped", arguments: LocalForm.lasting)
     func removesItself(form: LocalForm) {
         for leavers in [[0], [1], [2], [3], [0, 1, 2, 3]] {
             let row = Row(form: form)
@@ -47,7 +45,7 @@ struct LocalMutationTests {
 
     /// Scenario 4: an observer removes all.
     @Test(
-        "After `removeAll` inside an observer, the later observers are not called, and the set is empty at once",
+        "After `removeAll` in an observer, no later one is called, and the set is empty",
         arguments: LocalForm.lasting)
     func removesAll(form: LocalForm) {
         let row = Row(5, form: form)

@@ -27,7 +27,7 @@ struct LocalNestedTests {
     /// Source: RxSwift SubjectConcurrencyTest, roberthein/Observable#19; ReactiveX/rxjs#6580, psygnal#281 and #292,
     /// ReSwift#519.
     @Test(
-        "Whichever observer notifies again, all receive the first value first",
+        "Whoever notifies again, all receive the first value first",
         arguments: LocalForm.lasting, ["a", "b", "c", "ab"])
     func once(form: LocalForm, names: String) {
         for name in ["a", "b", "c"] {
@@ -100,9 +100,7 @@ struct LocalNestedTests {
         set.removeAll()
     }
 
-    @Test(
-        "A one-time observer behind receives the first value, and nothing else",
-        arguments: [LocalForm.once, .ownerOnce])
+    @Test("A one-time observer behind receives the first value alone", arguments: [LocalForm.once, .ownerOnce])
     func oneTime(form: LocalForm) {
         add("a") { [unowned set] value in if value < 2 { set.notify(value + 1) } }
         add("b", as: form)
@@ -129,7 +127,7 @@ struct LocalNestedTests {
     }
 
     @Test(
-        "After `removeAll` or the last removal, what is notified in the same call reaches the observers added since",
+        "After `removeAll` or the last removal, a call's next value reaches the observers added since",
         arguments: [true, false])
     func emptied(all: Bool) {
         var token: LocalObserverSet<Int>.Token?
@@ -203,8 +201,7 @@ struct LocalNestedTests {
     ///
     /// Source: canjs#27, brs-engine#905, ResInsight#14306. Runs in its own process, since a stack that is too small
     /// ends the process.
-    @Test(
-        "A hundred thousand nested notifications, also between sets, need no more stack than one, and keep their order")
+    @Test("A hundred thousand nested notifications, also between sets, need the stack of one, and keep their order")
     func deep() async {
         await #expect(processExitsWith: .success) {
             for (form, count) in [(LocalForm.closure, 1), (.owner, 1), (.closure, 3)] {

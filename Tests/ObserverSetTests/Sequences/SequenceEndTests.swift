@@ -40,9 +40,7 @@ struct SequenceEndTests {
     @Test("A sequence of `once` ends after one element, behind filters too")
     func once() async {
         let set = ObserverSet<Int>()
-        let sequences = [
-            set.once.values(), set.once.filter { $0 > 1 }.values(), set.filter { $0 > 1 }.once.values(),
-        ]
+        let sequences = [set.once.values(), set.once.filter { $0 > 1 }.values(), set.filter { $0 > 1 }.once.values()]
 
         for value in 1...3 { set.notify(value) }
 
@@ -183,7 +181,7 @@ struct SequenceEndTests {
 
     /// Scenario 29: the `deinit` of a value that a buffer drops.
     @Test(
-        "The `deinit` of a value that a full buffer drops may use the set",
+        "A value that a full buffer drops may use the set in its `deinit`",
         arguments: [.newest(1), .oldest(1)] as [Buffering])
     func droppedByAFullBuffer(buffering: Buffering) {
         let set = ObserverSet<Tracked>()

@@ -133,7 +133,7 @@ struct SequenceTests {
     }
 
     @Test(
-        "`first()` returns nil when the source ends its registration, and does not keep the set alive while it waits",
+        "`first()` returns nil when the source ends its registration, and keeps no set alive",
         arguments: SourceEnd.allCases)
     func firstEnded(end: SourceEnd) async {
         var set: ObserverSet<Int>? = ObserverSet()

@@ -40,9 +40,7 @@ final class WatchedTarget: Target<Int>, @unchecked Sendable {
 
     override var owner: AnyObject? { hasOwner && !isOver.load(ordering: .relaxed) ? self : nil }
 
-    override func send(
-        _ parameters: Int, for registration: Registration, by notifier: inout Notifier
-    ) -> OwnerCheck {
+    override func send(_ parameters: Int, for registration: Registration, by notifier: inout Notifier) -> OwnerCheck {
         isOver.load(ordering: .relaxed) ? .foundDead : .passed
     }
 }
