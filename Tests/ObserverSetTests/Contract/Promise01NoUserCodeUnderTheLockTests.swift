@@ -209,7 +209,7 @@ struct Promise01NoLockCheckUnderTheLockTests {
         let registration = kind.add(to: set) { _ in }
 
         await withTaskGroup { group in
-            for _ in 0..<100 {
+            for _ in 0..<20 {
                 group.addTask { [set] in
                     set.notify(1)
                     await set.settled()

@@ -140,7 +140,7 @@ struct Promise03AddedDuringNotificationTests {
         "A thread that has seen by `count` or `isEmpty` that there is an observer reaches it",
         arguments: [false, true])
     func seenThenNotified(byCount: Bool) async {
-        let rounds = many(400_000, long: 1_000_000)
+        let rounds = many(100_000, long: 1_000_000)
         let sets = (0..<rounds).map { _ in ObserverSet<Int>() }
         let calls = Counter()
 

@@ -281,7 +281,7 @@ struct Promise04RemovedIsRemovedTests {
                 called.set()
             }
 
-            for value in 0..<500 { set.notify(value) }
+            for value in 0..<200 { set.notify(value) }
             if round.isMultiple(of: 2) { await eventually { called.isSet } }
             registration.token.remove()
             isRemoved.set()

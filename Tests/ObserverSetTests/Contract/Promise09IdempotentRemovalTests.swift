@@ -32,7 +32,7 @@ struct Promise09IdempotentRemovalTests {
     func sixteenThreads(_ kind: ObserverKind) async {
         let captures = Lifetimes()
         let other = ObserverSet<Int>()
-        let registrations = (0..<50).map { _ in
+        let registrations = (0..<20).map { _ in
             kind.add(to: set) { [capture = Tracked(in: captures)] _ in _ = capture }
         }
         let tokens = registrations.map(\.token).enumerated().map { index, token in
