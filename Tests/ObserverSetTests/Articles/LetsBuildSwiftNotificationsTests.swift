@@ -59,7 +59,7 @@ struct LetsBuildSwiftNotificationsTests {
         mailbox.messageArrived.remove(token)
         mailbox.receive("nobody listens")
         expect(heard, equals: ["hello", "is anybody there?"])
-        #expect(mailbox.opened.isEmpty && mailbox.messageArrived.isEmpty && mailbox.messageFiled.isEmpty)
+        expect(mailbox.opened.isEmpty && mailbox.messageArrived.isEmpty && mailbox.messageFiled.isEmpty)
     }
 
     @Test("One set for all senders serves an observer that wants to observe any sender")

@@ -39,7 +39,7 @@ struct SwiftAndBlocksTests {
         center.post(name: .didSave, object: document)
         center.post(name: .didClose, object: other, userInfo: ["name": "other"])
         expect(log.entries, equals: ["saved", "saved", "closed other"])
-        #expect(one != nil)
+        expect(one != nil)
 
         one = nil
         center.post(name: .didSave, object: document)

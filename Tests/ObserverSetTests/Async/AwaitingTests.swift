@@ -238,7 +238,7 @@ struct AwaitingTests {
         for value in 1...3 { set.notify(value) }
 
         let place = "on no actor, awaited, in a call, 1 pending, 2 dropped, registered"
-        #expect(closure.description.contains("closure, \(place)") && set.debugDescription.contains(place))
+        expect(closure.description.contains("closure, \(place)") && set.debugDescription.contains(place))
         #expect(!main.description.contains("dropped"))
         door.open()
         await set.settled()

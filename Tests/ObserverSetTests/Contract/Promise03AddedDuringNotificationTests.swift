@@ -83,7 +83,7 @@ struct Promise03AddedDuringNotificationTests {
         set.notify(2)
 
         expect(log.entries, equals: ["first", "second", "second", "again"])
-        #expect(registration.value?.token != first.token && !first.token.remove())
+        expect(registration.value?.token != first.token && !first.token.remove())
         second.end()
         registration.value = nil
     }

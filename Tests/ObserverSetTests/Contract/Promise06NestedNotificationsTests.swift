@@ -135,21 +135,6 @@ struct Promise06NestedNotificationsTests {
         set.removeAll()
     }
 
-    @Test("On an actor, a nested notification reaches the actor's observers before the outer one continues")
-    func onAnActor() async {
-        let keeper = Keeper()
-        set.add(keeper) { [set, log] (keeper: isolated Keeper, value) in
-            log.append("a\(value)")
-            if value == 1 { set.notify(2) }
-        }
-        set.add(keeper) { [log] (_: isolated Keeper, value) in log.append("b\(value)") }
-
-        await keeper.perform { [set] _ in set.notify(1) }
-
-        expect(log.entries, equals: ["a1", "a2", "b2", "b1"])
-        set.removeAll()
-    }
-
     /// Scenario 10: how deep notifications nest on an ordinary stack, and on that of a secondary thread.
     ///
     /// Source: canjs#27, brs-engine#905, ResInsight#14306. An owner is loaded for its call, which takes more of the

@@ -22,11 +22,11 @@ struct Promise08ReleasedPromptlyTests {
         arguments: WayOfRemoving.ofEach(ObserverKind.held))
     func atRemoval(_ kind: ObserverKind, _ removal: WayOfRemoving) {
         let registrations = (0..<100).map { _ in addCapture(kind) }
-        #expect(registrations.allSatisfy { $0.capture != nil })
+        expect(registrations.allSatisfy { $0.capture != nil })
 
         for registration in registrations {
-            #expect(removal.perform(on: set, registration.kept) || removal == .all)
-            #expect(registration.capture == nil)
+            expect(removal.perform(on: set, registration.kept) || removal == .all)
+            expect(registration.capture == nil)
         }
 
         #expect(registrations.allSatisfy { !$0.token.isActive })
@@ -42,14 +42,14 @@ struct Promise08ReleasedPromptlyTests {
         let registration = addCapture(kind)
         _ = set.once.add { _ in
             registration.token.remove()
-            #expect(registration.capture != nil)
+            expect(registration.capture != nil)
         }
 
         set.notify(1)
         await set.settled()
 
         await eventually { registration.capture == nil }
-        #expect(registration.capture == nil)
+        expect(registration.capture == nil)
         registration.end()
     }
 
@@ -127,13 +127,13 @@ struct Promise08ReleasedPromptlyTests {
             token.remove()
         }
         // A value in a mailbox is a notification in flight.
-        #expect(weakCapture != nil)
+        expect(weakCapture != nil)
 
         isRemoved.set()
         await set.settled()
         queue.sync {}
 
-        #expect(weakCapture == nil)
+        expect(weakCapture == nil)
     }
 
     @Test("A delivered value is released before the next one is delivered")
@@ -161,8 +161,8 @@ struct Promise08ReleasedPromptlyTests {
     func deadOwners(_ kind: ObserverKind) {
         for _ in 0..<many(20_000) { _ = kind.add(to: set) { _ in } }
 
-        #expect(storedObservers <= 64)
-        #expect(storedSlots <= 128)
+        expect(storedObservers, atMost: 64)
+        expect(storedSlots, atMost: 128)
     }
 
     /// Scenario 18: the set is never notified.
@@ -181,7 +181,7 @@ struct Promise08ReleasedPromptlyTests {
         }
 
         expect(set.count, equals: count)
-        #expect(most <= 2 * count + 64, "at most twice as many as the living ones, and a constant, were stored")
+        expect(most, atMost: 2 * count + 64, "at most twice as many as the living ones, and a constant, were stored")
         withExtendedLifetime(living) {}
     }
 
@@ -196,7 +196,7 @@ struct Promise08ReleasedPromptlyTests {
 
         for _ in 0..<1_000 { set.add(Tracked()) { [capture = Tracked(in: captures)] _, _ in _ = capture } }
 
-        #expect(captures.count <= 64)
+        expect(captures.count, atMost: 64)
     }
 
     @Test(
@@ -224,7 +224,7 @@ struct Promise08ReleasedPromptlyTests {
                     await burst(many(2_000_000))
                 }
                 // The memory for a hundred thousand values is five mebibytes.
-                #expect(growth < 512 << 10, "\(growth) bytes")
+                expect(growth < 512 << 10, "\(growth) bytes")
             }
 
             func burst(_ count: Int) async {
@@ -262,7 +262,7 @@ struct Promise08ReleasedPromptlyTests {
                     await burst(many(2_000_000))
                 }
 
-                #expect(growth < 512 << 10, "\(growth) bytes, after \(more) more")
+                expect(growth < 512 << 10, "\(growth) bytes, after \(more) more")
 
                 func burst(_ count: Int) async {
                     let all = received.count + count + 1 + (isWarm.isSet ? more : 1)
@@ -342,7 +342,7 @@ struct Promise08ReleasedPromptlyTests {
         }
         set.notify(2)
         expect(set.count, equals: 1)
-        #expect(room <= 7)
+        expect(room, atMost: 7)
     }
 
     // MARK: -

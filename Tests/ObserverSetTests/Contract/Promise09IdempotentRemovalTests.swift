@@ -18,7 +18,7 @@ struct Promise09IdempotentRemovalTests {
 
         #expect(set.isEmpty)
         _ = set.add { _ in calls.increment() }
-        for _ in 0..<10 { #expect(!token.isActive && !token.remove() && !set.remove(token)) }
+        for _ in 0..<10 { expect(!token.isActive && !token.remove() && !set.remove(token)) }
         set.notify(1)
         expect(calls.value, equals: 1)
         expect(set.count, equals: 1)
@@ -49,9 +49,9 @@ struct Promise09IdempotentRemovalTests {
             }
         }
 
-        #expect(successes.allSatisfy { $0.value == 1 })
-        #expect(set.isEmpty && other.isEmpty)
-        #expect(captures.count == 0 || !ObserverKind.held.contains(kind))
+        expect(successes.allSatisfy { $0.value == 1 })
+        expect(set.isEmpty && other.isEmpty)
+        expect(captures.count == 0 || !ObserverKind.held.contains(kind))
         registrations.forEach { $0.end() }
     }
 
@@ -66,14 +66,14 @@ struct Promise09IdempotentRemovalTests {
         let foreign = other.add { _ in log.append("other") }
         let ofStrings = strings.add { _ in log.append("strings") }
 
-        #expect(!set.remove(foreign) && !set.remove(ofStrings))
-        #expect(!other.remove(token) && !strings.remove(token))
+        expect(!set.remove(foreign) && !set.remove(ofStrings))
+        expect(!other.remove(token) && !strings.remove(token))
 
         set.notify(1)
         other.notify(1)
         strings.notify("")
         expect(log.entries, equals: ["set", "other", "strings"])
-        #expect(token.remove() && other.remove(foreign) && strings.remove(ofStrings))
+        expect(token.remove() && other.remove(foreign) && strings.remove(ofStrings))
     }
 
     @Test("A set that was never observed may be notified, emptied and counted, and removes nothing")
@@ -83,7 +83,7 @@ struct Promise09IdempotentRemovalTests {
         set.notify(1)
         set.removeAll()
 
-        #expect(set.isEmpty && !set.remove(token))
+        expect(set.isEmpty && !set.remove(token))
         expect(set.count, equals: 0)
         expect(set.removeAll(ownedBy: set), equals: 0)
     }
@@ -101,7 +101,7 @@ struct Promise09IdempotentRemovalTests {
             #expect(stale.remove())
             let registration = kind.add(to: set) { _ in log.append(round) }
 
-            #expect(!stale.remove() && !set.remove(stale))
+            expect(!stale.remove() && !set.remove(stale))
 
             set.notify(round)
             await set.settled()
@@ -126,7 +126,7 @@ struct Promise09IdempotentRemovalTests {
         let calls = Counter()
         let living = (0..<100).map { _ in set.add { _ in calls.increment() } }
 
-        for token in stale { #expect(!token.isActive && !token.remove()) }
+        for token in stale { expect(!token.isActive && !token.remove()) }
         set.notify(1)
 
         expect(calls.value, equals: 100)
@@ -184,9 +184,9 @@ struct Promise09IdempotentRemovalTests {
         let token = ObserverToken(parts)
         if isOneGone { parts[0].remove() }
 
-        #expect(token.isActive && token.remove())
+        expect(token.isActive && token.remove())
 
-        #expect(!token.isActive && !token.remove())
-        #expect(set.isEmpty && other.isEmpty)
+        expect(!token.isActive && !token.remove())
+        expect(set.isEmpty && other.isEmpty)
     }
 }

@@ -29,7 +29,7 @@ struct Promise10SetDeathTests {
         set.value?.notify(1)
 
         expect(log.entries, equals: ["first", "last reference"] + (death == .whenEmptied ? [] : ["after"]))
-        #expect(set.value == nil && !registration.token.isActive)
+        expect(set.value == nil && !registration.token.isActive)
         registration.end()
     }
 
@@ -56,7 +56,7 @@ struct Promise10SetDeathTests {
 
         expect(token?.remove(), equals: true)
 
-        #expect(set.value == nil)
+        expect(set.value == nil)
         expect(other?.isActive, equals: false)
     }
 
@@ -108,7 +108,7 @@ struct Promise10SetDeathTests {
             #expect(registration.token.isActive)
         }
         let token = registration.token
-        #expect(weakSet == nil)
+        expect(weakSet == nil)
         expect(captures.count, equals: ObserverKind.held.contains(kind) ? 0 : 1)
 
         let answers = Log<Bool>()
@@ -143,7 +143,7 @@ struct Promise10SetDeathTests {
             } _: { _ in
                 for token in tokens { _ = (token.isActive, token.remove(), token.description) }
             }
-            #expect(tokens.allSatisfy { !$0.isActive && !$0.remove() })
+            expect(tokens.allSatisfy { !$0.isActive && !$0.remove() })
         }
 
         expect(released.value, equals: 2_400)
@@ -159,7 +159,7 @@ struct Promise10SetDeathTests {
                 if thread == 0 { set.value = nil }
                 own?.notify(1)
             }
-            #expect(set.value == nil)
+            expect(set.value == nil)
         }
 
         #expect(calls.value.isMultiple(of: 4))

@@ -162,7 +162,7 @@ struct DelegateNotificationTests {
         short.value?.notify { $0.hear(1) }
 
         expect([first.heard, second.heard], equals: [[1], [1]])
-        #expect(weakMulticast == nil && !token.isActive)
+        expect(weakMulticast == nil && !token.isActive)
     }
 
     // MARK: Notifying

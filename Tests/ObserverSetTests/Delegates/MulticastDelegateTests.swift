@@ -37,7 +37,7 @@ struct MulticastDelegateTests {
             multicast.notify(hear)
             let listed = multicast.delegates.compactMap { $0 as? ListeningRecorder }
             expect(listed.map { ObjectIdentifier($0) }, equals: [ObjectIdentifier(recorder)])
-            #expect(multicast.remove(delegate) && multicast.isEmpty)
+            expect(multicast.remove(delegate) && multicast.isEmpty)
         }
 
         use(recorder) { $0.hear(0) }
@@ -79,7 +79,7 @@ struct MulticastDelegateTests {
             MulticastDelegate<any OpenListening>().add(ListeningValue())
         }
         let message = String(decoding: result.standardErrorContent, as: UTF8.self)
-        #expect(message.contains("A delegate must be a class instance") && message.contains("ListeningValue is none"))
+        expect(message.contains("A delegate must be a class instance") && message.contains("ListeningValue is none"))
 
         await #expect(processExitsWith: .failure) { MulticastDelegate<Any>().add("a string") }
         await #expect(processExitsWith: .failure) { MulticastDelegate<ListeningBase?>().add(ListeningBase()) }
@@ -96,8 +96,8 @@ struct MulticastDelegateTests {
         let multicast = MulticastDelegate<Equal>()
         let (first, second) = (Equal(), Equal())
 
-        #expect(multicast.add(first) != multicast.add(second) && multicast.remove(first))
-        #expect(multicast.delegates.elementsEqual([second], by: { $0 === $1 }))
+        expect(multicast.add(first) != multicast.add(second) && multicast.remove(first))
+        expect(multicast.delegates.elementsEqual([second], by: { $0 === $1 }))
     }
 
     // MARK: Removal
@@ -138,8 +138,8 @@ struct MulticastDelegateTests {
         let token = multicast.add(recorder)
         let otherToken = other!.add(recorder)
 
-        #expect(token != otherToken && other?.remove(token) == false)
-        #expect(multicast.remove(recorder) && otherToken.isActive)
+        expect(token != otherToken && other?.remove(token) == false)
+        expect(multicast.remove(recorder) && otherToken.isActive)
         other = nil
 
         expect(
@@ -188,11 +188,11 @@ struct MulticastDelegateTests {
             let newToken = multicast.add(recorder)
             multicast.notify { $0.hear(1) }
             expect(recorder.heard, equals: [1])
-            #expect(newToken != token && !token.remove() && multicast.add(recorder) == newToken)
-            #expect(multicast.remove(recorder) && multicast.isEmpty)
+            expect(newToken != token && !token.remove() && multicast.add(recorder) == newToken)
+            expect(multicast.remove(recorder) && multicast.isEmpty)
         }
         // A sanitizer holds freed memory back, so that addresses are not reused.
-        #expect(reused > 0 || AllocatedMemory.isSanitized, "no address was used again, so this shows nothing")
+        expect(reused > 0 || AllocatedMemory.isSanitized, "no address was used again, so this shows nothing")
     }
 
     @Test("Neither removed nor short-lived delegates pile up, even if no address is used again", .measuringMemory)
@@ -211,7 +211,7 @@ struct MulticastDelegateTests {
             } _: {
                 churn(10_000)
             }
-            #expect(growth < 64 << 10, "\(growth) bytes")
+            expect(growth < 64 << 10, "\(growth) bytes")
 
             // The multicast has had that many delegates before.
             for before in [0, 20_000] {
@@ -236,25 +236,9 @@ struct MulticastDelegateTests {
                     add(count)
                 }
                 // A blocker takes 40 bytes; the entry of a dead delegate would take five times as much.
-                #expect(growth < 100 * count + 1 << 19, "\(growth) bytes more")
+                expect(growth < 100 * count + 1 << 19, "\(growth) bytes more")
             }
         }
-    }
-
-    @Test("A delegate behind any number of dead delegates is called")
-    func manyDeadInARow() {
-        let multicast = MulticastDelegate<ListeningBase>()
-        let recorder = ListeningRecorder()
-        do {
-            let short = (0..<many(200_000)).map { _ in ListeningBase() }
-            for delegate in short { multicast.add(delegate) }
-            multicast.add(recorder)
-        }
-
-        multicast.notify { $0.hear(1) }
-
-        expect(recorder.heard, equals: [1])
-        expect(multicast.count, equals: 1)
     }
 
     @Test(
@@ -282,7 +266,7 @@ struct MulticastDelegateTests {
 
         expect(answers.entries, equals: [false, true, true])
         expect(other.heard, equals: [1, 2, 3])
-        #expect(multicast.count == 1 && token.value?.isActive == false)
+        expect(multicast.count == 1 && token.value?.isActive == false)
     }
 
     // MARK: Descriptions
@@ -322,7 +306,7 @@ struct MulticastDelegateTests {
         multicast.notify { $0.hear(1) }
         multicast.removeAll()
 
-        #expect(multicast.isEmpty && multicast.delegates.isEmpty && !multicast.remove(ListeningRecorder()))
+        expect(multicast.isEmpty && multicast.delegates.isEmpty && !multicast.remove(ListeningRecorder()))
         let expected = "MulticastDelegate<\((any Listening).self)>(0 delegates)"
         expect([multicast.description, multicast.debugDescription], equals: [expected, expected])
     }

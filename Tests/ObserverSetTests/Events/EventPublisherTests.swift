@@ -188,7 +188,7 @@ struct EventPublisherTests {
         await source.settled()
 
         publisher = nil
-        #expect(weakPublisher == nil)
+        expect(weakPublisher == nil)
         await source.settled()
     }
 

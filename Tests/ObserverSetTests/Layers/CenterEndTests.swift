@@ -32,7 +32,7 @@ struct CenterEndTests {
             weakCenter = center
             return body(center)
         }()
-        #expect(weakCenter == nil, "something holds the center")
+        expect(weakCenter == nil, "something holds the center")
         return result
     }
 
@@ -160,7 +160,7 @@ struct CenterEndTests {
             await eventually { door.waiting == 1 }
         }
 
-        #expect(weakCenter == nil)
+        expect(weakCenter == nil)
         door.open()
         actor.letGo()
         await eventually { log.count == 4 }
@@ -185,16 +185,6 @@ struct CenterEndTests {
         expect(await elements(of: once), equals: [])
     }
 
-    @Test("A task that loops over a sequence goes on behind the loop when the center is released")
-    func waitingLoop() async {
-        let loop = withShortLivedCenter { center in
-            let values = center.observers(of: ThemeChanged.self).map(\.isDark).values()
-            return Task { await elements(of: values) }
-        }
-
-        expect(await loop.value, equals: [])
-    }
-
     @Test("An observer may release its center, which ends when the post has reached all observers")
     func releasedInsideAnObserver() {
         let center = Shared<NotificationCenter?>(NotificationCenter())
@@ -211,7 +201,7 @@ struct CenterEndTests {
         center.value?.post(ThemeChanged(isDark: true))
 
         expect(log.entries, equals: ["releases it 0", "later true"])
-        #expect(weakCenter == nil)
+        expect(weakCenter == nil)
         expect(Lifetimes.current.count, equals: 0)
         expect(tokens.count(where: \.isActive), equals: 0)
     }
@@ -270,7 +260,7 @@ struct CenterEndTests {
             }
 
             // The observers of one center take more than a kilobyte.
-            #expect(growth < 512 << 10, "\(growth) bytes")
+            expect(growth < 512 << 10, "\(growth) bytes")
         }
     }
 

@@ -86,7 +86,7 @@ import Testing
             isAwaited
             ? source.addAsync { @MainActor [log] value in log.append(value) }
             : source.addNonisolated(on: queue) { [log] value in log.append(value) }
-        #expect(token.isActive == false && token.pendingCount == 1)
+        expect(token.isActive == false && token.pendingCount == 1)
         #expect(!ObserverToken([token]).remove(), "there is no registration")
         queue.resume()
         await token.removeAndWait()

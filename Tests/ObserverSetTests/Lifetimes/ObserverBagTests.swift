@@ -23,7 +23,7 @@ struct ObserverBagTests {
         }
         registration.token.store(in: bag!)
         _ = set.add { [log] in log.append("other \($0)") }
-        #expect(set.count == 2 && !isReleased.isSet)
+        expect(set.count == 2 && !isReleased.isSet)
 
         bag = nil
         expect(isReleased.isSet, equals: ObserverKind.held.contains(kind))
@@ -74,7 +74,7 @@ struct ObserverBagTests {
             weakSet = set
         }
 
-        #expect(weakSet == nil)
+        expect(weakSet == nil)
         expect([Lifetimes.current.count, bag.count], equals: [0, 0])
     }
 
@@ -183,7 +183,7 @@ struct ObserverBagTests {
 
         #expect((1_500...6_000).contains(issuer.looks.value))
         bag.removeAll()
-        #expect(issuer.removals.value <= ends.kept)
+        expect(issuer.removals.value, atMost: ends.kept)
     }
 
     // MARK: Inside a notification
@@ -267,7 +267,7 @@ struct ObserverBagTests {
         }
 
         // A thread that is late with its check also checks the tokens that others have inserted meanwhile.
-        #expect(issuer.looks.value <= 20 * 2 * count)
+        expect(issuer.looks.value, atMost: 20 * 2 * count)
         bag.removeAll()
         expect(issuer.ended, equals: count)
         #expect((count / 2...count).contains(issuer.removals.value))

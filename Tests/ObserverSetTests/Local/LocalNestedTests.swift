@@ -175,7 +175,7 @@ struct LocalNestedTests {
         dying!.notify(0)
 
         expect(notes.entries, equals: ["a0", "b0", "a1", "b1", "a2", "b2"])
-        #expect(dying == nil)
+        expect(dying == nil)
     }
 
     @Test("An observer that is removed when a value that waited is delivered is not called any more, and is released")
