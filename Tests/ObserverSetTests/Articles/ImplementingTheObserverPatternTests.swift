@@ -4,7 +4,9 @@ import Testing
 /// The system of the article "Implementing the observer pattern in Swift", as its reader would write it with this
 /// library: observers of a protocol type, weakly held, behind an existential, that need no clean-up.
 @Suite("Article: Implementing the observer pattern in Swift", .lifetimesChecked)
-struct ImplementingTheObserverPatternTests {
+struct ImplementingTheObserverPatternTests {}
+
+extension ImplementingTheObserverPatternTests {
     @Test("Observers are told in order until they are removed, or gone, also by an object that is known by a protocol")
     func program() {
         let clock = KitchenClock()

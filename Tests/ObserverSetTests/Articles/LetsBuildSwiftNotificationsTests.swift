@@ -7,7 +7,9 @@ import Testing
 /// owner that is held weakly. A token removes an observer.
 @Suite("Let's Build Swift Notifications", .lifetimesChecked)
 @MainActor
-struct LetsBuildSwiftNotificationsTests {
+struct LetsBuildSwiftNotificationsTests {}
+
+extension LetsBuildSwiftNotificationsTests {
     /// What the article observes: an object with four notifications.
     @MainActor final class Mailbox {
         let opened = ObserverSet<Void>()

@@ -6,7 +6,9 @@ import Testing
 ///
 /// What the page says leaks keeps something alive until the test breaks the cycle; the other form does not.
 @Suite("Lifetimes and leaks", .lifetimesChecked, .againstHanging)
-struct MemoryArticleTests {
+struct MemoryArticleTests {}
+
+extension MemoryArticleTests {
     // MARK: Models and observers
 
     private final class Document: Sendable {

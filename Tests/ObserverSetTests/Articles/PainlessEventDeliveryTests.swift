@@ -8,7 +8,9 @@ import Testing
 /// be passed around, and for more than one; for subscriptions that end with the object that holds them; and for
 /// delivery on any queue, by default on the main one.
 @Suite("Painless event delivery", .lifetimesChecked, .againstHanging)
-struct PainlessEventDeliveryTests {
+struct PainlessEventDeliveryTests {}
+
+extension PainlessEventDeliveryTests {
     // MARK: The program
 
     /// The events of a library that lends books.

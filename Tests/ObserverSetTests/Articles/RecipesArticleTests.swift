@@ -3,7 +3,9 @@ import Testing
 
 /// What the article "Recipes" says about its programs, except for what these print.
 @Suite("Recipes", .lifetimesChecked, .againstHanging)
-struct RecipesArticleTests {
+struct RecipesArticleTests {}
+
+extension RecipesArticleTests {
     @MainActor private final class TitleView {
         private let log: Log<String>
         private var token: ObserverToken?

@@ -11,7 +11,9 @@ import Testing
 struct SwiftAndBlocksTests {
     private let center = NotificationCenter()
     private let log = Log<String>()
+}
 
+extension SwiftAndBlocksTests {
     /// What the article builds: an object that observes, and whose registrations end with it.
     private final class Screen: Sendable {
         private let life = Tracked()

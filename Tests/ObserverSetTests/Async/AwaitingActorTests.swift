@@ -3,7 +3,9 @@ import Testing
 
 /// Where observers that await run, if an actor's instance adds or owns them.
 @Suite("Observers that await, on an actor's instance", .lifetimesChecked, .againstHanging)
-struct AwaitingActorTests {
+struct AwaitingActorTests {}
+
+extension AwaitingActorTests {
     /// How an actor adds an observer for itself.
     private enum Way: CaseIterable { case applied, appliedAwaiting, closure, owner }
 

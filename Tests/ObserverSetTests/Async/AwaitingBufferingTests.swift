@@ -7,7 +7,9 @@ struct AwaitingBufferingTests {
     private let set = ObserverSet<Int>()
     private let received = Log<Int>()
     private let door = Door()
+}
 
+extension AwaitingBufferingTests {
     /// With which of six values the observer is called, if the first one is being delivered when the others arrive.
     private static let outcomes: [(Buffering, called: [Int])] = [
         (.unbounded, called: [0, 1, 2, 3, 4, 5]),

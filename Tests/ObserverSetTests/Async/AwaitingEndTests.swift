@@ -8,7 +8,9 @@ struct AwaitingEndTests {
     private let set = ObserverSet<Int>()
     private let log = Log<String>()
     private let door = Door()
+}
 
+extension AwaitingEndTests {
     private static let removals = AwaitingForm.allCases.flatMap { form in
         WayOfRemoving.allCases.filter { $0 != .byOwner || AwaitingForm.owned.contains(form) }.map { (form, $0) }
     }

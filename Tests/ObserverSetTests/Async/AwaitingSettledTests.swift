@@ -8,7 +8,9 @@ struct AwaitingSettledTests {
     private let set = ObserverSet<Int>()
     private let log = Log<String>()
     private let door = Door()
+}
 
+extension AwaitingSettledTests {
     /// A task that waits until the set is settled, and then logs `text`.
     private func waiting(for set: ObserverSet<Int>, _ text: String = "settled") async -> Task<Void, Never> {
         await taskThatWaits(for: set) { [log] in log.append(text) }

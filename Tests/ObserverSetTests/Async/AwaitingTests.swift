@@ -6,7 +6,9 @@ import Testing
 struct AwaitingTests {
     private let set = ObserverSet<Int>()
     private let log = Log<String>()
+}
 
+extension AwaitingTests {
     // MARK: One at a time, in order
 
     @Test(

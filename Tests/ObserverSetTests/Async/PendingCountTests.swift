@@ -6,7 +6,9 @@ import Testing
 @Suite("Values that wait", .lifetimesChecked, .againstHanging)
 struct PendingCountTests {
     private let set = ObserverSet<Int>()
+}
 
+extension PendingCountTests {
     @Test("Values for another actor count until their calls begin")
     func actor() async {
         let keeper = Keeper()

@@ -12,7 +12,9 @@ import Testing
 struct Promise01NoLockCheckUnderTheLockTests {
     private let set = ObserverSet<Int>()
     private let ended = Counter()
+}
 
+extension Promise01NoLockCheckUnderTheLockTests {
     // MARK: Observers
 
     /// Scenario 35: an observer that waits for another thread.

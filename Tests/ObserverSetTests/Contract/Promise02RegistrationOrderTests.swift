@@ -7,7 +7,9 @@ import Testing
 struct Promise02RegistrationOrderTests {
     private let set = ObserverSet<Int>()
     private let log = Log<Int>()
+}
 
+extension Promise02RegistrationOrderTests {
     @Test("Observers of any two kinds that run in place are called in order", arguments: ObserverKind.inPlace)
     func pairs(_ first: ObserverKind) {
         for second in ObserverKind.inPlace {

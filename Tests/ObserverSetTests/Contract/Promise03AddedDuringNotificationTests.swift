@@ -7,7 +7,9 @@ import Testing
 struct Promise03AddedDuringNotificationTests {
     private let set = ObserverSet<Int>()
     private let log = Log<String>()
+}
 
+extension Promise03AddedDuringNotificationTests {
     @Test("An observer added during a notification is first called by the next one", arguments: ObserverKind.allCases)
     func everyKind(_ kind: ObserverKind) async {
         let added = Log<KeptRegistration>()

@@ -11,7 +11,9 @@ import Testing
 @Suite("Promise 4: removed is removed", .lifetimesChecked, .againstHanging)
 struct Promise04RemovedIsRemovedTests {
     private let set = ObserverSet<Int>()
+}
 
+extension Promise04RemovedIsRemovedTests {
     // MARK: On one thread
 
     @Test(

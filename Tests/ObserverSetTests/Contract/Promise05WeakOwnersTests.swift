@@ -10,7 +10,9 @@ import Testing
 struct Promise05WeakOwnersTests {
     private let set = ObserverSet<Int>()
     private let calls = Counter()
+}
 
+extension Promise05WeakOwnersTests {
     // MARK: Between calls
 
     @Test(

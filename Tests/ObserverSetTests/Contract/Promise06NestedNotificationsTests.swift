@@ -6,7 +6,9 @@ import Testing
 struct Promise06NestedNotificationsTests {
     private let set = ObserverSet<Int>()
     private let log = Log<String>()
+}
 
+extension Promise06NestedNotificationsTests {
     /// Scenario 9: what later observers receive.
     ///
     /// Source: Reactive-Extensions/RxJS#1171, ReactiveX/rxjs#6580, MetaMask/core#9840 (a stale value delivered last), psygnal#292 and

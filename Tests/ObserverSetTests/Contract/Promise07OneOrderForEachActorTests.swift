@@ -8,7 +8,9 @@ import Testing
 struct Promise07OneOrderForEachActorTests {
     private let set = ObserverSet<Int>()
     private let log = Log<Int>()
+}
 
+extension Promise07OneOrderForEachActorTests {
     // MARK: Programs of several sets
 
     /// A player that makes *start, stop, start, stop, start* must end as playing.

@@ -11,7 +11,9 @@ import Testing
 @Suite("Promise 8: released promptly", .lifetimesChecked, .againstHanging)
 struct Promise08ReleasedPromptlyTests {
     private let set = ObserverSet<Int>()
+}
 
+extension Promise08ReleasedPromptlyTests {
     // MARK: No notification in flight
 
     /// Scenario 30: what a removed observer held.

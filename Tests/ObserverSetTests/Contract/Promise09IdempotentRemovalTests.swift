@@ -5,7 +5,9 @@ import Testing
 @Suite("Promise 9: removal is idempotent", .lifetimesChecked, .againstHanging)
 struct Promise09IdempotentRemovalTests {
     private let set = ObserverSet<Int>()
+}
 
+extension Promise09IdempotentRemovalTests {
     @Test(
         "The first removal, in any way, returns true, every later one false, and no other observer is affected",
         arguments: WayOfRemoving.ofEach(ObserverKind.allCases))

@@ -7,7 +7,9 @@ import Testing
 @Suite("Promise 10: the set may die any time", .lifetimesChecked, .againstHanging)
 struct Promise10SetDeathTests {
     private let calls = Counter()
+}
 
+extension Promise10SetDeathTests {
     // MARK: In its own notification
 
     enum Death: CaseIterable, Sendable { case inPlace, onAnotherThread, whenEmptied }

@@ -11,7 +11,9 @@ import Testing
 struct Promise11NotifyingWaitsForNobodyTests {
     private let set = ObserverSet<Int>()
     private let calls = Counter()
+}
 
+extension Promise11NotifyingWaitsForNobodyTests {
     @Test("Threads notify, also inside an observer, while another one holds the lock", arguments: ObserverKind.lasting)
     func everyKind(_ kind: ObserverKind) async {
         _ = set.addNonisolated { [set] value in if value == 0 { set.notify(100) } }

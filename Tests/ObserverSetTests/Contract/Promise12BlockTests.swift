@@ -11,7 +11,9 @@ import Testing
 @Suite("Promise 12: blocks, counted", .lifetimesChecked, .againstHanging)
 struct Promise12BlockTests {
     private let registry = Registry()
+}
 
+extension Promise12BlockTests {
     // MARK: Many
 
     @Test("A million observers are added, notified, and then removed with one call, or die with their set")

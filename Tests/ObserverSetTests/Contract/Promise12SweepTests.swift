@@ -10,7 +10,9 @@ import Testing
 struct Promise12SweepTests {
     private let looks = Counter()
     private let registry = Registry()
+}
 
+extension Promise12SweepTests {
     // MARK: One thread
 
     /// Which of the owners that were added die, and when.

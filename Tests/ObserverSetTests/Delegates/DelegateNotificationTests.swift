@@ -4,10 +4,12 @@ import Testing
 /// What delegates may do while they are called: add, remove, be deallocated, notify, throw.
 @Suite("Notifying delegates", .lifetimesChecked)
 struct DelegateNotificationTests {
-    private typealias Added = (delegate: ListeningRecorder, token: ObserverToken)
-
     private let multicast = Listeners()
     private let log = Log<Int>()
+}
+
+extension DelegateNotificationTests {
+    private typealias Added = (delegate: ListeningRecorder, token: ObserverToken)
 
     /// Delegates that log their number, and then run `action` with it.
     private func add(_ count: Int, _ action: @escaping (Int) -> Void = { _ in }) -> [Added] {

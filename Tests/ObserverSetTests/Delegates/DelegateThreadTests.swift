@@ -5,7 +5,9 @@ import Testing
 @Suite("Delegates on threads", .lifetimesChecked, .againstHanging)
 struct DelegateThreadTests {
     private let multicast = MulticastDelegate<any SharedListening>()
+}
 
+extension DelegateThreadTests {
     @Test(
         "Threads that add a delegate get one token; of those that remove it, one gets true", arguments: [true, false])
     func sameDelegate(byToken: Bool) async {

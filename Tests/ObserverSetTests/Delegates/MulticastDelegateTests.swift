@@ -5,7 +5,9 @@ import Testing
 @Suite("Multicast delegates", .lifetimesChecked, .againstHanging)
 struct MulticastDelegateTests {
     private let multicast = Listeners()
+}
 
+extension MulticastDelegateTests {
     /// The multicast's delegates, by identity.
     private var listed: [ObjectIdentifier] { multicast.delegates.map { ObjectIdentifier($0) } }
 

@@ -4,12 +4,14 @@ import Testing
 /// Observers of all events are called before the observers of the event's type.
 @Suite("All events come first", .lifetimesChecked, .againstHanging)
 struct AllEventsTests {
+    private let publisher = EventPublisher()
+    private let log = Log<String>()
+}
+
+extension AllEventsTests {
     private struct DoorOpened: Event {}
     private struct LightTurnedOn: Event {}
     private struct LightDimmed: Event {}
-
-    private let publisher = EventPublisher()
-    private let log = Log<String>()
 
     // MARK: Causes before effects
 

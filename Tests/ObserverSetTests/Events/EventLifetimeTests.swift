@@ -5,13 +5,15 @@ import Testing
 /// How registrations with a publisher end.
 @Suite("Lifetimes of events' observers", .lifetimesChecked, .againstHanging)
 struct EventLifetimeTests {
+    private let log = Log<String>()
+}
+
+extension EventLifetimeTests {
     private struct Ended: Event {
         var life: Tracked?
     }
 
     private final class Closed: Event {}
-
-    private let log = Log<String>()
 
     // MARK: Memory
 

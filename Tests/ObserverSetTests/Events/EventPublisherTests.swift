@@ -5,14 +5,16 @@ import Testing
 /// Events are delivered to the observers of their type, whichever code publishes them.
 @Suite("Publishing events", .lifetimesChecked, .againstHanging)
 struct EventPublisherTests {
+    private let publisher = EventPublisher()
+    private let log = Log<String>()
+}
+
+extension EventPublisherTests {
     private struct Opened: Event, Equatable {
         let name: String
     }
 
     private struct Closed: Event {}
-
-    private let publisher = EventPublisher()
-    private let log = Log<String>()
 
     // MARK: Which observers are called
 

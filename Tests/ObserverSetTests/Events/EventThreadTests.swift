@@ -4,7 +4,9 @@ import Testing
 
 /// Publishers that several threads use at once.
 @Suite("Events on several threads", .lifetimesChecked, .againstHanging)
-struct EventThreadTests {
+struct EventThreadTests {}
+
+extension EventThreadTests {
     private struct Numbered: Event {
         let thread: Int
         let number: Int

@@ -6,7 +6,9 @@ import Testing
 struct EventTypeTests {
     private let publisher = EventPublisher()
     private let log = Log<String>()
+}
 
+extension EventTypeTests {
     /// Observes the type, and logs its events under that name.
     private func observe<E: Event>(_ type: E.Type, as name: String) {
         _ = publisher.observers(of: type).add { [log] _ in log.append(name) }

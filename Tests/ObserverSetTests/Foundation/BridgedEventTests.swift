@@ -8,7 +8,9 @@ import Testing
 struct BridgedEventTests {
     private let center = NotificationCenter()
     private let log = Log<String>()
+}
 
+extension BridgedEventTests {
     /// Scenarios 51 and 52: types whose plain names are the same.
     ///
     /// Scenario 53: the class of the instance decides, whatever the static type.

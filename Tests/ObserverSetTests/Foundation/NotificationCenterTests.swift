@@ -10,7 +10,9 @@ import Testing
 struct NotificationCenterTests {
     private let center = NotificationCenter()
     private let log = Log<String>()
+}
 
+extension NotificationCenterTests {
     private func logged(_ text: String) -> @Sendable (ThemeChanged) -> Void {
         { [log] event in log.append("\(text) \(event.isDark)") }
     }

@@ -9,7 +9,9 @@ struct AwaitingMembersTests {
     private let right = ObserverSet<Int>()
     private let log = Log<String>()
     private let door = Door()
+}
 
+extension AwaitingMembersTests {
     /// Adds an observer that passes the door, and then logs the value, and whether it has been cancelled.
     private func add(to source: some NotificationSource<Int>, buffering: Buffering = .unbounded) -> ObserverToken {
         source.addAsync(buffering: buffering) { [log, door] value in

@@ -6,7 +6,9 @@ import Testing
 struct MergeTests {
     private let sets = (0..<3).map { _ in ObserverSet<Void>() }
     private let log = Log<String>()
+}
 
+extension MergeTests {
     private func notifyEach() { for set in sets { set.notify() } }
 
     // MARK: Members

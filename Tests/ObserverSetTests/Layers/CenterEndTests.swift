@@ -11,14 +11,16 @@ import Testing
 /// holds the block.
 @Suite("Ends of notification centers", .lifetimesChecked, .againstHanging)
 struct CenterEndTests {
+    private let log = Log<String>()
+}
+
+extension CenterEndTests {
     struct ThemeChanged: BridgedEvent {
         static var notificationName: Notification.Name { Notification.Name("ThemeDidChange") }
         let isDark: Bool
         var userInfo: [AnyHashable: Any]? { ["dark": isDark] }
     }
     struct LoggedOut: BridgedEvent {}
-
-    private let log = Log<String>()
 
     private func logged(_ text: String) -> @Sendable (ThemeChanged) -> Void {
         { [log] event in log.append("\(text) \(event.isDark)") }

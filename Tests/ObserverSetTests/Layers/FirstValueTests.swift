@@ -6,6 +6,11 @@ import Testing
 /// The value of `starting(with:)`, while it is pending: it belongs to the registration in the set, whatever is between them.
 @Suite("A pending first value", .lifetimesChecked, .againstHanging)
 @MainActor struct FirstValueTests {
+    private let log = Log<Int>()
+    private let queue = DispatchQueue(label: "queue")
+}
+
+extension FirstValueTests {
     enum Chain: CaseIterable, Sendable {
         case mapThenStarting, startingThenMap, onceThenStarting, startingThenOnce, twiceOnceThenStarting,
             mapOfOnceThenStarting
@@ -29,9 +34,6 @@ import Testing
     enum End: CaseIterable, Sendable {
         case token, all, owner
     }
-
-    private let log = Log<Int>()
-    private let queue = DispatchQueue(label: "queue")
 
     /// Adds an observer on a queue that is suspended, and one that awaits on the main actor, which the test occupies.
     private func add(to source: any NotificationSource<Int>, _ owner: Tracked) -> [ObserverToken] {

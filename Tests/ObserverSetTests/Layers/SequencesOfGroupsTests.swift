@@ -3,7 +3,9 @@ import Testing
 
 /// Two layers together: sequences of merged sources and of groups.
 @Suite("Sequences of groups", .lifetimesChecked, .againstHanging)
-struct SequencesOfGroupsTests {
+struct SequencesOfGroupsTests {}
+
+extension SequencesOfGroupsTests {
     @Test("A sequence of merged sources or of a group ends when the last member does", arguments: SourceEnd.allCases)
     func membersEndIt(end: SourceEnd) async {
         var sets: [ObserverSet<Int>?] = (0..<3).map { _ in ObserverSet() }

@@ -4,7 +4,9 @@ import Testing
 
 /// A stream that its owner can end, and watch: `makeStream(buffering:)`.
 @Suite("A stream and its token", .lifetimesChecked, .againstHanging)
-struct StreamTokenTests {
+struct StreamTokenTests {}
+
+extension StreamTokenTests {
     enum End: CaseIterable, Sendable {
         case token, bag, combination, set, removeAll, release
 

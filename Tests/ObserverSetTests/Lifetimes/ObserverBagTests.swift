@@ -8,7 +8,9 @@ import Testing
 struct ObserverBagTests {
     private let set = ObserverSet<Int>()
     private let log = Log<String>()
+}
 
+extension ObserverBagTests {
     // MARK: The end of a bag
 
     /// Scenario 20: a closure without an owner lives as long as its bag.

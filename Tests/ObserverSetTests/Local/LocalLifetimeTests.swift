@@ -6,7 +6,9 @@ import Testing
 struct LocalLifetimeTests {
     private let set = LocalObserverSet<Int>()
     private let notes = Notes<Int>()
+}
 
+extension LocalLifetimeTests {
     /// Scenarios 15, 16 and 25: the owner dies before it is ever notified, or between notifications; the dead are counted.
     ///
     /// Source: boost dead_slot_test.cpp, track_test.cpp; jonasman/MulticastDelegate#21.

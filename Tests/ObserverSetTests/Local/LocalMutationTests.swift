@@ -3,7 +3,9 @@ import Testing
 
 /// A local set that is changed by the observers it is calling (promises 2, 3, 4, 6 and 9).
 @Suite("Local set: mutation during a notification", .lifetimesChecked, .againstHanging)
-struct LocalMutationTests {
+struct LocalMutationTests {}
+
+extension LocalMutationTests {
     /// Scenario 1: an observer removes itself, or all do.
     ///
     /// Source: boost signals2 test/deletion_test.cpp (test_remove_self, "Mass suicide").

@@ -9,7 +9,9 @@ struct LocalNestedTests {
     private let set = LocalObserverSet<Int>()
     private let notes = Notes<String>()
     private let owner = Plain()
+}
 
+extension LocalNestedTests {
     /// Adds observers `names`, which note each value behind their name.
     private func add(_ names: String, as form: LocalForm = .closure, then react: @escaping (Int) -> Void = { _ in }) {
         for name in names {

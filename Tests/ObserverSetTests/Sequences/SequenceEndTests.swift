@@ -3,7 +3,9 @@ import Testing
 
 /// How sequences end, and what is released then.
 @Suite("Ends of sequences", .lifetimesChecked, .againstHanging)
-struct SequenceEndTests {
+struct SequenceEndTests {}
+
+extension SequenceEndTests {
     // MARK: The source ends it
 
     /// Sources that are made of a set of numbers, and send 2 to each observer.

@@ -4,7 +4,9 @@ import Testing
 
 /// Races of sequences between several threads, and what they leave behind.
 @Suite("Races of sequences", .lifetimesChecked, .againstHanging, .serialized)
-struct SequenceRaceTests {
+struct SequenceRaceTests {}
+
+extension SequenceRaceTests {
     /// Scenario 42: an element arrives while the task that waits for it is being cancelled.
     ///
     /// Source: BLESwift#25, supabase-swift#1154, AsyncExtensions#52, swift#87082, swift#87084 (hangs after 53,212 and 291,212 rounds

@@ -3,7 +3,9 @@ import Testing
 
 /// What a sequence of a source's values delivers, and to whom.
 @Suite("Sequences", .lifetimesChecked, .againstHanging)
-struct SequenceTests {
+struct SequenceTests {}
+
+extension SequenceTests {
     // MARK: What arrives
 
     /// Scenario 43: the first element.

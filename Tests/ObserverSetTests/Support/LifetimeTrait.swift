@@ -1,6 +1,9 @@
 import Foundation
 import Testing
 
+// A suite's declaration has its properties, and an extension has its tests. Each of the compiler's processes expands every
+// `@Suite` of the module, and reads the whole declaration for that, which takes seconds if the tests are in it.
+
 /// Gives each test its own counter, and fails the test if a tracked instance is still alive at its end.
 ///
 /// As many tests run at once as there are processors. Each has threads of its own, and more tests would only keep each
