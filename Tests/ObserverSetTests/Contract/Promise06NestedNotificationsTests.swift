@@ -79,28 +79,6 @@ extension Promise06NestedNotificationsTests {
         set.removeAll()
     }
 
-    /// Scenario 8, across sets.
-    ///
-    /// Source: as for one set; two models that observe each other.
-    @Test("Notifications of two sets that notify each other are depth first as well")
-    func twoSets() {
-        let other = ObserverSet<Int>()
-        _ = set.add { [log] in
-            log.append("set \($0)")
-            other.notify($0 + 1)
-        }
-        _ = set.add { [log] in log.append("set again \($0)") }
-        _ = other.add { [set, log] in
-            log.append("other \($0)")
-            if $0 < 3 { set.notify($0 + 1) }
-        }
-
-        set.notify(0)
-
-        expect(log.entries, equals: ["set 0", "other 1", "set 2", "other 3", "set again 2", "set again 0"])
-        set.removeAll()
-    }
-
     @Test("A notification by another thread for which an observer waits, or from a `deinit`, is completed inside")
     func fromAnotherThreadAndADeinit() {
         _ = set.add { [set, log] value in

@@ -243,9 +243,7 @@ extension MulticastDelegateTests {
         }
     }
 
-    @Test(
-        "A delegate may use the multicast in its `deinit`, and is not called any more",
-        arguments: [true, false])
+    @Test("A delegate may use the multicast in its `deinit`, and is not called any more", arguments: [true, false])
     func inDeinit(byToken: Bool) {
         let answers = Log<Bool>()
         let token = Shared<ObserverToken?>(nil)

@@ -104,9 +104,7 @@ extension EventPublisherTests {
 
         publisher.publish(Closed())
 
-        expect(
-            log.entries,
-            equals: ["first Closed()", "first Opened(name: \"b\")", "second Opened(name: \"b\")"])
+        expect(log.entries, equals: ["first Closed()", "first Opened(name: \"b\")", "second Opened(name: \"b\")"])
     }
 
     // MARK: What a source offers

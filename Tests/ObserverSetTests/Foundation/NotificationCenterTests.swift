@@ -96,17 +96,6 @@ extension NotificationCenterTests {
         expect(log.entries, equals: ["any shape", "first false", "any shape", "last false"])
     }
 
-    @Test("A post that contains another event, or none, in place of the observed event is skipped")
-    func wrongEvent() {
-        _ = center.observers(of: TrackStarted.self).add { [log] in log.append($0.title) }
-
-        center.post(name: TrackStarted.notificationName, object: nil)
-        center.post(name: TrackStarted.notificationName, object: nil, userInfo: ["event": LoggedOut()])
-        center.post(TrackStarted(title: "Freddie Freeloader", second: 0))
-
-        expect(log.entries, equals: ["Freddie Freeloader"])
-    }
-
     @Test("A typed post carries its event, even one that cannot be read, beside what `userInfo` has under the same key")
     func carried() {
         let token = center.addObserver(forName: TakenKey.notificationName, object: nil, queue: nil) { [log] in

@@ -118,20 +118,6 @@ extension MergeTests {
         expect(log.entries, equals: [])
     }
 
-    /// Scenario 22, for several registrations.
-    @Test("Exactly one of sixteen threads that remove the token of several registrations gets true")
-    func removedBySixteenThreads() async {
-        for round in 0..<50 {
-            let token = WayOfMerging.allCases[round % 4].source(sets).add {}
-            let removals = Counter()
-
-            await onThreads(16) { _ in if token.remove() { removals.increment() } }
-
-            expect(removals.value, equals: 1)
-        }
-        expect(sets.map(\.count), equals: [0, 0, 0])
-    }
-
     // MARK: What a member is
 
     @Test("Mapped, filtered and merged sources are members like sets, of a merge and of a group; labels are passed on")

@@ -289,28 +289,6 @@ extension ObserverBagTests {
         bag.removeAll()
         expect(set.count, equals: 0)
     }
-
-    @Test("A bag may die while its observers are notified")
-    func deathAgainstNotify() async {
-        let bags = Shared<ObserverBag?>(nil)
-        let lifetimes = Lifetimes.current
-
-        await race(times: 1_000) { [set] _ in
-            let bag = ObserverBag()
-            for _ in 0..<4 {
-                let capture = Tracked(in: lifetimes)
-                set.add { _ in #expect(capture.isIntact) }.store(in: bag)
-            }
-            bags.value = bag
-        } _: { [set] round in
-            set.notify(round)
-            bags.value = nil
-            set.notify(round)
-        }
-        bags.value = nil
-
-        expect(set.count, equals: 0)
-    }
 }
 
 /// Issues tokens without registrations, and counts how often a token is checked, and how often one is removed.
