@@ -108,7 +108,7 @@ extension Promise03AddedDuringNotificationTests {
     }
 
     @Test(
-        "An observer added in a notification takes no slot of one removed in it, or of all", arguments: [false, true])
+        "An observer added in a notification takes no slot of one removed in it, nor of all", arguments: [false, true])
     func placesAreNotUsedAgain(allAreRemoved: Bool) {
         let token = Shared<ObserverToken?>(nil)
         _ = set.once.add { [set, log] _ in
@@ -138,9 +138,7 @@ extension Promise03AddedDuringNotificationTests {
     }
 
     /// A thread can rely on what it has learned of an observer through the set itself.
-    @Test(
-        "A thread that has seen by `count` or `isEmpty` that there is an observer reaches it",
-        arguments: [false, true])
+    @Test("A thread that sees by `count` or `isEmpty` that there is an observer reaches it", arguments: [false, true])
     func seenThenNotified(byCount: Bool) async {
         let rounds = many(100_000, long: 1_000_000)
         let sets = (0..<rounds).map { _ in ObserverSet<Int>() }

@@ -8,8 +8,7 @@ struct DelegateThreadTests {
 }
 
 extension DelegateThreadTests {
-    @Test(
-        "Threads that add a delegate get one token; of those that remove it, one gets true", arguments: [true, false])
+    @Test("Threads that add a delegate get one token; of those that remove it one gets true", arguments: [true, false])
     func sameDelegate(byToken: Bool) async {
         for _ in 0..<50 {
             let listener = SharedListener()

@@ -197,7 +197,7 @@ extension MulticastDelegateTests {
         expect(reused > 0 || AllocatedMemory.isSanitized, "no address was used again, so this shows nothing")
     }
 
-    @Test("Neither removed nor short-lived delegates pile up, even if no address is used again", .measuringMemory)
+    @Test("Neither removed nor short-lived delegates pile up, even if no address comes again", .measuringMemory)
     func memory() async {
         await #expect(processExitsWith: .success) {
             final class Small {

@@ -139,8 +139,7 @@ extension EventPublisherTests {
         expect(await Index().run(publisher), equals: ["all", "a"])
     }
 
-    @Test(
-        "While `settled()` waits for one type's observer, another type's events do not hold it up", arguments: [0, 1])
+    @Test("While `settled()` waits for one type's observer, another's events do not hold it up", arguments: [0, 1])
     func laterEventsElsewhere(_ quick: Int) async {
         let queues = (0..<2).map { DispatchQueue(label: "\($0)") }
         for queue in queues { queue.suspend() }

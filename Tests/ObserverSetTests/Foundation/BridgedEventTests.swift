@@ -53,7 +53,7 @@ extension BridgedEventTests {
         expect(log.entries, equals: expected)
     }
 
-    @Test("By default, an event has its type's full name, and its notification carries it for code that knows the type")
+    @Test("By default, an event has its type's full name, and its notification carries it for code that knows that")
     func defaults() {
         let event = TrackStarted(title: "So What", second: 3)
         let names = [TrackStarted.notificationName, Player.Queue.Stopped.notificationName]

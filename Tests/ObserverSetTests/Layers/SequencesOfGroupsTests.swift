@@ -21,18 +21,4 @@ extension SequencesOfGroupsTests {
         expect(await elements(of: merged), equals: [1, 1, 1, 2, 2, 3])
         expect(await loop.value, equals: 6)
     }
-
-    @Test("A sequence of merged sources ends after one element if they send once, and of a set alone with the set")
-    func onceAndAlone() async {
-        var set: ObserverSet<Int>? = ObserverSet()
-        let other = ObserverSet<Int>()
-        let once = other.merge(with: set!).once.values()
-        let alone = set!.merge(with: []).values()
-        for value in 1...3 { set?.notify(value) }
-        set = nil
-
-        #expect(other.isEmpty)
-        expect(await elements(of: once), equals: [1])
-        expect(await elements(of: alone), equals: [1, 2, 3])
-    }
 }

@@ -102,7 +102,7 @@ extension LocalNestedTests {
         set.removeAll()
     }
 
-    @Test("A one-time observer behind receives the first value alone", arguments: [LocalForm.once, .ownerOnce])
+    @Test("A one-time observer behind receives the first alone", arguments: [LocalForm.once, .ownerOnce])
     func oneTime(form: LocalForm) {
         add("a") { [unowned set] value in if value < 2 { set.notify(value + 1) } }
         add("b", as: form)
@@ -203,7 +203,7 @@ extension LocalNestedTests {
     ///
     /// Source: canjs#27, brs-engine#905, ResInsight#14306. Runs in its own process, since a stack that is too small
     /// ends the process.
-    @Test("Twenty thousand nested notifications, also between sets, need the stack of one, and keep their order")
+    @Test("Twenty thousand nested notifications, also between sets, need one's stack, and keep their order")
     func deep() async {
         await #expect(processExitsWith: .success) {
             for (form, count) in [(LocalForm.closure, 1), (.owner, 1), (.closure, 3)] {
