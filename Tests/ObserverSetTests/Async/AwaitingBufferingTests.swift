@@ -100,10 +100,10 @@ extension AwaitingBufferingTests {
                 let growth = await AllocatedMemory.growth {
                     await send(1_000)
                 } _: {
-                    await send(many(1_000_000))
+                    await send(many(500_000))
                     if let more { await send(more) }
                 }
-                // The memory for fifty thousand values is half a mebibyte.
+                // The memory for twenty-five thousand values is a quarter of a mebibyte.
                 expect(growth < 128 << 10, "\(growth) bytes, after \(more ?? 0) more")
             }
         }

@@ -223,9 +223,9 @@ extension Promise08ReleasedPromptlyTests {
                 let growth = await AllocatedMemory.growth {
                     await burst(1_000)
                 } _: {
-                    await burst(many(2_000_000))
+                    await burst(many(1_000_000))
                 }
-                // The memory for a hundred thousand values is five mebibytes.
+                // The memory for fifty thousand values is two mebibytes and a half.
                 expect(growth < 512 << 10, "\(growth) bytes")
             }
 
@@ -244,7 +244,7 @@ extension Promise08ReleasedPromptlyTests {
     @Test("An actor's mailbox frees the memory that a burst of values needed", .measuringMemory)
     func burstOnAnActor() async {
         await #expect(processExitsWith: .success) {
-            for more in [1, many(1_000_000)] {
+            for more in [1, many(500_000)] {
                 let set = ObserverSet<Int>()
                 let actor = BusyActor()
                 let mailbox = ActorMailbox.of(actor)
@@ -261,7 +261,7 @@ extension Promise08ReleasedPromptlyTests {
                     await burst(1_000)
                     isWarm.set()
                 } _: {
-                    await burst(many(2_000_000))
+                    await burst(many(1_000_000))
                 }
 
                 expect(growth < 512 << 10, "\(growth) bytes, after \(more) more")
