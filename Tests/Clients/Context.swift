@@ -56,41 +56,10 @@ nonisolated final class LocalModel {
 }
 
 /// Belongs to the main actor.
+///
+/// `.ci/compiler` makes two more of it: `Log`, which belongs to no actor and may be used on any thread, and the actor
+/// `History`.
 @MainActor final class View {
-    var isOpen = true
-    var count = 0
-    var words: Set<String> = []
-
-    func show(_ text: String) {}
-    func save(_ text: String) throws { throw Failure() }
-    func clear() {}
-    func insert(_ item: (name: String, index: Int)) {}
-    func move(_ from: Int, _ to: Int) {}
-    func take(_ order: OrderPlaced) {}
-    func receive(_ message: Message) {}
-    func hear(_ event: any Event) {}
-    func change(_ theme: ThemeChanged) {}
-}
-
-/// Belongs to no actor, and may be used on any thread.
-nonisolated final class Log: @unchecked Sendable {
-    var isOpen = true
-    var count = 0
-    var words: Set<String> = []
-
-    func show(_ text: String) {}
-    func save(_ text: String) throws { throw Failure() }
-    func clear() {}
-    func insert(_ item: (name: String, index: Int)) {}
-    func move(_ from: Int, _ to: Int) {}
-    func take(_ order: OrderPlaced) {}
-    func receive(_ message: Message) {}
-    func hear(_ event: any Event) {}
-    func change(_ theme: ThemeChanged) {}
-}
-
-/// An actor with the same methods.
-actor History {
     var isOpen = true
     var count = 0
     var words: Set<String> = []

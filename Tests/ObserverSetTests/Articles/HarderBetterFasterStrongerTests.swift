@@ -11,7 +11,9 @@ import Testing
 struct HarderBetterFasterStrongerTests {
     private let center = NotificationCenter()
     private let log = Log<String>()
+}
 
+extension HarderBetterFasterStrongerTests {
     /// An enumeration, whose cases the observer distinguishes.
     enum Barista: BridgedEvent {
         case started(coffee: String)

@@ -6,7 +6,9 @@ import Testing
 ///
 /// What the page says leaks keeps something alive until the test breaks the cycle; the other form does not.
 @Suite("Lifetimes and leaks", .lifetimesChecked, .againstHanging)
-struct MemoryArticleTests {
+struct MemoryArticleTests {}
+
+extension MemoryArticleTests {
     // MARK: Models and observers
 
     private final class Document: Sendable {
@@ -53,7 +55,7 @@ struct MemoryArticleTests {
         view = nil
         let isKept = reference != nil
         document.removeAll()
-        #expect(reference == nil)
+        expect(reference == nil)
         return isKept
     }
 
@@ -66,7 +68,7 @@ struct MemoryArticleTests {
         document = nil
         let isKept = reference != nil
         reference?.removeAll()
-        #expect(reference == nil)
+        expect(reference == nil)
         return isKept
     }
 
@@ -78,7 +80,7 @@ struct MemoryArticleTests {
         expect(
             keepsView { view, document in
                 document.titleChanged.add(view) { view, title in view.show(title) }
-                #expect(document.titleChanged.count == 1)
+                expect(document.titleChanged.count, equals: 1)
             }, equals: false)
 
         let document = Document()
@@ -143,7 +145,7 @@ struct MemoryArticleTests {
             keepsView { view, _ in
                 document.titleChanged.add { [weak view] title in view?.show(title) }.store(in: view.bag)
                 document.titleChanged.add(view) { view, title in view.show(title) }.store(in: view.bag)
-                #expect(document.titleChanged.count == 2)
+                expect(document.titleChanged.count, equals: 2)
             }, equals: false)
         #expect(document.titleChanged.isEmpty)
     }
@@ -163,11 +165,11 @@ struct MemoryArticleTests {
         wrong = nil
         document = nil
 
-        #expect(wrongReference != nil && documentReference != nil)
+        expect(wrongReference != nil && documentReference != nil)
         task.cancel()
         await task.value
         await eventually { wrongReference == nil && documentReference == nil }
-        #expect(wrongReference == nil && documentReference == nil)
+        expect(wrongReference == nil && documentReference == nil)
     }
 
     @Test("A loop over a stream made beforehand keeps alive neither the model nor a weakly captured view")
@@ -184,9 +186,9 @@ struct MemoryArticleTests {
         expect(view?.shown.entries, equals: ["Kind of Blue"])
 
         view = nil
-        #expect(viewReference == nil)
+        expect(viewReference == nil)
         document = nil
-        #expect(documentReference == nil)
+        expect(documentReference == nil)
         // The set is gone, and so the loop ends.
         await task.value
     }
@@ -205,10 +207,10 @@ struct MemoryArticleTests {
         right = nil
         await eventually { rightReference == nil }
 
-        #expect(wrongReference != nil && rightReference == nil)
+        expect(wrongReference != nil && rightReference == nil)
         wrongReference?.sizeRead.removeAll()
         await eventually { wrongReference == nil }
-        #expect(wrongReference == nil)
+        expect(wrongReference == nil)
     }
 
     @Test("A call that never returns keeps its owner alive; with a weak capture and a bag, both end")
@@ -227,10 +229,10 @@ struct MemoryArticleTests {
         document.titleChanged.notify("one")
         await eventually { opened.count == 1 }
         wrong = nil
-        #expect(wrongReference != nil)
+        expect(wrongReference != nil)
         opened.notify()
         await eventually { wrongReference == nil }
-        #expect(wrongReference == nil)
+        expect(wrongReference == nil)
 
         var right: View? = View()
         weak let rightReference = right
@@ -242,7 +244,7 @@ struct MemoryArticleTests {
         document.titleChanged.notify("two")
         await eventually { opened.count == 1 }
         right = nil
-        #expect(rightReference == nil)
+        expect(rightReference == nil)
         await eventually { calls.count == 2 }
         expect(calls.entries, equals: ["ends", "is cancelled"])
         // A set that dies does not cancel its observers' calls.
@@ -259,9 +261,7 @@ struct MemoryArticleTests {
         func stop() {}
     }
 
-    @Test(
-        "A producer and its set keep each other alive, unless the producer holds the set weakly",
-        arguments: [false, true])
+    @Test("A producer and its set keep each other alive, unless it holds the set weakly", arguments: [false, true])
     func producer(isWeak: Bool) {
         weak var reference: Sensor?
         do {
@@ -277,6 +277,6 @@ struct MemoryArticleTests {
 
         expect(reference == nil, equals: isWeak)
         reference?.onMeasure(nil)
-        #expect(reference == nil)
+        expect(reference == nil)
     }
 }

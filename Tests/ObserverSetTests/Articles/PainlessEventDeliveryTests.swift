@@ -8,7 +8,9 @@ import Testing
 /// be passed around, and for more than one; for subscriptions that end with the object that holds them; and for
 /// delivery on any queue, by default on the main one.
 @Suite("Painless event delivery", .lifetimesChecked, .againstHanging)
-struct PainlessEventDeliveryTests {
+struct PainlessEventDeliveryTests {}
+
+extension PainlessEventDeliveryTests {
     // MARK: The program
 
     /// The events of a library that lends books.
@@ -83,28 +85,5 @@ struct PainlessEventDeliveryTests {
         }
         await eventually { Lifetimes.current.count == 0 }
         expect(events.description, equals: "EventPublisher(0 observers)")
-    }
-
-    @Test("Each part of a program may have its publisher; where none is passed, it is the default one")
-    @MainActor func severalPublishers() {
-        let (north, south) = (EventPublisher(), EventPublisher())
-        let shelves = [Shelf(north), Shelf(south), Shelf()]
-
-        Desk(events: north).lend("Emma", to: 1)
-        Desk(events: south).lend("Persuasion", to: 1)
-        Desk().lend("Sanditon", to: 1)
-
-        expect(shelves.map { $0.lent }, equals: [["Emma"], ["Persuasion"], ["Sanditon"]])
-    }
-
-    @Test("A test observes what the program publishes")
-    func testing() {
-        let events = EventPublisher()
-        let lent = Log<BookLent>()
-        _ = events.observers(of: BookLent.self).add { lent.append($0) }
-
-        Desk(events: events).lend("Emma", to: 7)
-
-        expect(lent.entries, equals: [BookLent(title: "Emma", reader: 7)])
     }
 }

@@ -3,7 +3,9 @@ import Testing
 
 /// What the article "Recipes" says about its programs, except for what these print.
 @Suite("Recipes", .lifetimesChecked, .againstHanging)
-struct RecipesArticleTests {
+struct RecipesArticleTests {}
+
+extension RecipesArticleTests {
     @MainActor private final class TitleView {
         private let log: Log<String>
         private var token: ObserverToken?
@@ -28,7 +30,7 @@ struct RecipesArticleTests {
                 second.notify(1)
             }
         }
-        #expect(first.isEmpty && second.count == 1)
+        expect(first.isEmpty && second.count == 1)
 
         await second.settled()
         view.show("again", second)
@@ -87,7 +89,7 @@ struct RecipesArticleTests {
         end.cancel()
         await end.value
 
-        #expect(late.contains("in a call") && late.contains("1 pending"))
+        expect(late.contains("in a call") && late.contains("1 pending"))
         token.remove()
         door.open()
     }

@@ -4,7 +4,9 @@ import Testing
 
 /// The examples of the page "Testing", to the letter, and what it says of `settled()`.
 @Suite("Testing code that notifies", .lifetimesChecked, .againstHanging)
-struct TestingArticleTests {
+struct TestingArticleTests {}
+
+extension TestingArticleTests {
     // MARK: What is tested
 
     @MainActor final class Playlist {

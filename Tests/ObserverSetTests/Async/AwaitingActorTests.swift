@@ -3,7 +3,9 @@ import Testing
 
 /// Where observers that await run, if an actor's instance adds or owns them.
 @Suite("Observers that await, on an actor's instance", .lifetimesChecked, .againstHanging)
-struct AwaitingActorTests {
+struct AwaitingActorTests {}
+
+extension AwaitingActorTests {
     /// How an actor adds an observer for itself.
     private enum Way: CaseIterable { case applied, appliedAwaiting, closure, owner }
 
@@ -61,9 +63,7 @@ struct AwaitingActorTests {
         #expect((10...1_000).contains(turns.count))
     }
 
-    @Test(
-        "An observer that an actor adds, also as an applied method, runs on the actor, whichever thread notifies",
-        arguments: Way.allCases)
+    @Test("An observer that an actor adds, also as an applied method, runs on the actor", arguments: Way.allCases)
     private func onTheActor(_ way: Way) async {
         let set = ObserverSet<String>()
         let station = Station()
@@ -93,7 +93,7 @@ struct AwaitingActorTests {
 
         set.notify("two")
         await set.settled()
-        #expect(set.isEmpty || way == .closure)
+        expect(set.isEmpty || way == .closure)
     }
 
     @Test(
@@ -119,13 +119,11 @@ struct AwaitingActorTests {
         await set.settled()
 
         expect(heard.entries, equals: (buffering == .unbounded ? ["one", "two"] : ["one"]))
-        #expect(owner.value == nil)
+        expect(owner.value == nil)
     }
 
     /// The thread whose value has a task sent to the actor need not hold the actor; the other one relies on that task.
-    @Test(
-        "An actor receives what a thread that holds it notifies, whichever thread comes first",
-        arguments: [false, true])
+    @Test("An actor receives what a thread that holds it notifies, whichever comes first", arguments: [false, true])
     func heldByOneThread(isAwaited: Bool) async {
         for _ in 0..<many(20_000, long: 200_000) {
             let set = ObserverSet<String>()

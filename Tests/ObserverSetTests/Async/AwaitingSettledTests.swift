@@ -8,7 +8,9 @@ struct AwaitingSettledTests {
     private let set = ObserverSet<Int>()
     private let log = Log<String>()
     private let door = Door()
+}
 
+extension AwaitingSettledTests {
     /// A task that waits until the set is settled, and then logs `text`.
     private func waiting(for set: ObserverSet<Int>, _ text: String = "settled") async -> Task<Void, Never> {
         await taskThatWaits(for: set) { [log] in log.append(text) }
@@ -81,12 +83,12 @@ struct AwaitingSettledTests {
             settledWait.countDown()
         }
 
-        #expect(callers.count { $0.settledWait != nil } <= 64)
+        expect(callers.count { $0.settledWait != nil }, atMost: 64)
         withExtendedLifetime(jobs) {}
     }
 
     @Test(
-        "`settled()` inside an observer's own call waits for all other observers, but not for that call",
+        "`settled()` inside a call waits for all other observers, but not for that call",
         arguments: AwaitingForm.allCases)
     func insideItsOwnCall(_ form: AwaitingForm) async {
         // The call waits here until both values have been notified, and only then for `settled()`.
@@ -118,9 +120,7 @@ struct AwaitingSettledTests {
         set.removeAll()
     }
 
-    @Test(
-        "`settled()` in a child task of an observer's call does not wait for that call",
-        arguments: AwaitingForm.allCases)
+    @Test("`settled()` in a child task of a call does not wait for that call", arguments: AwaitingForm.allCases)
     func insideAChildTask(_ form: AwaitingForm) async {
         let registration = form.add(to: set) { [set, log] _ in
             async let settled: Void = set.settled()
@@ -155,8 +155,7 @@ struct AwaitingSettledTests {
         expect(priorities.entries.map { $0 >= .high }, equals: [false, true, true])
     }
 
-    @Test(
-        "An observer that is removed before its actor has time to call it is not called, and `settled()` does not wait")
+    @Test("An observer removed before its actor has time to call it is not called, and `settled()` does not wait")
     @MainActor func removedBeforeItsCall() async {
         let isBlocked = Signal()
         let mayGoOn = Signal()

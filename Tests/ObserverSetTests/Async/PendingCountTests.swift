@@ -1,4 +1,3 @@
-import Dispatch
 import Testing
 
 @testable import ObserverSet
@@ -7,7 +6,9 @@ import Testing
 @Suite("Values that wait", .lifetimesChecked, .againstHanging)
 struct PendingCountTests {
     private let set = ObserverSet<Int>()
+}
 
+extension PendingCountTests {
     @Test("Values for another actor count until their calls begin")
     func actor() async {
         let keeper = Keeper()
@@ -22,47 +23,6 @@ struct PendingCountTests {
 
         expect(seen.entries, equals: [4, 3, 2, 1, 0])
         expect(token.value?.pendingCount, equals: 0)
-    }
-
-    @Test("Values for a queue count until their calls begin")
-    func queue() async {
-        let queue = DispatchQueue(label: "queue")
-        queue.suspend()
-        let token = set.addNonisolated(on: queue) { _ in }
-        for value in 0..<3 { set.notify(value) }
-        expect(token.pendingCount, equals: 3)
-        queue.resume()
-        await set.settled()
-
-        expect(token.pendingCount, equals: 0)
-    }
-
-    @Test("The value with which an observer that awaits is being called does not count")
-    func awaiting() async {
-        let isCalled = Signal()
-        let token = set.addAsync { _ in
-            isCalled.set()
-            await cancellation()
-        }
-        for value in 0..<5 { set.notify(value) }
-        await eventually { isCalled.isSet }
-        expect(token.pendingCount, equals: 4)
-        token.remove()
-
-        expect(token.pendingCount, equals: 0)
-    }
-
-    @Test("A value that a bounded buffer drops does not count any more, and counts as dropped")
-    func bounded() async {
-        let keeper = Keeper()
-        let counts = await keeper.perform { [set] keeper in
-            let token = set.addAsync(keeper, buffering: .newest(2)) { (_: isolated Keeper, _) in }
-            for value in 0..<5 { set.notify(value) }
-            return (token.pendingCount, token.droppedCount)
-        }
-        await set.settled()
-
-        #expect(counts == (2, 3))
     }
 
     @Test("It is zero for observers in place, which drop nothing either, and for registrations that have ended")

@@ -12,12 +12,14 @@ import Testing
 struct Promise01NoLockCheckUnderTheLockTests {
     private let set = ObserverSet<Int>()
     private let ended = Counter()
+}
 
+extension Promise01NoLockCheckUnderTheLockTests {
     // MARK: Observers
 
     /// Scenario 35: an observer that waits for another thread.
     @Test(
-        "An observer of any kind may use the set, and wait for another thread or a queue that uses the set",
+        "An observer may use the set, and wait for a thread or a queue that uses it",
         arguments: ObserverKind.allCases)
     func observer(_ kind: ObserverKind) async {
         let heardMeanwhile = Counter()
@@ -49,7 +51,7 @@ struct Promise01NoLockCheckUnderTheLockTests {
     ///
     /// Source: realm-swift#7902 (a priority inversion). No user code runs under the lock, so none can make another thread wait for it.
     @Test(
-        "A capture may use the set in its `deinit` when its observer is removed, in any way",
+        "A removed observer's capture may use the set in its `deinit`",
         arguments: WayOfRemoving.ofEach(ObserverKind.held))
     func captureAtRemoval(_ kind: ObserverKind, _ removal: WayOfRemoving) {
         let registrations = (0..<(removal == .all ? 3 : 1)).map { _ in addMeddler(kind) }
@@ -79,7 +81,7 @@ struct Promise01NoLockCheckUnderTheLockTests {
     }
 
     @Test(
-        "A capture may use another set and a neighbour's token in its `deinit` when the set dies",
+        "When the set dies, a capture's `deinit` may use another set, and a neighbour's token",
         arguments: ObserverKind.held)
     func captureAtTheSetsEnd(_ kind: ObserverKind) {
         var dying: ObserverSet<Int>? = ObserverSet()
@@ -87,7 +89,7 @@ struct Promise01NoLockCheckUnderTheLockTests {
         let registration = addCapture(
             to: dying!, kind,
             Tracked { [set, ended, weak dying] in
-                #expect(dying == nil)
+                expect(dying == nil)
                 #expect(!neighbour.isActive)
                 #expect(!neighbour.remove())
                 useEverywhere(set)
@@ -115,12 +117,12 @@ struct Promise01NoLockCheckUnderTheLockTests {
         do {
             let registration = kind.add(to: set) { [ended, capture = meddler()] _ in
                 if byAnotherThread { join(remove) } else { remove() }
-                #expect(capture.isIntact && ended.value == 0 && token.value?.isActive == false)
+                expect(capture.isIntact && ended.value == 0 && token.value?.isActive == false)
             }
             token.value = registration.token
             set.notify(1)
             await set.settled()
-            #expect(ended.value == 1 || !kind.isInPlace || kind == .ownerMethod)
+            expect(ended.value == 1 || !kind.isInPlace || kind == .ownerMethod)
             registration.end()
         }
 
@@ -130,9 +132,7 @@ struct Promise01NoLockCheckUnderTheLockTests {
 
     // MARK: Owners
 
-    @Test(
-        "A dead owner's capture may use the set in its `deinit` when an addition or a notification removes the entry",
-        arguments: [false, true])
+    @Test("A dead owner's capture may use the set in its `deinit` when the entry is removed", arguments: [false, true])
     func captureOfADeadOwner(byNotification: Bool) {
         do {
             let (owner, capture) = (Tracked(), meddler())
@@ -163,8 +163,7 @@ struct Promise01NoLockCheckUnderTheLockTests {
     // MARK: Parameters
 
     /// Scenario 29: a parameter whose `deinit` uses the set.
-    @Test(
-        "A parameter may use the set in its `deinit` at the end of its notification", arguments: ObserverKind.allCases)
+    @Test("A parameter's `deinit` may use the set at the end of its notification", arguments: ObserverKind.allCases)
     func parameter(_ kind: ObserverKind) async {
         let set = ObserverSet<Tracked>()
         let calls = Counter()
@@ -183,7 +182,7 @@ struct Promise01NoLockCheckUnderTheLockTests {
 
     /// Scenario 29: values that are dropped from a mailbox.
     @Test(
-        "A parameter may use the set in its `deinit` when it is dropped from a mailbox",
+        "A parameter that is dropped from a mailbox may use the set in its `deinit`",
         arguments: ObserverKind.hopping, [false, true])
     func droppedParameter(_ kind: ObserverKind, withAllOthers: Bool) async {
         let set = ObserverSet<Tracked>()
@@ -200,7 +199,7 @@ struct Promise01NoLockCheckUnderTheLockTests {
 
         await eventually { ended.value == 10 }
         expect(ended.value, equals: 10)
-        #expect(calls.value <= 1)
+        expect(calls.value, atMost: 1)
         #expect(set.isEmpty)
         registration.end()
     }
@@ -212,7 +211,7 @@ struct Promise01NoLockCheckUnderTheLockTests {
         let registration = kind.add(to: set) { _ in }
 
         await withTaskGroup { group in
-            for _ in 0..<100 {
+            for _ in 0..<20 {
                 group.addTask { [set] in
                     set.notify(1)
                     await set.settled()

@@ -7,10 +7,10 @@ import Testing
 struct Promise03AddedDuringNotificationTests {
     private let set = ObserverSet<Int>()
     private let log = Log<String>()
+}
 
-    @Test(
-        "An observer of any kind that is added during a notification is first called by the next one",
-        arguments: ObserverKind.allCases)
+extension Promise03AddedDuringNotificationTests {
+    @Test("An observer added during a notification is first called by the next one", arguments: ObserverKind.allCases)
     func everyKind(_ kind: ObserverKind) async {
         let added = Log<KeptRegistration>()
         _ = set.once.add { [set, log] _ in
@@ -28,7 +28,7 @@ struct Promise03AddedDuringNotificationTests {
 
     /// Scenario 5: so many observers are added that the set must grow during the traversal.
     @Test(
-        "However many observers are added during a notification, by whichever thread, the next one is their first",
+        "However many observers any thread adds during a notification, the next is their first",
         arguments: [false, true])
     func addsThousands(onAnotherThread: Bool) {
         let log = Log<Int>()
@@ -47,7 +47,7 @@ struct Promise03AddedDuringNotificationTests {
     ///
     /// Source: argent#870 (called in the same emission), boost regression_test.cpp slot_connect_test (a slot that connects a slot).
     @Test(
-        "An observer that adds another observer at each call does not cause an endless loop",
+        "An observer that adds another one at each call causes no endless loop",
         arguments: ObserverKind.lastingInPlace)
     func oneEachTime(_ kind: ObserverKind) {
         let calls = Counter()
@@ -85,7 +85,7 @@ struct Promise03AddedDuringNotificationTests {
         set.notify(2)
 
         expect(log.entries, equals: ["first", "second", "second", "again"])
-        #expect(registration.value?.token != first.token && !first.token.remove())
+        expect(registration.value?.token != first.token && !first.token.remove())
         second.end()
         registration.value = nil
     }
@@ -108,8 +108,7 @@ struct Promise03AddedDuringNotificationTests {
     }
 
     @Test(
-        "An observer added in a notification takes no slot of one removed in it, even if all were removed",
-        arguments: [false, true])
+        "An observer added in a notification takes no slot of one removed in it, nor of all", arguments: [false, true])
     func placesAreNotUsedAgain(allAreRemoved: Bool) {
         let token = Shared<ObserverToken?>(nil)
         _ = set.once.add { [set, log] _ in
@@ -139,11 +138,9 @@ struct Promise03AddedDuringNotificationTests {
     }
 
     /// A thread can rely on what it has learned of an observer through the set itself.
-    @Test(
-        "A thread that has seen through `count` or `isEmpty` that there is an observer reaches it",
-        arguments: [false, true])
+    @Test("A thread that sees by `count` or `isEmpty` that there is an observer reaches it", arguments: [false, true])
     func seenThenNotified(byCount: Bool) async {
-        let rounds = many(400_000, long: 1_000_000)
+        let rounds = many(100_000, long: 1_000_000)
         let sets = (0..<rounds).map { _ in ObserverSet<Int>() }
         let calls = Counter()
 

@@ -11,7 +11,9 @@ import Testing
 @Suite("Promise 4: removed is removed", .lifetimesChecked, .againstHanging)
 struct Promise04RemovedIsRemovedTests {
     private let set = ObserverSet<Int>()
+}
 
+extension Promise04RemovedIsRemovedTests {
     // MARK: On one thread
 
     @Test(
@@ -72,7 +74,7 @@ struct Promise04RemovedIsRemovedTests {
     ///
     /// Source: boost signals2 test/deletion_test.cpp ("Mass suicide").
     @Test(
-        "Observers that all remove themselves are each called once, and none is left",
+        "Observers that all remove themselves are called once, and none is left",
         arguments: ObserverKind.lastingInPlace)
     func allRemoveThemselves(_ kind: ObserverKind) {
         let row = Row(100, kind)
@@ -87,7 +89,7 @@ struct Promise04RemovedIsRemovedTests {
 
     /// Scenario 4: an observer removes all.
     @Test(
-        "When an observer empties the set, the ones after it are not called, and the set is empty at once",
+        "When an observer empties the set, no later one is called, and it is empty",
         arguments: ObserverKind.lastingInPlace, 0..<5)
     func removeAll(_ kind: ObserverKind, remover: Int) {
         let row = Row(5, kind)
@@ -168,8 +170,8 @@ struct Promise04RemovedIsRemovedTests {
 
         // All threads have ended: nothing more can be called.
         expect(rounds.count, equals: many(300))
-        #expect(rounds.entries.allSatisfy { $0.round.lateCalls <= notifiers })
-        #expect(rounds.entries.allSatisfy { $0.round.lastPass <= $0.removedAt })
+        expect(rounds.entries.allSatisfy { $0.round.lateCalls <= notifiers })
+        expect(rounds.entries.allSatisfy { $0.round.lastPass <= $0.removedAt })
     }
 
     // MARK: In the observer's own isolation
@@ -188,23 +190,6 @@ struct Promise04RemovedIsRemovedTests {
 
         expect(calls.value, equals: 0)
         registration.end()
-    }
-
-    @Test("A main actor's observer removed there between two turns of a long delivery is not called again")
-    @MainActor func betweenTwoTurns() async {
-        let calls = Counter()
-        let token = set.add { _ in calls.increment() }
-        join { [set] in for value in 0..<10_000 { set.notify(value) } }
-
-        // This runs behind the first turn of the delivery, and before the second.
-        let before = await Task { @MainActor in
-            token.remove()
-            return calls.value
-        }.value
-        await set.settled()
-
-        #expect(before < 10_000)
-        expect(calls.value, equals: before)
     }
 
     @Test("An observer removed on its global actor, or on the actor that owns it, is not called with values enqueued")
@@ -287,9 +272,7 @@ struct Promise04RemovedIsRemovedTests {
     /// Scenario 37 without synchronisation: the removal may come at any moment.
     ///
     /// Source: as before.
-    @Test(
-        "An observer removed outside its isolation receives at most one more call, which was already decided on",
-        arguments: ObserverKind.hopping)
+    @Test("An observer removed outside its isolation receives at most one more call", arguments: ObserverKind.hopping)
     func fromElsewhere(_ kind: ObserverKind) async {
         for round in 0..<many(400) {
             let isRemoved = Signal()
@@ -300,20 +283,18 @@ struct Promise04RemovedIsRemovedTests {
                 called.set()
             }
 
-            for value in 0..<500 { set.notify(value) }
+            for value in 0..<200 { set.notify(value) }
             if round.isMultiple(of: 2) { await eventually { called.isSet } }
             registration.token.remove()
             isRemoved.set()
             await set.settled()
 
-            #expect(late.value <= 1)
+            expect(late.value, atMost: 1)
             registration.end()
         }
     }
 
-    @Test(
-        "An observer that is added again receives nothing that waited for its old registration",
-        arguments: [false, true])
+    @Test("An observer that is added again receives nothing that waited for it before", arguments: [false, true])
     @MainActor func addedAgain(_ isAwaited: Bool) async {
         let set = ObserverSet<Int>()
         let log = Log<Int>()

@@ -8,7 +8,9 @@ import Testing
 struct Promise07OneOrderForEachActorTests {
     private let set = ObserverSet<Int>()
     private let log = Log<Int>()
+}
 
+extension Promise07OneOrderForEachActorTests {
     // MARK: Programs of several sets
 
     /// A player that makes *start, stop, start, stop, start* must end as playing.
@@ -88,17 +90,17 @@ struct Promise07OneOrderForEachActorTests {
         expect(log.entries, equals: [1, 2, 3, 4, 5, -1, -2, -3])
     }
 
-    /// A button's handler must not deliver a hundred thousand values first.
+    /// A button's handler must not deliver thousands of values first.
     @Test("Behind a long backlog, a value that is notified on the observer's actor waits like the others")
     @MainActor func longBacklog() async {
         _ = set.add { @MainActor [log] in log.append($0) }
-        join { [set] in for value in 0..<100_000 { set.notify(value) } }
+        join { [set] in for value in 0..<10_000 { set.notify(value) } }
 
-        set.notify(100_000)
+        set.notify(10_000)
 
         expect(log.count, equals: 0)
         await set.settled()
-        expect(log.entries, equals: Array(0...100_000))
+        expect(log.entries, equals: Array(0...10_000))
     }
 
     @Test("No stack grows with what waits")
@@ -133,11 +135,11 @@ struct Promise07OneOrderForEachActorTests {
     ///
     /// Source: swift-migration-guide#69.
     @Test(
-        "Values from one thread arrive in order, each time: in bursts, and where they take more than one turn",
+        "Values from one thread arrive in order, in bursts and over more than one turn",
         arguments: ObserverKind.allCases)
     func oneThread(_ kind: ObserverKind) async {
         var registration: KeptRegistration?
-        for count in [10_000] + Array(repeating: 100, count: many(600)) + Array(repeating: 3, count: many(2_000)) {
+        for count in [3_000] + Array(repeating: 100, count: many(600)) + Array(repeating: 3, count: many(2_000)) {
             if registration == nil || kind.isOnce { registration = kind.add(to: set) { [log] in log.append($0) } }
 
             await onThread { [set] in for value in 0..<count { set.notify(value) } }
@@ -149,33 +151,13 @@ struct Promise07OneOrderForEachActorTests {
         registration?.end()
     }
 
-    @Test(
-        "Values from one task arrive in order, whichever threads and actors the task runs on",
-        arguments: ObserverKind.lasting)
-    func oneTask(_ kind: ObserverKind) async {
-        let registration = kind.add(to: set) { [log] in log.append($0) }
-
-        for value in 0..<1_000 {
-            if value.isMultiple(of: 3) {
-                await MainActor.run { [set] in set.notify(value) }
-            } else {
-                set.notify(value)
-                await Task.yield()
-            }
-        }
-        await set.settled()
-
-        expect(log.entries, equals: Array(0..<1_000))
-        registration.end()
-    }
-
     // MARK: Several notifying threads
 
     /// Scenario 11: several notifiers, several observers.
     ///
     /// Source: dotnet/reactive#455. No order is promised between two threads' notifications, nor that two observers agree on one.
     @Test(
-        "Values from each of several threads arrive in that thread's order, on one actor those of all sets",
+        "Values from several threads arrive in each one's order, on an actor those of all sets",
         arguments: ObserverKind.lasting)
     func severalThreads(_ kind: ObserverKind) async {
         let isOfOneActor = kind == .actor || Self.ofTheMainActor.contains(kind)
@@ -183,7 +165,7 @@ struct Promise07OneOrderForEachActorTests {
         let logs = (0..<2).map { _ in Log<(thread: Int, index: Int)>() }
         let registrations = sets.flatMap { set in logs.map { log in kind.add(to: set) { log.append($0) } } }
 
-        for count in [1_000] + Array(repeating: 50, count: many(160)) {
+        for count in [500] + Array(repeating: 50, count: many(160)) {
             await onThreads(4) { thread in
                 for index in 0..<count { sets[index % sets.count].notify((thread, index)) }
             }
@@ -198,22 +180,6 @@ struct Promise07OneOrderForEachActorTests {
             }
         }
         registrations.forEach { $0.end() }
-    }
-
-    @Test(
-        "Values that a thread notifies after it has waited for another thread arrive after the other thread's values",
-        arguments: ObserverKind.lasting)
-    func oneAfterAnother(_ kind: ObserverKind) async {
-        let registration = kind.add(to: set) { [log] in log.append($0) }
-
-        for round in 0..<200 {
-            await onThread { [set] in for value in 0..<5 { set.notify(round * 10 + value) } }
-            for value in 5..<10 { set.notify(round * 10 + value) }
-        }
-        await set.settled()
-
-        expect(log.entries, equals: Array(0..<2_000))
-        registration.end()
     }
 
     /// Scenario 12: one owner, two ways of delivery.
@@ -266,51 +232,6 @@ struct Promise07OneOrderForEachActorTests {
         registration.end()
     }
 
-    /// Scenario 14: both at once, repeatedly.
-    @Test("Values that the main actor and a thread notify at once each arrive in their own order")
-    @MainActor func mainAndElsewhereAtOnce() async {
-        for _ in 0..<50 {
-            let set = ObserverSet<(isMain: Bool, value: Int)>()
-            let log = Log<(isMain: Bool, value: Int)>()
-            _ = set.add { log.append($0) }
-
-            async let others: Void = onThreads(1) { _ in
-                for value in 0..<50 { set.notify((isMain: false, value: value)) }
-            }
-            for value in 0..<50 {
-                set.notify((isMain: true, value: value))
-                if value % 10 == 0 { await Task.yield() }
-            }
-            await others
-            await set.settled()
-
-            expect(log.entries.filter(\.isMain).map(\.value), equals: Array(0..<50))
-            expect(log.entries.filter { !$0.isMain }.map(\.value), equals: Array(0..<50))
-        }
-    }
-
-    /// Scenario 13, with the actor among the notifiers.
-    @Test("Values from an actor, then another thread, then the actor again arrive in that order")
-    func actorAndElsewhere() async {
-        let keeper = Keeper()
-        set.add(keeper) { [log] (_: isolated Keeper, value) in log.append(value) }
-
-        for round in 0..<50 {
-            // In the first round, another thread is the first to notify.
-            let first = round == 0 ? 1 : 0
-            await keeper.perform { [set, log] _ in
-                if first == 0 { set.notify(0) }
-                join { for value in 1..<100 { set.notify(value) } }
-                expect(log.entries, equals: Array(first..<1))
-                set.notify(100)
-                expect(log.entries, equals: Array(first...100))
-            }
-            await set.settled()
-            expect(log.entries, equals: Array(first...100))
-            log.removeAll()
-        }
-    }
-
     // MARK: Nested
 
     /// Scenario 36: notified by the observer itself.
@@ -357,7 +278,7 @@ struct Promise07OneOrderForEachActorTests {
         let before = await notifier.value
         await set.settled()
 
-        #expect(before < 10_000)
+        expect(before < 10_000)
         expect(log.entries, equals: Array(0...10_000))
     }
 }

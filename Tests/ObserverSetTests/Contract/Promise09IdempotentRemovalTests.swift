@@ -7,7 +7,9 @@ import Testing
 @Suite("Promise 9: removal is idempotent", .lifetimesChecked, .againstHanging)
 struct Promise09IdempotentRemovalTests {
     private let set = ObserverSet<Int>()
+}
 
+extension Promise09IdempotentRemovalTests {
     @Test(
         "The first removal, in any way, returns true, every later one false, and no other observer is affected",
         arguments: WayOfRemoving.ofEach(ObserverKind.allCases))
@@ -20,7 +22,7 @@ struct Promise09IdempotentRemovalTests {
 
         #expect(set.isEmpty)
         _ = set.add { _ in calls.increment() }
-        for _ in 0..<10 { #expect(!token.isActive && !token.remove() && !set.remove(token)) }
+        for _ in 0..<10 { expect(!token.isActive && !token.remove() && !set.remove(token)) }
         set.notify(1)
         expect(calls.value, equals: 1)
         expect(set.count, equals: 1)
@@ -29,12 +31,12 @@ struct Promise09IdempotentRemovalTests {
 
     /// Scenario 22: many threads remove the same observer.
     @Test(
-        "Of sixteen threads that remove one observer, or with one combined token, exactly one gets true",
+        "Of sixteen threads that remove an observer, or a combination, one gets true",
         arguments: ObserverKind.allCases)
     func sixteenThreads(_ kind: ObserverKind) async {
         let captures = Lifetimes()
         let other = ObserverSet<Int>()
-        let registrations = (0..<50).map { _ in
+        let registrations = (0..<20).map { _ in
             kind.add(to: set) { [capture = Tracked(in: captures)] _ in _ = capture }
         }
         let tokens = registrations.map(\.token).enumerated().map { index, token in
@@ -51,9 +53,9 @@ struct Promise09IdempotentRemovalTests {
             }
         }
 
-        #expect(successes.allSatisfy { $0.value == 1 })
-        #expect(set.isEmpty && other.isEmpty)
-        #expect(captures.count == 0 || !ObserverKind.held.contains(kind))
+        expect(successes.allSatisfy { $0.value == 1 })
+        expect(set.isEmpty && other.isEmpty)
+        expect(captures.count == 0 || !ObserverKind.held.contains(kind))
         registrations.forEach { $0.end() }
     }
 
@@ -68,14 +70,14 @@ struct Promise09IdempotentRemovalTests {
         let foreign = other.add { _ in log.append("other") }
         let ofStrings = strings.add { _ in log.append("strings") }
 
-        #expect(!set.remove(foreign) && !set.remove(ofStrings))
-        #expect(!other.remove(token) && !strings.remove(token))
+        expect(!set.remove(foreign) && !set.remove(ofStrings))
+        expect(!other.remove(token) && !strings.remove(token))
 
         set.notify(1)
         other.notify(1)
         strings.notify("")
         expect(log.entries, equals: ["set", "other", "strings"])
-        #expect(token.remove() && other.remove(foreign) && strings.remove(ofStrings))
+        expect(token.remove() && other.remove(foreign) && strings.remove(ofStrings))
     }
 
     @Test("A set that was never observed may be notified, emptied and counted, and removes nothing")
@@ -85,7 +87,7 @@ struct Promise09IdempotentRemovalTests {
         set.notify(1)
         set.removeAll()
 
-        #expect(set.isEmpty && !set.remove(token))
+        expect(set.isEmpty && !set.remove(token))
         expect(set.count, equals: 0)
         expect(set.removeAll(ownedBy: set), equals: 0)
     }
@@ -103,7 +105,7 @@ struct Promise09IdempotentRemovalTests {
             #expect(stale.remove())
             let registration = kind.add(to: set) { _ in log.append(round) }
 
-            #expect(!stale.remove() && !set.remove(stale))
+            expect(!stale.remove() && !set.remove(stale))
 
             set.notify(round)
             await set.settled()
@@ -128,7 +130,7 @@ struct Promise09IdempotentRemovalTests {
         let calls = Counter()
         let living = (0..<100).map { _ in set.add { _ in calls.increment() } }
 
-        for token in stale { #expect(!token.isActive && !token.remove()) }
+        for token in stale { expect(!token.isActive && !token.remove()) }
         set.notify(1)
 
         expect(calls.value, equals: 100)
@@ -186,9 +188,9 @@ struct Promise09IdempotentRemovalTests {
         let token = ObserverToken(parts)
         if isOneGone { parts[0].remove() }
 
-        #expect(token.isActive && token.remove())
+        expect(token.isActive && token.remove())
 
-        #expect(!token.isActive && !token.remove())
-        #expect(set.isEmpty && other.isEmpty)
+        expect(!token.isActive && !token.remove())
+        expect(set.isEmpty && other.isEmpty)
     }
 }

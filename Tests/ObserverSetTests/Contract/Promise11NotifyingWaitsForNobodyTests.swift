@@ -12,10 +12,10 @@ import Testing
 struct Promise11NotifyingWaitsForNobodyTests {
     private let set = ObserverSet<Int>()
     private let calls = Counter()
+}
 
-    @Test(
-        "Several threads notify, also inside an observer, while another one holds the lock",
-        arguments: ObserverKind.lasting)
+extension Promise11NotifyingWaitsForNobodyTests {
+    @Test("Threads notify, also inside an observer, while another one holds the lock", arguments: ObserverKind.lasting)
     func everyKind(_ kind: ObserverKind) async {
         _ = set.addNonisolated { [set] value in if value == 0 { set.notify(100) } }
         let registration = add(kind)
@@ -110,9 +110,7 @@ struct Promise11NotifyingWaitsForNobodyTests {
     /// Scenario 41: a slow observer.
     ///
     /// Source: RxSwift Anomalies (testSeparationBetweenOnAndSubscriptionLocks).
-    @Test(
-        "While one thread is in an observer, others add, remove, count and notify",
-        arguments: ObserverKind.inPlace)
+    @Test("While one thread is in an observer, others add, remove, count and notify", arguments: ObserverKind.inPlace)
     func changesDoNotWait(_ kind: ObserverKind) async {
         await HeldNotification(of: set, in: kind).run { [set] in
             for _ in 0..<100 { useInEveryWay(set) }

@@ -10,7 +10,9 @@ import Testing
 struct Promise12SweepTests {
     private let looks = Counter()
     private let registry = Registry()
+}
 
+extension Promise12SweepTests {
     // MARK: One thread
 
     /// Which of the owners that were added die, and when.
@@ -34,15 +36,15 @@ struct Promise12SweepTests {
 
         addOwners(count, deaths)
 
-        #expect(looks.value <= 3 * count)
-        #expect(looks.value >= count / 2, "there are sweeps, in proportion to the owners")
+        expect(looks.value, atMost: 3 * count)
+        expect(looks.value, atLeast: count / 2, "there are sweeps, in proportion to the owners")
     }
 
     @Test("Many closures are not checked for dead owners before as many owners have been added")
     func ownersBesideManyClosures() {
         let count = many(400_000)
         addClosures(count)
-        let owner = WatchedEntry(looks)
+        let owner = WatchedTarget(looks)
         owner.die()
 
         for _ in 1..<count - 1 { registry.append(owner) }
@@ -56,39 +58,39 @@ struct Promise12SweepTests {
     }
 
     @Test(
-        "Adding and removing an owner in turn checks at most three entries each, beside any number of closures",
+        "Adding and removing an owner in turn checks at most three entries each, beside any closures",
         arguments: [0, 2_000])
     func ownersThatAreRemoved(closures: Int) {
         addClosures(closures)
-        let owner = WatchedEntry(looks)
+        let owner = WatchedTarget(looks)
         var removed = 0
 
         for _ in 0..<5_000 where registry.remove(registry.append(owner)) { removed += 1 }
 
         expect(removed, equals: 5_000)
-        #expect(looks.value <= 3 * removed)
+        expect(looks.value, atMost: 3 * removed)
     }
 
     @Test("Any additions, deaths and removals, in any order, check at most three entries per owner")
     func anything() {
         let seed = UInt64.random(in: 0...UInt64.max)
         var random = SeededGenerator(seed: seed)
-        var owners: [(entry: WatchedEntry, id: UInt64)] = []
+        var owners: [(target: WatchedTarget, id: UInt64)] = []
         var closures: [UInt64] = []
-        let closure = WatchedEntry(looks, hasOwner: false)
+        let closure = WatchedTarget(looks, hasOwner: false)
         var (added, askedFor) = (0, 0)
         for _ in 0..<300 {
             let burst = 1 + random.below(100)
             switch random.below(12) {
             case 0..<5:
                 for _ in 0..<burst {
-                    let entry = WatchedEntry(looks)
-                    owners.append((entry, registry.append(entry)))
+                    let target = WatchedTarget(looks)
+                    owners.append((target, registry.append(target)))
                     added += 1
                 }
             case 5: for _ in 0..<burst { closures.append(registry.append(closure)) }
-            case 6: for owner in owners.suffix(burst) { owner.entry.die() }
-            case 7: for owner in owners.prefix(burst) { owner.entry.die() }
+            case 6: for owner in owners.suffix(burst) { owner.target.die() }
+            case 7: for owner in owners.prefix(burst) { owner.target.die() }
             case 8: _ = registry.remove(Array(closures.prefix(burst)))
             case 9:
                 _ = registry.remove(owners.suffix(burst).map(\.id))
@@ -99,7 +101,7 @@ struct Promise12SweepTests {
             default:
                 if random.below(10) == 0 { registry.removeAll(dropping: true) }
             }
-            #expect(looks.value - askedFor <= 3 * added, "seed \(seed)")
+            expect(looks.value - askedFor, atMost: 3 * added, "seed \(seed)")
         }
         registry.removeAll(dropping: true)
     }
@@ -115,14 +117,14 @@ struct Promise12SweepTests {
 
         // Which additions sweep depends only on the numbers of observers.
         expect(together, equals: alone)
-        #expect(alone < 20, "\(alone) sweeps: between two of them, the number of owners grows by half")
+        expect(alone < 20, "\(alone) sweeps: between two of them, the number of owners grows by half")
     }
 
     private func sweeps(threads: Int, owners: Int) async -> Int {
         let (registry, sweeps) = (Registry(), Counter())
-        // Each sweep checks this entry, which cannot die, once.
-        registry.append(WatchedEntry(sweeps, hasOwner: false))
-        let owner = WatchedEntry(looks)
+        // Each sweep checks this target, which cannot die, once.
+        registry.append(WatchedTarget(sweeps, hasOwner: false))
+        let owner = WatchedTarget(looks)
         await onThreads(threads) { _ in
             for _ in 0..<owners / threads { registry.append(owner) }
         }
@@ -130,7 +132,7 @@ struct Promise12SweepTests {
     }
 
     @Test(
-        "Threads whose owners die at once check at most twenty times as many entries as a single thread may",
+        "Threads whose owners die at once check at most twenty times as many entries as one may",
         arguments: [0, 1_000])
     func dyingOwnersOfManyThreads(closures: Int) async {
         let (threads, owners) = (16, 4_800)
@@ -138,7 +140,7 @@ struct Promise12SweepTests {
 
         await onThreads(threads) { [registry, looks] _ in
             for _ in 0..<owners / threads {
-                let owner = WatchedEntry(looks)
+                let owner = WatchedTarget(looks)
                 registry.append(owner)
                 owner.die()
             }
@@ -146,10 +148,10 @@ struct Promise12SweepTests {
 
         // A thread that sweeps late may also check what others have added meanwhile; a client is promised no more than
         // twenty times.
-        #expect(looks.value <= 20 * 3 * owners)
-        #expect(looks.value >= owners / 2)
+        expect(looks.value, atMost: 20 * 3 * owners)
+        expect(looks.value, atLeast: owners / 2)
         addOwners(owners, .atOnce)
-        #expect(registry.registered <= 2 * closures + 64, "no more dead ones stay behind than by a single thread")
+        expect(registry.registered, atMost: 2 * closures + 64, "no more dead ones stay behind than by a single thread")
     }
 
     // MARK: Notifications
@@ -157,7 +159,7 @@ struct Promise12SweepTests {
     @Test("A notification that met a dead owner sweeps once, and later notifications do not sweep again")
     func notifications() {
         let set = ObserverSet<Int>()
-        let owners = (0..<20).map { _ in WatchedEntry(looks) }
+        let owners = (0..<20).map { _ in WatchedTarget(looks) }
         for owner in owners { set.register(Observer(owner, site: Site())) }
         for value in 0..<10 { set.notify(value) }
         expect(looks.value, equals: 0)
@@ -169,12 +171,10 @@ struct Promise12SweepTests {
         expect(set.registry?.registered, equals: 10)
     }
 
-    @Test(
-        "A notification that meets no dead owner does not sweep, whatever kind of observer it calls",
-        arguments: ObserverKind.allCases)
+    @Test("A notification that meets no dead owner does not sweep, whomever it calls", arguments: ObserverKind.allCases)
     func notificationsOfTheLiving(kind: ObserverKind) async {
         let set = ObserverSet<Int>()
-        set.register(Observer(WatchedEntry(looks), site: Site()))
+        set.register(Observer(WatchedTarget(looks), site: Site()))
         let calls = Counter()
         let kept = kind.add(to: set) { _ in calls.increment() }
 
@@ -193,7 +193,7 @@ struct Promise12SweepTests {
     @Test("Nested notifications check each dead owner's entry only once in total, however many of them met it")
     func nestedNotifications() {
         let set = ObserverSet<Int>()
-        let owners = (0..<10).map { _ in WatchedEntry(looks) }
+        let owners = (0..<10).map { _ in WatchedTarget(looks) }
         for owner in owners {
             owner.die()
             set.register(Observer(owner, site: Site()))
@@ -211,14 +211,14 @@ struct Promise12SweepTests {
     @Test("Removing what has already been removed checks no entries, however often it is done")
     func removedTwice() {
         let set = ObserverSet<Int>()
-        let owner = WatchedEntry(looks, countsEveryCheck: true)
+        let owner = WatchedTarget(looks, countsEveryCheck: true)
         let tokens = (0..<1_000).map { _ in set.register(Observer(owner, site: Site())) }
         for token in tokens { #expect(token.remove()) }
         // Includes the checks during the additions, and one for each removal.
         let before = looks.value
 
         for _ in 0..<3 {
-            for token in tokens { #expect(!token.remove() && !token.isActive) }
+            for token in tokens { expect(!token.remove() && !token.isActive) }
         }
 
         expect(looks.value, equals: before)
@@ -227,7 +227,7 @@ struct Promise12SweepTests {
     // MARK: -
 
     private func addClosures(_ count: Int) {
-        let closure = WatchedEntry(looks, hasOwner: false)
+        let closure = WatchedTarget(looks, hasOwner: false)
         for _ in 0..<count { registry.append(closure) }
     }
 
@@ -239,8 +239,8 @@ struct Promise12SweepTests {
     }
 
     /// Returns that many owners, each with those that die after it has been added.
-    private func owners(_ count: Int, _ deaths: Deaths) -> [(owner: WatchedEntry, dying: [WatchedEntry])] {
-        let owners = (0..<count).map { _ in WatchedEntry(looks) }
+    private func owners(_ count: Int, _ deaths: Deaths) -> [(owner: WatchedTarget, dying: [WatchedTarget])] {
+        let owners = (0..<count).map { _ in WatchedTarget(looks) }
         return owners.indices.map { index in
             let dying: Range<Int> =
                 switch deaths {

@@ -173,7 +173,7 @@ struct LifetimeTests {
     func emptiedAndFilled() {
         let (registry, looks) = (Registry(), Counter())
         for _ in 0..<2 {
-            for _ in 0..<31 { registry.append(WatchedEntry(looks)) }
+            for _ in 0..<31 { registry.append(WatchedTarget(looks)) }
             registry.removeAll(dropping: true)
         }
 

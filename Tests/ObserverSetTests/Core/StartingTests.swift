@@ -108,10 +108,13 @@ struct StartingTests {
         expect(log.entries.count + token.droppedCount, equals: 4)
     }
 
-    @Test("The first call of an observer that awaits is cancelled when the token is removed")
-    func cancelled() async {
+    @Test(
+        "The first call of an observer that awaits is cancelled when the token is removed, behind `once` too",
+        arguments: [false, true])
+    func cancelled(isBehindOnce: Bool) async {
         let isCalled = Signal()
-        let token = set.starting(with: 1).addAsync { [log] _ in
+        let source: any NotificationSource<Int> = isBehindOnce ? set.once : set
+        let token = source.starting(with: 1).addAsync { [log] _ in
             isCalled.set()
             await cancellation()
             log.append(Task.isCancelled ? 1 : 0)

@@ -5,9 +5,10 @@ import Testing
 @Suite("Delegates on threads", .lifetimesChecked, .againstHanging)
 struct DelegateThreadTests {
     private let multicast = MulticastDelegate<any SharedListening>()
+}
 
-    @Test(
-        "Threads that add one delegate get one token; of those that remove it, one gets true", arguments: [true, false])
+extension DelegateThreadTests {
+    @Test("Threads that add a delegate get one token; of those that remove it one gets true", arguments: [true, false])
     func sameDelegate(byToken: Bool) async {
         for _ in 0..<50 {
             let listener = SharedListener()
@@ -33,8 +34,7 @@ struct DelegateThreadTests {
         }
     }
 
-    @Test(
-        "Eight threads notify, add, remove and let delegates die; one that several add and remove is held once at most")
+    @Test("Eight threads notify, add, remove and let delegates die; one that several add is held once at most")
     func everythingAtOnce() async {
         let (lasting, shared) = (SharedListener(), SharedListener())
         multicast.add(lasting)
@@ -69,8 +69,8 @@ struct DelegateThreadTests {
         multicast.remove(shared)
 
         expect(broken.value, equals: 0)
-        #expect(lasting.calls.value >= notified.value)
-        #expect(multicast.count == 1 && multicast.delegates.first === lasting)
+        expect(lasting.calls.value, atLeast: notified.value)
+        expect(multicast.count == 1 && multicast.delegates.first === lasting)
     }
 
     @Test("A token of delegates that are not Sendable may be removed on any thread, during their notifications")

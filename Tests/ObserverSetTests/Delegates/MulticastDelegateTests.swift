@@ -5,7 +5,9 @@ import Testing
 @Suite("Multicast delegates", .lifetimesChecked, .againstHanging)
 struct MulticastDelegateTests {
     private let multicast = Listeners()
+}
 
+extension MulticastDelegateTests {
     /// The multicast's delegates, by identity.
     private var listed: [ObjectIdentifier] { multicast.delegates.map { ObjectIdentifier($0) } }
 
@@ -27,8 +29,7 @@ struct MulticastDelegateTests {
         expect(multicast.count, equals: 0)
     }
 
-    @Test(
-        "An object may be a delegate as its class, a superclass, any protocol of it, a composition, an object or `Any`")
+    @Test("An object may be a delegate as its class, a superclass, any protocol, a composition, an object or `Any`")
     func types() {
         let recorder = ListeningRecorder()
         /// Adds the delegate twice, and notifies.
@@ -38,7 +39,7 @@ struct MulticastDelegateTests {
             multicast.notify(hear)
             let listed = multicast.delegates.compactMap { $0 as? ListeningRecorder }
             expect(listed.map { ObjectIdentifier($0) }, equals: [ObjectIdentifier(recorder)])
-            #expect(multicast.remove(delegate) && multicast.isEmpty)
+            expect(multicast.remove(delegate) && multicast.isEmpty)
         }
 
         use(recorder) { $0.hear(0) }
@@ -80,7 +81,7 @@ struct MulticastDelegateTests {
             MulticastDelegate<any OpenListening>().add(ListeningValue())
         }
         let message = String(decoding: result.standardErrorContent, as: UTF8.self)
-        #expect(message.contains("A delegate must be a class instance") && message.contains("ListeningValue is none"))
+        expect(message.contains("A delegate must be a class instance") && message.contains("ListeningValue is none"))
 
         await #expect(processExitsWith: .failure) { MulticastDelegate<Any>().add("a string") }
         await #expect(processExitsWith: .failure) { MulticastDelegate<ListeningBase?>().add(ListeningBase()) }
@@ -97,8 +98,8 @@ struct MulticastDelegateTests {
         let multicast = MulticastDelegate<Equal>()
         let (first, second) = (Equal(), Equal())
 
-        #expect(multicast.add(first) != multicast.add(second) && multicast.remove(first))
-        #expect(multicast.delegates.elementsEqual([second], by: { $0 === $1 }))
+        expect(multicast.add(first) != multicast.add(second) && multicast.remove(first))
+        expect(multicast.delegates.elementsEqual([second], by: { $0 === $1 }))
     }
 
     // MARK: Removal
@@ -139,8 +140,8 @@ struct MulticastDelegateTests {
         let token = multicast.add(recorder)
         let otherToken = other!.add(recorder)
 
-        #expect(token != otherToken && other?.remove(token) == false)
-        #expect(multicast.remove(recorder) && otherToken.isActive)
+        expect(token != otherToken && other?.remove(token) == false)
+        expect(multicast.remove(recorder) && otherToken.isActive)
         other = nil
 
         expect(
@@ -189,16 +190,14 @@ struct MulticastDelegateTests {
             let newToken = multicast.add(recorder)
             multicast.notify { $0.hear(1) }
             expect(recorder.heard, equals: [1])
-            #expect(newToken != token && !token.remove() && multicast.add(recorder) == newToken)
-            #expect(multicast.remove(recorder) && multicast.isEmpty)
+            expect(newToken != token && !token.remove() && multicast.add(recorder) == newToken)
+            expect(multicast.remove(recorder) && multicast.isEmpty)
         }
         // A sanitizer holds freed memory back, so that addresses are not reused.
-        #expect(reused > 0 || AllocatedMemory.isSanitized, "no address was used again, so this shows nothing")
+        expect(reused > 0 || AllocatedMemory.isSanitized, "no address was used again, so this shows nothing")
     }
 
-    @Test(
-        "Neither removed nor short-lived delegates pile up, even if nobody notifies and no address is used again",
-        .measuringMemory)
+    @Test("Neither removed nor short-lived delegates pile up, even if no address comes again", .measuringMemory)
     func memory() async {
         await #expect(processExitsWith: .success) {
             final class Small {
@@ -214,7 +213,7 @@ struct MulticastDelegateTests {
             } _: {
                 churn(10_000)
             }
-            #expect(growth < 64 << 10, "\(growth) bytes")
+            expect(growth < 64 << 10, "\(growth) bytes")
 
             // The multicast has had that many delegates before.
             for before in [0, 20_000] {
@@ -239,30 +238,12 @@ struct MulticastDelegateTests {
                     add(count)
                 }
                 // A blocker takes 40 bytes; the entry of a dead delegate would take five times as much.
-                #expect(growth < 100 * count + 1 << 19, "\(growth) bytes more")
+                expect(growth < 100 * count + 1 << 19, "\(growth) bytes more")
             }
         }
     }
 
-    @Test("A delegate behind any number of dead delegates is called")
-    func manyDeadInARow() {
-        let multicast = MulticastDelegate<ListeningBase>()
-        let recorder = ListeningRecorder()
-        do {
-            let short = (0..<many(200_000)).map { _ in ListeningBase() }
-            for delegate in short { multicast.add(delegate) }
-            multicast.add(recorder)
-        }
-
-        multicast.notify { $0.hear(1) }
-
-        expect(recorder.heard, equals: [1])
-        expect(multicast.count, equals: 1)
-    }
-
-    @Test(
-        "A delegate may use the multicast and its token in its `deinit`, and is not called any more",
-        arguments: [true, false])
+    @Test("A delegate may use the multicast in its `deinit`, and is not called any more", arguments: [true, false])
     func inDeinit(byToken: Bool) {
         let answers = Log<Bool>()
         let token = Shared<ObserverToken?>(nil)
@@ -285,29 +266,7 @@ struct MulticastDelegateTests {
 
         expect(answers.entries, equals: [false, true, true])
         expect(other.heard, equals: [1, 2, 3])
-        #expect(multicast.count == 1 && token.value?.isActive == false)
-    }
-
-    @Test("A delegate may own the multicast that it is a delegate of")
-    func ownsItsMulticast() {
-        final class Model: Listening {
-            let listeners = Listeners()
-            let tracked = Tracked()
-            var heard = 0
-
-            init() { listeners.add(self) }
-
-            func hear(_ value: Int) { heard += value }
-        }
-        weak var weakModel: Model?
-        do {
-            let model = Model()
-            weakModel = model
-            model.listeners.notify { $0.hear(2) }
-            expect(model.heard, equals: 2)
-        }
-
-        #expect(weakModel == nil)
+        expect(multicast.count == 1 && token.value?.isActive == false)
     }
 
     // MARK: Descriptions
@@ -347,7 +306,7 @@ struct MulticastDelegateTests {
         multicast.notify { $0.hear(1) }
         multicast.removeAll()
 
-        #expect(multicast.isEmpty && multicast.delegates.isEmpty && !multicast.remove(ListeningRecorder()))
+        expect(multicast.isEmpty && multicast.delegates.isEmpty && !multicast.remove(ListeningRecorder()))
         let expected = "MulticastDelegate<\((any Listening).self)>(0 delegates)"
         expect([multicast.description, multicast.debugDescription], equals: [expected, expected])
     }

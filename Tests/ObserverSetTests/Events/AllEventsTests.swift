@@ -4,17 +4,19 @@ import Testing
 /// Observers of all events are called before the observers of the event's type.
 @Suite("All events come first", .lifetimesChecked, .againstHanging)
 struct AllEventsTests {
+    private let publisher = EventPublisher()
+    private let log = Log<String>()
+}
+
+extension AllEventsTests {
     private struct DoorOpened: Event {}
     private struct LightTurnedOn: Event {}
     private struct LightDimmed: Event {}
 
-    private let publisher = EventPublisher()
-    private let log = Log<String>()
-
     // MARK: Causes before effects
 
     @Test(
-        "A log shows causes before effects, wherever it runs and wherever the observers run that publish the effects",
+        "A log shows causes before effects, wherever it and the observers run that publish them",
         arguments: ObserverKind.lasting)
     func causesBeforeEffects(_ kind: ObserverKind) async {
         for automation in ObserverKind.lasting {
@@ -38,24 +40,6 @@ struct AllEventsTests {
             for log in [early, late] { expect(log.entries, equals: ["DoorOpened", "LightTurnedOn", "LightDimmed"]) }
             for registration in registrations { registration.end() }
         }
-    }
-
-    /// Promise 6.
-    @Test(
-        "An event that an observer of all events publishes reaches all its observers before the outer event continues")
-    func nested() {
-        _ = publisher.observers(of: DoorOpened.self).add { [log] _ in log.append("door") }
-        _ = publisher.observers(of: LightTurnedOn.self).add { [log] _ in log.append("light") }
-        _ = publisher.allEvents.add { [weak publisher, log] event in
-            log.append("all 1 \(type(of: event))")
-            if event is DoorOpened { publisher?.publish(LightTurnedOn()) }
-        }
-        _ = publisher.allEvents.add { [log] event in log.append("all 2 \(type(of: event))") }
-
-        publisher.publish(DoorOpened())
-
-        let inner = ["all 1 LightTurnedOn", "all 2 LightTurnedOn", "light"]
-        expect(log.entries, equals: ["all 1 DoorOpened"] + inner + ["all 2 DoorOpened", "door"])
     }
 
     @Test("In an observer of all events, state that the observers of the type change is old; in a task it is new")
@@ -105,46 +89,20 @@ struct AllEventsTests {
         expect(log.entries, equals: ["all"] + first + ["all"] + first + ["added"])
     }
 
-    /// Promise 3: the inner event is published after the observer was added, the outer one before.
-    @Test(
-        "An observer of the type that an observer of all events adds receives an event published inside, but not the outer one"
-    )
-    func addsAndPublishes() {
-        let isAdded = Shared(false)
-        _ = publisher.allEvents.add { [weak publisher, log] _ in
-            guard !isAdded.exchange(true) else { return log.append("inner") }
-            log.append("outer")
-            _ = publisher?.observers(of: DoorOpened.self).add { _ in log.append("added") }
-            publisher?.publish(DoorOpened())
-        }
-
-        publisher.publish(DoorOpened())
-
-        expect(log.entries, equals: ["outer", "inner", "added"])
-    }
-
-    @Test("An observer of all events that an observer of the type removes has already received the event")
-    func removedByTheType() {
-        let token = publisher.allEvents.add { [log] _ in log.append("all") }
-        _ = publisher.observers(of: DoorOpened.self).add { [log] _ in log.append("removes: \(token.remove())") }
-
-        publisher.publish(DoorOpened())
-        publisher.publish(DoorOpened())
-
-        expect(log.entries, equals: ["all", "removes: true", "removes: false"])
-    }
-
-    @Test("An observer of all events that removes itself does not keep the observers of the type from the event")
-    func removesItself() {
+    @Test("An observer of all events may remove itself or one of the type, and one of the type finds it was called")
+    func removals() {
         let token = Shared<ObserverToken?>(nil)
+        let ofTheType = publisher.observers(of: DoorOpened.self).add { [log] _ in log.append("never") }
         token.value = publisher.allEvents.add { [log] _ in
-            log.append("all")
-            token.exchange(nil)?.remove()
+            log.append("all, removes itself: \(token.value?.remove() ?? false), and another: \(ofTheType.remove())")
         }
-        _ = publisher.observers(of: DoorOpened.self).add { [log] _ in log.append("door") }
+        let lasting = publisher.allEvents.add { [log] _ in log.append("lasting") }
+        _ = publisher.observers(of: DoorOpened.self).add { [log] _ in log.append("door: \(lasting.remove())") }
 
         for _ in 0..<2 { publisher.publish(DoorOpened()) }
 
-        expect(log.entries, equals: ["all", "door", "door"])
+        let first = ["all, removes itself: true, and another: true", "lasting", "door: true"]
+        expect(log.entries, equals: first + ["door: false"])
+        token.value = nil
     }
 }

@@ -3,7 +3,9 @@ import Testing
 
 /// What is published by code of which the compiler says that it is on an actor, and is wrong.
 @Suite("Events under a false claim", .lifetimesChecked, .againstHanging)
-struct ClaimedEventTests {
+struct ClaimedEventTests {}
+
+extension ClaimedEventTests {
     private struct Booked: Event {
         let amount: Int
     }

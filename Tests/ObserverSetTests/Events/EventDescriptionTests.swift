@@ -6,7 +6,9 @@ import Testing
 struct EventDescriptionTests {
     private let publisher = EventPublisher()
     private let file = "ObserverSetTests/EventDescriptionTests.swift"
+}
 
+extension EventDescriptionTests {
     @Test("The description counts the observers and the types that they observe")
     func description() {
         expect(publisher.description, equals: "EventPublisher(0 observers)")

@@ -6,7 +6,9 @@ import Testing
 struct EventTypeTests {
     private let publisher = EventPublisher()
     private let log = Log<String>()
+}
 
+extension EventTypeTests {
     /// Observes the type, and logs its events under that name.
     private func observe<E: Event>(_ type: E.Type, as name: String) {
         _ = publisher.observers(of: type).add { [log] _ in log.append(name) }
@@ -139,18 +141,6 @@ struct EventTypeTests {
 
         expect(heard(Leaf()), equals: ["leaf"])
         expect(heard(Base()), equals: ["as base", "base"])
-    }
-
-    @Test("An event of a final class is delivered like a structure, and released after its delivery")
-    func finalClass() {
-        final class Note: Event {
-            let life = Tracked(7)
-        }
-        _ = publisher.observers(of: Note.self).add { [log] note in log.append("\(note.life.value)") }
-        _ = publisher.allEvents.add { [log] note in log.append("all \((note as? Note)?.life.value ?? 0)") }
-
-        expect(heard(Note()), equals: ["all 7", "7"])
-        expect(Lifetimes.current.count, equals: 0)
     }
 }
 

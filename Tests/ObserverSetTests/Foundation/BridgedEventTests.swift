@@ -8,175 +8,87 @@ import Testing
 struct BridgedEventTests {
     private let center = NotificationCenter()
     private let log = Log<String>()
+}
 
-    // MARK: Without additional code
-
-    @Test("A plain structure is posted and observed without additional code")
-    func plainStructure() {
-        _ = center.observers(of: TrackStarted.self).add { [log] in log.append("\($0.title) at \($0.second)") }
-
-        center.post(TrackStarted(title: "So What", second: 0))
-
-        expect(log.entries, equals: ["So What at 0"])
-    }
-
-    @Test("By default, an event is posted under its type's name, and carries itself")
-    func defaults() throws {
-        let event = TrackStarted(title: "So What", second: 3)
-        let found = try #require(event.userInfo?["event"] as? TrackStarted)
-
-        expect(TrackStarted.notificationName.rawValue, equals: "ObserverSetTests.TrackStarted")
-        expect(found.title, equals: "So What")
-        expect(event.userInfo?.count, equals: 1)
-    }
-
-    @Test("Code that knows the type can read an event from the notification that carries it")
-    func read() {
-        let name = TrackStarted.notificationName
-        let token = center.addObserver(forName: name, object: nil, queue: nil) { [log] notification in
-            log.append(TrackStarted(notification)?.title ?? "nothing")
-        }
-
-        center.post(TrackStarted(title: "So What", second: 0))
-        center.post(name: name, object: nil)
-
-        expect(log.entries, equals: ["So What", "nothing"])
-        center.removeObserver(token)
-    }
-
-    @Test("An event without `userInfo` is received")
-    func withoutUserInfo() {
-        struct Cleared: BridgedEvent {
-            static let notificationName = Notification.Name("Cleared")
+extension BridgedEventTests {
+    /// Scenarios 51 and 52: types whose plain names are the same.
+    ///
+    /// Scenario 53: the class of the instance decides, whatever the static type.
+    ///
+    /// Scenario 54: an existential is posted under the name of its dynamic type.
+    @Test(
+        "An event of any kind of type, plain or with a name of its own, is delivered to the observers of that type alone"
+    )
+    func types() {
+        struct Local: BridgedEvent {
+            static var notificationName: Notification.Name { Notification.Name("Local") }
             var userInfo: [AnyHashable: Any]? { nil }
         }
-        _ = center.observers(of: Cleared.self).add { [log] _ in log.append("cleared") }
-
-        center.post(Cleared())
-
-        expect(log.entries, equals: ["cleared"])
-    }
-
-    @Test("The notification's name contains the module and the types in which the type is nested")
-    func nestedName() {
-        expect(Player.Stopped.notificationName.rawValue, equals: "ObserverSetTests.Player.Stopped")
-        expect(Player.Queue.Stopped.notificationName.rawValue, equals: "ObserverSetTests.Player.Queue.Stopped")
-    }
-
-    /// Scenarios 51 and 52: types whose plain names are the same.
-    @Test("Events with the same plain name, or of different specialisations, are distinguished")
-    func namesakes() {
-        _ = center.observers(of: Player.Stopped.self).add { [log] _ in log.append("player") }
-        _ = center.observers(of: Player.Queue.Stopped.self).add { [log] _ in log.append("queue") }
-        _ = center.observers(of: Setting<Int>.self).add { [log] in log.append("Int \($0.value)") }
-        _ = center.observers(of: Setting<String>.self).add { [log] in log.append("String \($0.value)") }
-
-        center.post(Player.Stopped())
-        center.post(Player.Queue.Stopped())
-        center.post(Setting(value: 1))
-        center.post(Setting(value: "a"))
-
-        expect(log.entries, equals: ["player", "queue", "Int 1", "String a"])
-    }
-
-    @Test("An enumeration and an event without content need no additional code")
-    func otherKinds() {
-        _ = center.observers(of: Connection.self).add { [log] in log.append("\($0)") }
-        _ = center.observers(of: LoggedOut.self).add { [log] _ in log.append("logged out") }
-
-        center.post(Connection.lost(code: 4))
-        center.post(LoggedOut())
-
-        expect(log.entries, equals: ["lost(code: 4)", "logged out"])
-    }
-
-    /// Scenario 53: the class of the instance decides, whatever the static type.
-    @Test("An instance of a subclass is posted under the name of its own class")
-    func subclass() {
-        _ = center.observers(of: Warning.self).add { [log] _ in log.append("warning") }
-        _ = center.observers(of: Alarm.self).add { [log] _ in log.append("alarm") }
-
-        center.post(Warning())
-        center.post(Alarm())
-        center.post(Alarm() as Warning)
-
-        expect(log.entries, equals: ["warning", "alarm", "alarm"])
-    }
-
-    /// Scenario 54: an existential is posted under the name of its dynamic type.
-    @Test("An event whose static type is unknown is posted under the name of its dynamic type")
-    func existential() {
-        _ = center.observers(of: TrackStarted.self).add { [log] in log.append($0.title) }
-        let events: [any BridgedEvent] = [LoggedOut(), TrackStarted(title: "Blue in Green", second: 0)]
+        func observe<E: BridgedEvent>(_ type: E.Type, _ text: @escaping @Sendable (E) -> String) {
+            _ = center.observers(of: type).add { [log] in log.append(text($0)) }
+        }
+        observe(TrackStarted.self) { "\($0.title) at \($0.second)" }
+        observe(LoggedOut.self) { _ in "logged out" }
+        observe(Connection.self) { "\($0)" }
+        observe(Player.Stopped.self) { _ in "player" }
+        observe(Player.Queue.Stopped.self) { _ in "queue" }
+        observe(Setting<Int>.self) { "Int \($0.value)" }
+        observe(Setting<String>.self) { "String \($0.value)" }
+        observe(Warning.self) { _ in "warning" }
+        observe(Alarm.self) { _ in "alarm" }
+        observe(Local.self) { _ in "local" }
+        observe(NamedSecret.self) { _ in "private" }
+        let events: [any BridgedEvent] = [
+            TrackStarted(title: "So What", second: 0), LoggedOut(), Connection.lost(code: 4), Player.Stopped(),
+            Player.Queue.Stopped(), Setting(value: 1), Setting(value: "a"), Warning(), Alarm(), Local(), NamedSecret(),
+        ]
 
         for event in events { center.post(event) }
+        center.post(Alarm() as Warning)
 
-        expect(log.entries, equals: ["Blue in Green"])
+        let expected = [
+            "So What at 0", "logged out", "lost(code: 4)", "player", "queue", "Int 1", "String a", "warning", "alarm",
+            "local", "private", "alarm",
+        ]
+        expect(log.entries, equals: expected)
     }
 
-    // MARK: Names that must be declared
+    @Test("By default, an event has its type's full name, and its notification carries it for code that knows that")
+    func defaults() {
+        let event = TrackStarted(title: "So What", second: 3)
+        let names = [TrackStarted.notificationName, Player.Queue.Stopped.notificationName]
+        expect(
+            names.map(\.rawValue), equals: ["TrackStarted", "Player.Queue.Stopped"].map { "ObserverSetTests.\($0)" })
+        expect(event.userInfo?.count, equals: 1)
+        expect(TrackStarted(Notification(name: names[0], userInfo: event.userInfo))?.title, equals: "So What")
+        expect(TrackStarted(Notification(name: names[0]))?.title, equals: nil)
+    }
 
-    @Test("A local type without a declared name stops the program, with a message that gives the remedy")
-    func localType() async {
-        let result = await #expect(
-            processExitsWith: .failure, observing: [\.standardErrorContent]
-        ) {
+    @Test("To post or observe a private or local type without a declared name stops the program, with the remedy")
+    func nameless() async {
+        let local = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             struct Local: BridgedEvent {}
             NotificationCenter().post(Local())
         }
-        expectRemedy(in: result, for: "Local")
-    }
-
-    @Test("A private type without a declared name also stops the program when it is observed")
-    func privateType() async {
-        let result = await #expect(
-            processExitsWith: .failure, observing: [\.standardErrorContent]
-        ) {
+        let observed = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             _ = NotificationCenter().observers(of: Secret.self).add { _ in }
         }
-        expectRemedy(in: result, for: "Secret")
-    }
-
-    @Test("A generic event of a private type stops the program when it is posted")
-    func genericOfPrivateType() async {
-        let result = await #expect(
-            processExitsWith: .failure, observing: [\.standardErrorContent]
-        ) {
+        let generic = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             NotificationCenter().post(Setting(value: Secret()))
         }
-        expectRemedy(in: result, for: "Setting<Secret>")
-    }
-
-    private func expectRemedy(in result: ExitTest.Result?, for type: String) {
-        let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
-        #expect(
-            text.contains(
-                "\(type) is private or local, and has no stable name: "
-                    + "declare `static var notificationName: Notification.Name` in it"), "\(text)")
-    }
-
-    @Test("Local and private types with a declared name are events like any other")
-    func namedLocalTypes() {
-        struct Local: BridgedEvent {
-            static var notificationName: Notification.Name { Notification.Name("Local") }
+        for (result, type) in [(local, "Local"), (observed, "Secret"), (generic, "Setting<Secret>")] {
+            let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+            let remedy = "declare `static var notificationName: Notification.Name` in it"
+            #expect(text.contains("\(type) is private or local, and has no stable name: \(remedy)"), "\(text)")
         }
-        _ = center.observers(of: Local.self).add { [log] _ in log.append("local") }
-        _ = center.observers(of: NamedSecret.self).add { [log] _ in log.append("private") }
-
-        center.post(Local())
-        center.post(NamedSecret())
-
-        expect(log.entries, equals: ["local", "private"])
     }
 
     @Test("Many threads that request a name at once all get the right name")
     func nameFromManyThreads() async {
         await onThreads(8) { _ in
             for _ in 0..<100 {
-                expect(
-                    Setting<[UInt16]>.notificationName.rawValue,
-                    equals: "ObserverSetTests.Setting<Swift.Array<Swift.UInt16>>"
-                )
+                let name = Setting<[UInt16]>.notificationName.rawValue
+                expect(name, equals: "ObserverSetTests.Setting<Swift.Array<Swift.UInt16>>")
             }
         }
     }
@@ -194,7 +106,6 @@ struct Setting<Value: Sendable>: BridgedEvent {
 }
 
 enum Connection: BridgedEvent {
-    case made
     case lost(code: Int)
 }
 

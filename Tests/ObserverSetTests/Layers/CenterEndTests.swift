@@ -11,14 +11,16 @@ import Testing
 /// holds the block.
 @Suite("Ends of notification centers", .lifetimesChecked, .againstHanging)
 struct CenterEndTests {
+    private let log = Log<String>()
+}
+
+extension CenterEndTests {
     struct ThemeChanged: BridgedEvent {
         static var notificationName: Notification.Name { Notification.Name("ThemeDidChange") }
         let isDark: Bool
         var userInfo: [AnyHashable: Any]? { ["dark": isDark] }
     }
     struct LoggedOut: BridgedEvent {}
-
-    private let log = Log<String>()
 
     private func logged(_ text: String) -> @Sendable (ThemeChanged) -> Void {
         { [log] event in log.append("\(text) \(event.isDark)") }
@@ -32,14 +34,14 @@ struct CenterEndTests {
             weakCenter = center
             return body(center)
         }()
-        #expect(weakCenter == nil, "something holds the center")
+        expect(weakCenter == nil, "something holds the center")
         return result
     }
 
     // MARK: Observers end
 
     @Test(
-        "A center that is released ends its observers and releases what they capture, whatever their kind",
+        "A center that is released ends its observers, and releases what they capture",
         arguments: ObserverKind.allCases)
     func everyKind(_ kind: ObserverKind) {
         weak var capture: Tracked?
@@ -160,7 +162,7 @@ struct CenterEndTests {
             await eventually { door.waiting == 1 }
         }
 
-        #expect(weakCenter == nil)
+        expect(weakCenter == nil)
         door.open()
         actor.letGo()
         await eventually { log.count == 4 }
@@ -185,16 +187,6 @@ struct CenterEndTests {
         expect(await elements(of: once), equals: [])
     }
 
-    @Test("A task that loops over a sequence goes on behind the loop when the center is released")
-    func waitingLoop() async {
-        let loop = withShortLivedCenter { center in
-            let values = center.observers(of: ThemeChanged.self).map(\.isDark).values()
-            return Task { await elements(of: values) }
-        }
-
-        expect(await loop.value, equals: [])
-    }
-
     @Test("An observer may release its center, which ends when the post has reached all observers")
     func releasedInsideAnObserver() {
         let center = Shared<NotificationCenter?>(NotificationCenter())
@@ -211,7 +203,7 @@ struct CenterEndTests {
         center.value?.post(ThemeChanged(isDark: true))
 
         expect(log.entries, equals: ["releases it 0", "later true"])
-        #expect(weakCenter == nil)
+        expect(weakCenter == nil)
         expect(Lifetimes.current.count, equals: 0)
         expect(tokens.count(where: \.isActive), equals: 0)
     }
@@ -266,11 +258,11 @@ struct CenterEndTests {
             let growth = await AllocatedMemory.growth {
                 observe(2_000)
             } _: {
-                for _ in 0..<4 { observe(2_000) }
+                observe(2_000)
             }
 
             // The observers of one center take more than a kilobyte.
-            #expect(growth < 512 << 10, "\(growth) bytes")
+            expect(growth < 512 << 10, "\(growth) bytes")
         }
     }
 

@@ -6,6 +6,11 @@ import Testing
 /// The value of `starting(with:)`, while it is pending: it belongs to the registration in the set, whatever is between them.
 @Suite("A pending first value", .lifetimesChecked, .againstHanging)
 @MainActor struct FirstValueTests {
+    private let log = Log<Int>()
+    private let queue = DispatchQueue(label: "queue")
+}
+
+extension FirstValueTests {
     enum Chain: CaseIterable, Sendable {
         case mapThenStarting, startingThenMap, onceThenStarting, startingThenOnce, twiceOnceThenStarting,
             mapOfOnceThenStarting
@@ -29,9 +34,6 @@ import Testing
     enum End: CaseIterable, Sendable {
         case token, all, owner
     }
-
-    private let log = Log<Int>()
-    private let queue = DispatchQueue(label: "queue")
 
     /// Adds an observer on a queue that is suspended, and one that awaits on the main actor, which the test occupies.
     private func add(to source: any NotificationSource<Int>, _ owner: Tracked) -> [ObserverToken] {
@@ -86,7 +88,7 @@ import Testing
             isAwaited
             ? source.addAsync { @MainActor [log] value in log.append(value) }
             : source.addNonisolated(on: queue) { [log] value in log.append(value) }
-        #expect(token.isActive == false && token.pendingCount == 1)
+        expect(token.isActive == false && token.pendingCount == 1)
         #expect(!ObserverToken([token]).remove(), "there is no registration")
         queue.resume()
         await token.removeAndWait()

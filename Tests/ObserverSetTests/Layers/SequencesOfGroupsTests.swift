@@ -3,10 +3,10 @@ import Testing
 
 /// Two layers together: sequences of merged sources and of groups.
 @Suite("Sequences of groups", .lifetimesChecked, .againstHanging)
-struct SequencesOfGroupsTests {
-    @Test(
-        "A sequence of merged sources or of a group ends when the last member has ended it",
-        arguments: SourceEnd.allCases)
+struct SequencesOfGroupsTests {}
+
+extension SequencesOfGroupsTests {
+    @Test("A sequence of merged sources or of a group ends when the last member does", arguments: SourceEnd.allCases)
     func membersEndIt(end: SourceEnd) async {
         var sets: [ObserverSet<Int>?] = (0..<3).map { _ in ObserverSet() }
         let merged = sets[0]!.merge(with: sets[1]!.filter { $0 > 0 }, sets[2]!).values()
@@ -20,19 +20,5 @@ struct SequencesOfGroupsTests {
 
         expect(await elements(of: merged), equals: [1, 1, 1, 2, 2, 3])
         expect(await loop.value, equals: 6)
-    }
-
-    @Test("A sequence of merged sources ends after one element if they send once, and of a set alone with the set")
-    func onceAndAlone() async {
-        var set: ObserverSet<Int>? = ObserverSet()
-        let other = ObserverSet<Int>()
-        let once = other.merge(with: set!).once.values()
-        let alone = set!.merge(with: []).values()
-        for value in 1...3 { set?.notify(value) }
-        set = nil
-
-        #expect(other.isEmpty)
-        expect(await elements(of: once), equals: [1])
-        expect(await elements(of: alone), equals: [1, 2, 3])
     }
 }

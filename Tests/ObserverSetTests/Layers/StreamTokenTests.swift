@@ -4,7 +4,9 @@ import Testing
 
 /// A stream that its owner can end, and watch: `makeStream(buffering:)`.
 @Suite("A stream and its token", .lifetimesChecked, .againstHanging)
-struct StreamTokenTests {
+struct StreamTokenTests {}
+
+extension StreamTokenTests {
     enum End: CaseIterable, Sendable {
         case token, bag, combination, set, removeAll, release
 
@@ -89,6 +91,25 @@ struct StreamTokenTests {
         expect(streams.map { $0.token.droppedCount }, equals: [2, 1, 0, 3, 0])
     }
 
+    @Test("Behind a merge there is one buffer, and one number of what it has dropped")
+    func merged() async {
+        let (first, second) = (ObserverSet<Int>(), ObserverSet<Int>())
+        let (stream, token) = first.merge(with: second).makeStream(buffering: .newest(1))
+        for value in 1...3 {
+            first.notify(value)
+            second.notify(-value)
+        }
+        expect(token.droppedCount, equals: 5)
+
+        first.removeAll()
+        #expect(token.isActive)
+        #expect(token.remove())
+
+        expect(await stream.reduce(into: []) { $0.append($1) }, equals: [-3])
+        expect(token.droppedCount, equals: 5)
+        expect(first.isEmpty && second.isEmpty)
+    }
+
     @Test("Waiting for a removal waits until nothing more is buffered, and not for the loop")
     func removeAndWait() async {
         let set = ObserverSet<Int>()
@@ -128,7 +149,7 @@ struct StreamTokenTests {
             withExtendedLifetime(stream) {}
         }
         expect(Lifetimes.current.count, equals: 0)
-        #expect(!token.isActive && set.isEmpty)
+        expect(!token.isActive && set.isEmpty)
     }
 
     /// Scenarios 42 and 49, for a stream that several threads end in different ways while another one sends.

@@ -8,12 +8,14 @@ import Testing
 struct ObserverBagTests {
     private let set = ObserverSet<Int>()
     private let log = Log<String>()
+}
 
+extension ObserverBagTests {
     // MARK: The end of a bag
 
     /// Scenario 20: a closure without an owner lives as long as its bag.
     @Test(
-        "A bag that dies ends its registrations, of any kind, and no others, and what they captured is released",
+        "A bag that dies ends its registrations, and no others, and releases what they captured",
         arguments: ObserverKind.allCases)
     func everyKind(_ kind: ObserverKind) async {
         var bag: ObserverBag? = ObserverBag()
@@ -23,7 +25,7 @@ struct ObserverBagTests {
         }
         registration.token.store(in: bag!)
         _ = set.add { [log] in log.append("other \($0)") }
-        #expect(set.count == 2 && !isReleased.isSet)
+        expect(set.count == 2 && !isReleased.isSet)
 
         bag = nil
         expect(isReleased.isSet, equals: ObserverKind.held.contains(kind))
@@ -74,7 +76,7 @@ struct ObserverBagTests {
             weakSet = set
         }
 
-        #expect(weakSet == nil)
+        expect(weakSet == nil)
         expect([Lifetimes.current.count, bag.count], equals: [0, 0])
     }
 
@@ -165,9 +167,7 @@ struct ObserverBagTests {
         }
     }
 
-    @Test(
-        "Inserting a token checks at most two on average, whichever registrations end, and those ended are forgotten",
-        arguments: Ends.allCases)
+    @Test("Inserting a token checks at most two on average, and those ended are forgotten", arguments: Ends.allCases)
     func looks(_ ends: Ends) {
         let bag = ObserverBag()
         let issuer = WatchedIssuer()
@@ -185,14 +185,14 @@ struct ObserverBagTests {
 
         #expect((1_500...6_000).contains(issuer.looks.value))
         bag.removeAll()
-        #expect(issuer.removals.value <= ends.kept)
+        expect(issuer.removals.value, atMost: ends.kept)
     }
 
     // MARK: Inside a notification
 
     /// Scenario 27: a bag dies in a callback.
     @Test(
-        "A bag that dies inside an observer ends the current notification for the bag's observers",
+        "A bag that dies inside an observer ends the notification for its observers",
         arguments: ObserverKind.lastingInPlace)
     func deathInsideObserver(_ kind: ObserverKind) {
         let bag = Shared<ObserverBag?>(ObserverBag())
@@ -269,7 +269,7 @@ struct ObserverBagTests {
         }
 
         // A thread that is late with its check also checks the tokens that others have inserted meanwhile.
-        #expect(issuer.looks.value <= 20 * 2 * count)
+        expect(issuer.looks.value, atMost: 20 * 2 * count)
         bag.removeAll()
         expect(issuer.ended, equals: count)
         #expect((count / 2...count).contains(issuer.removals.value))
@@ -287,28 +287,6 @@ struct ObserverBagTests {
 
         expect(bag.count, equals: set.count)
         bag.removeAll()
-        expect(set.count, equals: 0)
-    }
-
-    @Test("A bag may die while its observers are notified")
-    func deathAgainstNotify() async {
-        let bags = Shared<ObserverBag?>(nil)
-        let lifetimes = Lifetimes.current
-
-        await race(times: 1_000) { [set] _ in
-            let bag = ObserverBag()
-            for _ in 0..<4 {
-                let capture = Tracked(in: lifetimes)
-                set.add { _ in #expect(capture.isIntact) }.store(in: bag)
-            }
-            bags.value = bag
-        } _: { [set] round in
-            set.notify(round)
-            bags.value = nil
-            set.notify(round)
-        }
-        bags.value = nil
-
         expect(set.count, equals: 0)
     }
 }

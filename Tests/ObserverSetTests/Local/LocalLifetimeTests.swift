@@ -6,7 +6,9 @@ import Testing
 struct LocalLifetimeTests {
     private let set = LocalObserverSet<Int>()
     private let notes = Notes<Int>()
+}
 
+extension LocalLifetimeTests {
     /// Scenarios 15, 16 and 25: the owner dies before it is ever notified, or between notifications; the dead are counted.
     ///
     /// Source: boost dead_slot_test.cpp, track_test.cpp; jonasman/MulticastDelegate#21.
@@ -23,7 +25,7 @@ struct LocalLifetimeTests {
 
         owners = []
 
-        #expect(!tokens[0].isActive && set.isEmpty)
+        expect(!tokens[0].isActive && set.isEmpty)
         set.notify(2)
         expect(notes.entries, equals: [1, 1])
         #expect(!tokens[0].remove(), "the notification has removed the entry")
@@ -50,7 +52,7 @@ struct LocalLifetimeTests {
         var owner: Plain?
         owner = Plain { [set, notes] in
             #expect(!isInCall)
-            #expect(token?.remove() != nil)
+            expect(token?.remove() != nil)
             expect(set.count, equals: 1)
             _ = set.add { _ in }
             if notes.entries.isEmpty { set.notify(2) }
@@ -68,26 +70,6 @@ struct LocalLifetimeTests {
         expect(set.count, equals: 2)
         set.removeAll()
         token = nil
-    }
-
-    /// Scenario 18: entries of dead owners in a set that is never notified.
-    ///
-    /// Source: SimpleTwoWayBindingIOS#12, cmux#7799.
-    @Test("Entries of dead owners do not pile up, even if the set is never notified", arguments: [0, 100])
-    func deadEntries(living: Int) {
-        let owners = (0..<living).map { _ in Notes<Int>() }
-        defer { withExtendedLifetime(owners) {} }
-        for owner in owners { set.add(owner) { _, _ in } }
-        var most = 0
-
-        for _ in 0..<10_000 {
-            set.add(Notes<Int>()) { [capture = Plain()] _, _ in _ = capture }
-            most = max(most, Lifetimes.current.count)
-        }
-
-        #expect(most <= 2 * living + 64)
-        expect(set.count, equals: living)
-        set.removeAll()
     }
 
     /// Scenario 19: owner → set → closure, and no way back.
@@ -125,9 +107,9 @@ struct LocalLifetimeTests {
             set = made
         }
 
-        #expect(set == nil)
+        expect(set == nil)
         expect(Lifetimes.current.count, equals: 0)
-        #expect(token?.isActive == false && token?.remove() == false)
+        expect(token?.isActive == false && token?.remove() == false)
         expect(token?.description.hasSuffix(", inactive)"), equals: true)
     }
 
@@ -215,12 +197,11 @@ struct LocalLifetimeTests {
     /// Scenario 30: captures are released with the removal, not later.
     ///
     /// Source: Qt disconnectDoesNotLeakFunctor, contextDoesNotLeakFunctor.
-    @Test(
-        "A removal releases the captures before it returns, ten thousand times in a row", arguments: LocalForm.allCases)
+    @Test("A removal releases the captures before it returns, each of a thousand times", arguments: LocalForm.allCases)
     func releasedPromptly(form: LocalForm) {
         let owner = Notes<Int>()
         _ = set.add { _ in }
-        for _ in 0..<10_000 {
+        for _ in 0..<1_000 {
             let token = form.add(to: set, owner: owner) { [capture = Plain()] _ in _ = capture }
             guard Lifetimes.current.count == 1, token.remove(), Lifetimes.current.count == 0 else {
                 Issue.record("a capture was released early or late")
@@ -231,8 +212,7 @@ struct LocalLifetimeTests {
     }
 
     /// Scenario 33: long lists.
-    @Test(
-        "Ten thousand observers are added, called, removed in any order, and released")
+    @Test("Ten thousand observers are added, called, removed in any order, and released")
     func many() {
         let count = 10_000
         var calls = 0
@@ -247,30 +227,11 @@ struct LocalLifetimeTests {
         set.removeAll()
         expect(set.count, equals: 0)
     }
-
-    /// Scenario 40: the same owner twice.
-    ///
-    /// Source: boost disconnect_equal, Qt uniqConnection.
-    @Test("An owner added twice is called twice, and removing one registration leaves the other")
-    func addedTwice() {
-        let owner = Plain()
-        let first = set.add(method: Plain.hear, of: owner)
-        set.add(method: Plain.hear, of: owner)
-        set.notify(1)
-        #expect(first.remove())
-        set.notify(2)
-        expect(owner.heard, equals: [1, 1, 2])
-        set.add(method: Plain.hear, of: owner)
-        expect(set.removeAll(ownedBy: owner), equals: 2)
-        expect(set.removeAll(ownedBy: owner), equals: 0)
-    }
 }
 
 extension Plain {
     /// Adds an observer that does nothing except hold this object.
-    fileprivate func added(
-        to set: LocalObserverSet<Int>, owner: some AnyObject
-    ) -> LocalObserverSet<Int>.Token {
+    fileprivate func added(to set: LocalObserverSet<Int>, owner: some AnyObject) -> LocalObserverSet<Int>.Token {
         set.add(owner) { _, _ in _ = self }
     }
 }

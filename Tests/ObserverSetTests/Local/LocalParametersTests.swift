@@ -6,7 +6,9 @@ import Testing
 struct LocalParametersTests {
     private let owner = Plain()
     private let file = "ObserverSetTests/LocalParametersTests.swift"
+}
 
+extension LocalParametersTests {
     @Test("`Void` works with every form of `add` and every spelling of `notify`")
     func void() {
         let set = LocalObserverSet<Void>()

@@ -1,7 +1,10 @@
 import Foundation
 import Testing
 
-/// Counts each test's `Tracked` instances, and fails the test if one of them is still alive when the test ends.
+// A suite's declaration has its properties, and an extension has its tests. Each of the compiler's processes expands every
+// `@Suite` of the module, and reads the whole declaration for that, which takes seconds if the tests are in it.
+
+/// Gives each test its own counter, and fails the test if a tracked instance is still alive at its end.
 ///
 /// It also limits the number of tests that run at once to the number of processors. Each test has threads of its own.
 /// More tests would only keep each other's threads waiting, some of them in the middle of a race.

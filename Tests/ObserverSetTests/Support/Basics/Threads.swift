@@ -142,12 +142,10 @@ func onThreads(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) async {
 
 /// Runs `body` on a thread that runs no task, and returns its result after `body` has been released.
 ///
-/// If you give a stack size, a new thread with that stack size is created.
-func onThread<Result: Sendable>(
-    stackSize: Int? = nil, _ body: @escaping @Sendable () -> Result
-) async -> Result {
-    // The result isn't passed on by the continuation. If the continuation is resumed before it is awaited, the thread
-    // sanitizer doesn't see that the resumption comes before the end of the waiting.
+/// If a stack size is given, a new thread with that stack size is created for it.
+func onThread<Result: Sendable>(stackSize: Int? = nil, _ body: @escaping @Sendable () -> Result) async -> Result {
+    // The continuation does not pass the result on. If it is resumed before it is awaited, the thread sanitizer does
+    // not see that the resumption comes before the end of the waiting.
     let result = Shared<Result?>(nil)
     await withCheckedContinuation { continuation in
         if let stackSize {
@@ -173,12 +171,8 @@ func join(_ body: @escaping @Sendable () -> Void) {
     end.wait()
 }
 
-/// Runs both closures at the same time, each on its own thread, and repeats that.
-///
-/// Both receive the number of the round, from zero on.
-func race(
-    times: Int, _ first: @escaping @Sendable (Int) -> Void, _ second: @escaping @Sendable (Int) -> Void
-) async {
+/// Runs both closures at the same time, repeatedly, each on its own thread; both receive the number of the round.
+func race(times: Int, _ first: @escaping @Sendable (Int) -> Void, _ second: @escaping @Sendable (Int) -> Void) async {
     let gate = Gate(2)
     await onThreads(2) { index in
         for round in 0..<times {

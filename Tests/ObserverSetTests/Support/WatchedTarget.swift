@@ -2,17 +2,17 @@ import Synchronization
 
 @testable import ObserverSet
 
-/// An observer of `Int`s that counts how often a sweep, which searches for dead owners, checks it.
+/// A target for `Int`s that counts how often a sweep, which searches for dead owners, checks it.
 ///
 /// Tests add it directly to a registry, so that they can count how many slots a sweep checks, including those of
 /// closures.
-final class WatchedEntry: Target<Int>, @unchecked Sendable {
+final class WatchedTarget: Target<Int>, @unchecked Sendable {
     private let looks: Counter
     private let hasOwner: Bool
     private let countsEveryCheck: Bool
     private let isOver = Atomic<Bool>(false)
 
-    /// Creates an observer with a living owner or, if `hasOwner` is false, one without an owner, like a closure.
+    /// Creates a target with a living owner or, if `hasOwner` is false, one without an owner, like that of a closure.
     ///
     /// If `countsEveryCheck` is true, the observer also counts the checks that removals make.
     init(_ looks: Counter, hasOwner: Bool = true, countsEveryCheck: Bool = false) {
@@ -38,17 +38,15 @@ final class WatchedEntry: Target<Int>, @unchecked Sendable {
         return hasOwner && !isOver.load(ordering: .relaxed) ? self : nil
     }
 
-    override func send(
-        _ parameters: Int, for registration: Registration, by notifier: inout Notifier
-    ) -> OwnerCheck {
+    override func send(_ parameters: Int, for registration: Registration, by notifier: inout Notifier) -> OwnerCheck {
         isOver.load(ordering: .relaxed) ? .foundDead : .passed
     }
 }
 
 extension Registry {
-    /// Registers the observer once more, even if it is already registered here or elsewhere.
+    /// Registers the target once more, even if it is already registered here or elsewhere.
     @discardableResult
-    func append(_ entry: Registration) -> UInt64 { append(Callee(retaining: entry), site: Site()) }
+    func append(_ target: Registration) -> UInt64 { append(Callee(retaining: target), site: Site()) }
 
     /// Registers a closure.
     @discardableResult
