@@ -16,8 +16,7 @@ struct ModelRun {
         var done = 0
         while done < operations {
             let count = min(Self.operationsPerRound, operations - done)
-            let choices = Choices(seed: roundSeed)
-            if let divergence = ModelRound.firstDivergence(choosingBy: choices, operations: count, fault: fault) {
+            if let divergence = ModelRound.firstDivergence(seed: roundSeed, operations: count, fault: fault) {
                 return (roundSeed, ProgramShrinker.shortest(divergence, fault: fault))
             }
             done += count

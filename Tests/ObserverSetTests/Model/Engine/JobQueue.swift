@@ -64,34 +64,15 @@ final class JobQueue {
         return true
     }()
 
-    /// Tries whether the hook works: a task is suspended and resumed, and must run on this thread throughout.
+    /// Tries whether the hook works: a task must run when the queue is run, and not before.
     private static func keepsJobs() -> Bool {
         let queue = JobQueue()
-        let trial = Trial()
-        keeping(in: queue) {
-            trial.begin()
+        let hasRun = Shared(false)
+        return keeping(in: queue) {
+            Task { hasRun.value = true }
+            let isKept = queue.jobs.count == 1 && !hasRun.value
             queue.run()
-            trial.continuation?.resume()
-            queue.run()
+            return isKept && hasRun.value
         }
-        return trial.isOver && trial.thread === Thread.current
-    }
-
-    private final class Trial: @unchecked Sendable {
-        var continuation: CheckedContinuation<Void, Never>?
-        var thread: Thread?
-        var isOver = false
-
-        func begin() {
-            Task { [self] in
-                await withCheckedContinuation {
-                    continuation = $0
-                    thread = Self.currentThread
-                }
-                isOver = true
-            }
-        }
-
-        private static var currentThread: Thread { Thread.current }
     }
 }

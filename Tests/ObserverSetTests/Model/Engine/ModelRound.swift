@@ -12,7 +12,7 @@ struct ModelRound {
     private let tested: TestedWorld
     private let model: ModelWorld
     /// The places whose observers are counted between operations, in turn.
-    private static let counted = [0, Place.local, 1, Place.delegates, 0, Place.otherLocal, 1]
+    private static let counted = [0, Place.local, 1, 0, Place.otherLocal, 1]
 
     private init(routines: [[Operation]], fault: ModelWorld.Fault?) {
         program = ModelProgram(routines: routines)
@@ -22,10 +22,10 @@ struct ModelRound {
 
     /// Performs that many operations, which it chooses.
     static func firstDivergence(
-        choosingBy choices: Choices, operations: Int, fault: ModelWorld.Fault? = nil
+        seed: UInt64, operations: Int, fault: ModelWorld.Fault? = nil
     ) -> Divergence? {
         JobQueue.keepingJobs {
-            let generator = OperationGenerator(choices)
+            var generator = OperationGenerator(seed: seed)
             let size = generator.size()
             var round = ModelRound(routines: generator.routines(), fault: fault)
             for _ in 0..<operations {
@@ -50,8 +50,7 @@ struct ModelRound {
     private mutating func differenceAfter(_ operation: Operation) -> String? {
         program.operations.append(operation)
         let performed = program.operations.count
-        let waiting = operation.verb == .takeValues ? model.waiting(slot: operation.slot) : nil
-        compare { $0.performOutside(operation, waiting: waiting) }
+        compare { $0.performOutside(operation) }
         let place = Self.counted[performed % Self.counted.count]
         compare { $0.count(place: place) }
         if let difference = model.divergence { return difference }
@@ -73,8 +72,8 @@ struct ModelRound {
     private func differenceAtTheEnd() -> String? {
         for _ in 0..<2 {
             for place in 0..<Place.count {
-                if Place.isCounted(place) { compare { $0.count(place: place) } }
-                compare { $0.notify(place: place, form: place == Place.bridge ? 1 : 0, 0) }
+                if !Place.isPublished(place) { compare { $0.count(place: place) } }
+                compare { $0.notify(place: place, form: 0, 0) }
             }
         }
         let isExact = !model.isOldSetKept

@@ -8,11 +8,9 @@ final class ModelWorld: World {
     enum Fault: CaseIterable {
         case callsAddedDuringThePass, callsRemoved, callsDeadOwners, callsOnceTwice, callsInReverse
         case removesTwice, removesForeign, releasesDuringThePass, countsDead, finishesNoPassOfADeadSet
-        case countsEndedInBags, emptiesNoBag, endsOneMemberOnly
+        case endsOneMemberOnly
         case callsAddedDuringTheEvent, tellsTheSuperclass, tellsTheDynamicType, tellsNotAllEvents
         case tellsAllEventsLast
-        case seatsTwice, throwsTheLastError, throwsAtOnce
-        case keepsTheOtherEnd, losesTheFirst, endsWithItsIterator, endsWithoutWhatIsBuffered
         case keepsLocalRemoved, deliversNestedAtOnce, callsAddedWhileQueued
         case makesTwoCallsAtATime, deliversRemoved, dropsWhatADeadSetLeft, callsLaterForDeadOwners, letsOwnersDieInCalls
         case dropsAtTheOtherEnd, countsNoLosses, countsTheCallAsWaiting
@@ -20,9 +18,6 @@ final class ModelWorld: World {
         case settlesTooEarly, settlesTooLate, waitsForItsOwnCall, waitsForNoRemoved
         case releasesDuringTheCall
         case deliversByObserver, overtakesInPlace, callsInsideItsOwnCall
-        #if NotificationCenter
-        case tellsOtherShapes
-        #endif
     }
 
     fileprivate final class Owner {
@@ -32,7 +27,7 @@ final class ModelWorld: World {
         /// The world's own reference, and one for each call that is under way.
         var holds = 1
         /// What waits for the observers of this owner as an actor, whichever sets it was notified by.
-        let mailbox = Mailbox(Operation(verb: .add))
+        let mailbox = Mailbox()
 
         init(id: Int, program: Int, farewell: Int) {
             self.id = id
@@ -42,20 +37,15 @@ final class ModelWorld: World {
     }
 
     /// What a token stands for: an entry in one set, or one entry for each member of a group.
-    ///
-    /// A sequence's registration is represented in the same way, although there is no token for it.
     fileprivate final class Registration {
         let id: Int
         let operation: Operation
         let kind: Operation.Kind
         let owner: Owner?
-        let isGroup: Bool
         /// Only for an observer that awaits, or that belongs to an actor.
         let mailbox: Mailbox?
         /// For an observer of an actor: whether it is being called with a value that has waited.
         var isInCall = false
-        var isDelegate = false
-        var buffer: Buffer?
         var entries: [Entry] = []
         /// For a group's registration: whether `remove` has already returned true.
         var hasBeenEnded = false
@@ -66,26 +56,24 @@ final class ModelWorld: World {
         var waningHolds = 0
         var isCaptureDead = false
 
-        init(id: Int, operation: Operation, owner: Owner?, isGroup: Bool = false) {
+        init(id: Int, operation: Operation, owner: Owner?) {
             self.id = id
             self.operation = operation
             kind = operation.kind
             self.owner = owner
-            self.isGroup = isGroup
             mailbox =
-                operation.kind == .actorOwner ? owner!.mailbox : operation.kind.isAwaiting ? Mailbox(operation) : nil
+                operation.kind == .actorOwner ? owner!.mailbox : operation.kind.isAwaiting ? Mailbox() : nil
         }
 
-        var isAlive: Bool { owner == nil || owner!.holds > 0 }
+        var isGroup: Bool { operation.members != nil }
+        var isAlive: Bool { owner.map { $0.holds > 0 } ?? true }
         var stands: Bool { entries.contains { !$0.isRemoved } }
         var isActive: Bool { isAlive && !isOver && stands }
-        var hasCapture: Bool { !isDelegate && buffer == nil && kind != .method }
     }
 
     fileprivate final class Entry {
         // The world keeps all registrations that were ever made.
         unowned let registration: Registration
-        let owner: Owner?
         let set: Model
         /// The number of this entry among all that were ever made, in all places.
         let time: Int
@@ -99,22 +87,18 @@ final class ModelWorld: World {
 
         init(_ registration: Registration, in set: Model, at time: Int) {
             self.registration = registration
-            self.owner = registration.owner
             self.set = set
             self.time = time
             registration.firmHolds += 1
             registration.entries.append(self)
         }
 
-        var isAlive: Bool {
-            guard let owner else { return true }
-            return owner.holds > 0
-        }
+        var owner: Owner? { registration.owner }
+        var isAlive: Bool { registration.isAlive }
     }
 
     /// The values that wait for an observer that awaits, and its current call.
     fileprivate final class Mailbox {
-        let operation: Operation
         var jobs: [Job] = []
         var call: Call?
         /// Whether the previous call was cancelled.
@@ -122,17 +106,11 @@ final class ModelWorld: World {
         /// Whether a task that keeps the actor alive may be on its way.
         var hasTask = false
 
-        init(_ operation: Operation) {
-            self.operation = operation
-        }
-
         var isBusy: Bool { call != nil || !jobs.isEmpty }
 
-        /// Whether a job with at most that number must still be waited for; of any set, or only of the given sets.
-        func holds(upTo last: Int, of sets: [Model]? = nil) -> Bool {
-            func isOfThem(_ job: Job) -> Bool {
-                job.number <= last && sets?.contains { $0 === job.entry.set } ?? true
-            }
+        /// Whether a job with at most that number must still be waited for; of any set, or only of the given one.
+        func holds(upTo last: Int, of set: Model? = nil) -> Bool {
+            func isOfThem(_ job: Job) -> Bool { job.number <= last && (set == nil || set === job.entry.set) }
             // A job for a dead owner, or for a removed observer of an actor, may be dropped at any time.
             // Their numbers ascend: those behind the last one are not looked at, of which there may be thousands.
             return jobs.lazy.prefix { $0.number <= last }
@@ -161,59 +139,17 @@ final class ModelWorld: World {
     }
 
     /// A caller of `settled()` that is waiting.
-    fileprivate final class Waiter {
+    fileprivate struct Waiter {
         let number: Int
         /// The job of the call inside which it began to wait; zero if it was inside none.
         let caller: Int
-        /// What it must wait for: mailboxes, each with the number of the last job at that time.
-        let least: [(mailbox: Mailbox, last: Int)]
-        /// The mailboxes of the current set that it has still to visit.
-        ///
-        /// It waits for one set after another, and for all mailboxes of a set at once. In a later set it also waits for
-        /// jobs that have arrived while it waited for the earlier ones.
-        var left: [Mailbox] = []
-        /// The last job that it waits for in the current set.
-        var last: Int
-        var setsLeft: ArraySlice<Model>
-        /// The sets for which it waits, and which it keeps alive.
-        let sets: [Model]
-        /// The mailboxes that it may have found in its sets, including that of its own call.
-        var found: [Mailbox]
-
-        init(_ number: Int, caller: Int, least: [(Mailbox, Int)], last: Int, of sets: [Model]) {
-            self.number = number
-            self.caller = caller
-            self.least = least
-            self.last = last
-            self.sets = sets
-            setsLeft = sets[...]
-            found = sets.flatMap(\.mailboxes)
-            enterNext()
-        }
-
-        private func enterNext() { left = setsLeft.popFirst()?.mailboxes ?? [] }
-
-        /// Whether it must have finished by now, since no mailbox that it has still to visit makes it wait.
-        func isOver(by now: Int, _ isFree: (Mailbox, _ last: Int) -> Bool) -> Bool {
-            while true {
-                left.removeAll { mailbox in
-                    let isItsOwn = caller != 0 && mailbox.call?.job.number == caller
-                    return isItsOwn || isFree(mailbox, last)
-                }
-                guard left.isEmpty else { return false }
-                if setsLeft.isEmpty { return true }
-                enterNext()
-                last = now
-                // It may have reached this set earlier, when the set still had mailboxes that have been removed since.
-                left += found
-            }
-        }
-    }
-
-    fileprivate final class Bag {
-        var registrations: [Registration] = []
-        /// The world's own reference, and one for each call of the bag that is under way.
-        var holds = 1
+        /// The last job that it waits for.
+        let last: Int
+        /// The set for which it waits, and which it keeps alive.
+        let set: Model
+        /// The mailboxes for which it must wait, and those that may still make it wait.
+        let least: [Mailbox]
+        var left: [Mailbox]
     }
 
     fileprivate final class Model {
@@ -246,14 +182,6 @@ final class ModelWorld: World {
         var holds = 1
     }
 
-    /// The values that wait in a sequence.
-    fileprivate final class Buffer {
-        var elements: [Int] = []
-        var isFinished = false
-        /// The sequence itself, and each of its iterators.
-        var holds = 1
-    }
-
     private let fault: Fault?
     private var places: [Model] = []
     private var publisher = Publisher()
@@ -261,15 +189,8 @@ final class ModelWorld: World {
     private var ownersMade = 0
     private var ownersAlive = 0
     private var registrations: [Registration] = []
-    private var bags = [Bag(), Bag()]
-    private var values: [Registration?] = [nil, nil]
-    private var iterators: [Registration?] = [nil, nil]
-    /// Kept here because entries refer to them without retaining them.
-    private var registrationsOfValues: [Registration] = []
     /// How many entries have ever been made.
     private var time = 0
-    /// The first error of the delegates.
-    private var thrown: Int?
     /// The registrations of observers that await which have a waiting value or a current call.
     private var busy: [Registration] = []
     private var waiters: [Waiter] = []
@@ -316,35 +237,27 @@ final class ModelWorld: World {
     // MARK: Changes
 
     override func add(_ operation: Operation) {
-        append(newRegistration(operation), to: places[operation.place])
-    }
-
-    override func addToGroup(_ operation: Operation) {
-        let registration = newRegistration(operation, isGroup: true)
-        for place in operation.members.places(first: operation.place) { append(registration, to: places[place]) }
-    }
-
-    private func newRegistration(_ operation: Operation, isGroup: Bool = false) -> Registration {
-        let owner = operation.kind.hasOwner ? owners[operation.owner] ?? makeOwner(in: operation.owner) : nil
-        let registration = Registration(id: registrations.count, operation: operation, owner: owner, isGroup: isGroup)
+        var owner: Owner?
+        if operation.kind.hasOwner {
+            owner = owners[operation.owner] ?? newOwner(nil)
+            owners[operation.owner] = owner
+        }
+        let registration = Registration(id: registrations.count, operation: operation, owner: owner)
         registrations.append(registration)
         homes.append(operation.place)
-        return registration
+        for place in operation.places { append(registration, to: places[place]) }
     }
 
     private func append(_ registration: Registration, to set: Model) {
         time += 1
         set.entries.append(Entry(registration, in: set, at: time))
-        if let mailbox = registration.mailbox {
-            for waiter in waiters where waiter.sets.contains(where: { $0 === set }) { waiter.found.append(mailbox) }
-        }
     }
 
-    override func remove(_ registration: Int, by place: Int?, isItsOwn: Bool) {
+    override func remove(_ registration: Int, by place: Int?) {
         let registration = registrations[registration]
         let caller = place.map { places[$0] }
         let isAddressed =
-            caller == nil || (isItsOwn && !registration.isGroup && caller === registration.entries[0].set)
+            caller == nil || (!registration.isGroup && caller === registration.entries[0].set)
             || fault == .removesForeign
         caller?.holds += 1
         let isEnded = isAddressed && end(registration)
@@ -354,21 +267,16 @@ final class ModelWorld: World {
 
     /// Does what a token's `remove` does, and returns the same.
     private func end(_ registration: Registration) -> Bool {
-        if registration.kind.isOnce, !registration.isDelegate {
+        if registration.kind.isOnce {
             if registration.isOver { return fault == .removesTwice }
             registration.isOver = true
         }
         var isEnded = fault == .removesTwice
-        var mayHaveBeenThere = false
         for entry in registration.entries where !entry.isRemoved {
-            if entry.isAlive { isEnded = true } else { mayHaveBeenThere = true }
+            if entry.isAlive { isEnded = true }
             if fault == .keepsLocalRemoved, Place.isLocal(registration.operation.place) { continue }
             remove([entry], from: entry.set)
             if fault == .endsOneMemberOnly { break }
-        }
-        // A dead delegate's token stays active until the multicast notices the death.
-        if !isEnded, mayHaveBeenThere, registration.isDelegate {
-            isEnded = next == Occurrence(.removed, registration.id, true)
         }
         if registration.isGroup, isEnded {
             // An observer or a `deinit` may have removed the rest meanwhile.
@@ -386,7 +294,7 @@ final class ModelWorld: World {
     }
 
     override func removeAll(place: Int, owner: Int) {
-        guard let owner = owners[owner], place != Place.bridge else { return }
+        guard let owner = owners[owner] else { return }
         var count = 0
         for set in Place.isPublished(place) ? publisher.channels : [places[place]] {
             let owned = set.entries.filter { $0.owner === owner && !$0.isRemoved }
@@ -414,15 +322,9 @@ final class ModelWorld: World {
 
     // MARK: Lifetimes
 
-    override func replaceOwner(_ owner: Int, program: Int, farewell: Int) {
+    override func replaceOwner(_ owner: Int, by successor: Operation?) {
         let old = owners[owner]
-        owners[owner] = newOwner(program: program, farewell: farewell)
-        if let old { release(old) }
-    }
-
-    override func dropOwner(_ owner: Int) {
-        let old = owners[owner]
-        owners[owner] = nil
+        owners[owner] = successor.map(newOwner)
         if let old { release(old) }
     }
 
@@ -438,58 +340,10 @@ final class ModelWorld: World {
         }
     }
 
-    private func makeOwner(in place: Int) -> Owner {
-        let owner = newOwner(program: 0, farewell: 0)
-        owners[place] = owner
-        return owner
-    }
-
-    private func newOwner(program: Int, farewell: Int) -> Owner {
+    private func newOwner(_ operation: Operation?) -> Owner {
         ownersMade += 1
         ownersAlive += 1
-        return Owner(id: ownersMade, program: program, farewell: farewell)
-    }
-
-    // MARK: Bags
-
-    override func store(_ registration: Int, in bag: Int) {
-        bags[bag].registrations.append(registrations[registration])
-    }
-
-    override func emptyBag(_ bag: Int) {
-        let bag = bags[bag]
-        bag.holds += 1
-        empty(bag)
-        release(bag)
-    }
-
-    override func replaceBag(_ bag: Int) {
-        let old = bags[bag]
-        bags[bag] = Bag()
-        release(old)
-    }
-
-    override func countBag(_ bag: Int) {
-        let stored = bags[bag].registrations
-        let active = Set(stored.lazy.filter { $0.isActive || self.fault == .countsEndedInBags }.map(\.id)).count
-        // A dead delegate's token stays active until the multicast notices the death.
-        let unnoticed = Set(stored.lazy.filter { $0.isDelegate && !$0.isAlive && $0.stands }.map(\.id)).count
-        let said = next?.isAbout(.bagCounted, bag) == true ? next!.value : active
-        expect(Occurrence(.bagCounted, bag, min(max(said, active), active + unnoticed)))
-    }
-
-    private func empty(_ bag: Bag) {
-        let registrations = bag.registrations
-        bag.registrations = []
-        // A bag may already have dropped a dead owner's token. Then the entry is removed whenever the set decides to.
-        for registration in registrations where registration.isActive && fault != .emptiesNoBag {
-            _ = end(registration)
-        }
-    }
-
-    private func release(_ bag: Bag) {
-        bag.holds -= 1
-        if bag.holds == 0 { empty(bag) }
+        return Owner(id: ownersMade, program: operation?.program ?? 0, farewell: operation?.farewell ?? 0)
     }
 
     // MARK: Releasing
@@ -542,16 +396,10 @@ final class ModelWorld: World {
     private func release(_ entries: [Entry]) {
         var waiting: [Registration] = []
         for entry in entries where entry.owner == nil {
-            let registration = entry.registration
-            if let buffer = registration.buffer {
-                if fault == .endsWithoutWhatIsBuffered { buffer.elements = [] }
-                buffer.isFinished = true
-            } else {
-                // Captures of observers with an owner do not report their deallocation.
-                registration.firmHolds -= 1
-                registration.waningHolds += 1
-                waiting.append(registration)
-            }
+            // Captures of observers with an owner do not report their deallocation.
+            entry.registration.firmHolds -= 1
+            entry.registration.waningHolds += 1
+            waiting.append(entry.registration)
         }
         if waiting.isEmpty { return }
         while divergence == nil,
@@ -574,29 +422,19 @@ final class ModelWorld: World {
 
     override func notify(place: Int, form: Int, _ value: Int) {
         if Place.isPublished(place) { return publish(place: place, form: form, value) }
-        if place == Place.bridge, form == 0 {
-            #if NotificationCenter
-            if fault != .tellsOtherShapes { return }
-            #endif
-        }
         let set = places[place]
         if Place.isLocal(place), set.isNotifying, fault != .deliversNestedAtOnce {
             return set.queue.append((value, fault == .callsAddedWhileQueued ? .max : time))
         }
         set.holds += 1
-        let thrownBefore = thrown
-        thrown = nil
         set.isNotifying = true
-        pass(over: set, place: place, value, time: time, throwing: place == Place.delegates && form != 0)
+        pass(over: set, place: place, value, time: time)
         while !set.queue.isEmpty {
             let (value, time) = set.queue.removeFirst()
-            pass(over: set, place: place, value, time: time, throwing: false)
+            pass(over: set, place: place, value, time: time)
         }
         set.isNotifying = false
-        let thrownHere = thrown
-        thrown = thrownBefore
         release(set)
-        if let thrownHere { expect(Occurrence(.threw, thrownHere, value)) }
     }
 
     private func publish(place: Int, form: Int, _ value: Int) {
@@ -611,16 +449,16 @@ final class ModelWorld: World {
             channels.insert(Place.all, at: fault == .tellsAllEventsLast ? channels.count : 0)
         }
         for channel in channels {
-            pass(over: publisher.channels[channel - Place.value], place: channel, value, time: time, throwing: false)
+            pass(over: publisher.channels[channel - Place.value], place: channel, value, time: time)
         }
         silently { release(publisher) }
     }
 
     /// Calls the observers that were there at that time.
-    private func pass(over set: Model, place: Int, _ value: Int, time: Int, throwing: Bool) {
+    private func pass(over set: Model, place: Int, _ value: Int, time: Int) {
         var met: [Entry] = []
         set.passes += 1
-        call(set, place: place, value, time: time, throwing: throwing, &met)
+        call(set, place: place, value, time: time, &met)
         set.passes -= 1
         if set.passes == 0 {
             if !set.retired.isEmpty {
@@ -640,7 +478,7 @@ final class ModelWorld: World {
     }
 
     /// Calls the observers, and notes those whose owners are dead.
-    private func call(_ set: Model, place: Int, _ value: Int, time: Int, throwing: Bool, _ met: inout [Entry]) {
+    private func call(_ set: Model, place: Int, _ value: Int, time: Int, _ met: inout [Entry]) {
         // Entries that are added meanwhile come after this index.
         let end = set.entries.count
         var index = 0
@@ -661,47 +499,29 @@ final class ModelWorld: World {
                 }
             } else if entry.isAlive || fault == .callsDeadOwners {
                 call(entry, value)
-                if throwing { noteError(of: entry.owner!.id) }
-                if throwing, fault == .throwsAtOnce, thrown != nil { break }
             } else {
                 met.append(entry)
             }
         }
     }
 
-    private func noteError(of owner: Int) {
-        if owner % 2 == 0, thrown == nil || fault == .throwsTheLastError { thrown = owner }
-    }
-
     private func call(_ entry: Entry, _ value: Int) {
         let registration = entry.registration
-        if let buffer = registration.buffer { return send(value, to: buffer, of: registration.operation) }
-        let thrownBefore = thrown
         let value = registration.isGroup ? 0 : value
-        let kind = registration.kind
-        if registration.isDelegate {
-            callMethod(of: entry.owner!, .delegateTold, value)
-        } else if kind == .method {
-            callMethod(of: entry.owner!, .methodCalled, value)
-        } else {
-            if kind.isOnce, registration.isOver { return }
-            entry.owner?.holds += 1
-            if kind.isOnce, fault != .callsOnceTwice {
-                // Removed before it is called.
-                _ = end(registration)
-            }
-            expect(Occurrence(.called, registration.id, value))
-            run(registration.operation.program)
-            if let owner = entry.owner { release(owner) }
+        if registration.kind == .method {
+            let owner = entry.owner!
+            owner.holds += 1
+            expect(Occurrence(.methodCalled, owner.id, value))
+            run(owner.program)
+            return release(owner)
         }
-        thrown = thrownBefore
-    }
-
-    private func callMethod(of owner: Owner, _ tag: Occurrence.Tag, _ value: Int) {
-        owner.holds += 1
-        expect(Occurrence(tag, owner.id, value))
-        run(owner.program)
-        release(owner)
+        if registration.kind.isOnce, registration.isOver { return }
+        entry.owner?.holds += 1
+        // One that is called once is removed before it is called.
+        if registration.kind.isOnce, fault != .callsOnceTwice { _ = end(registration) }
+        expect(Occurrence(.called, registration.id, value))
+        run(registration.operation.program)
+        if let owner = entry.owner { release(owner) }
     }
 
     // MARK: Observers of an actor
@@ -778,9 +598,9 @@ final class ModelWorld: World {
         guard let mailbox = registration.mailbox else { return }
         jobsMade += 1
         let job = Job(entry: entry, value: registration.isGroup ? 0 : value, number: jobsMade)
-        let room = mailbox.operation.room - (fault == .countsTheCallAsWaiting && mailbox.call != nil ? 1 : 0)
+        let room = registration.operation.room - (fault == .countsTheCallAsWaiting && mailbox.call != nil ? 1 : 0)
         if mailbox.jobs.count >= room {
-            guard mailbox.operation.keepsNewest != (fault == .dropsAtTheOtherEnd), !mailbox.jobs.isEmpty else {
+            guard registration.operation.keepsNewest != (fault == .dropsAtTheOtherEnd), !mailbox.jobs.isEmpty else {
                 return lose(job)
             }
             lose(mailbox.jobs.removeFirst())
@@ -926,15 +746,17 @@ final class ModelWorld: World {
         for registration in busy { registration.mailbox!.hasTask = registration.mailbox!.call != nil }
         if let owner = leaving.first { diverge("\(Occurrence(.ownerDied, owner.id, 0))") }
         busy.removeAll { !$0.mailbox!.isBusy }
-        for waiter in waiters where divergence == nil {
-            let isOver = waiter.isOver(by: jobsMade) { mailbox, last in
-                switch fault {
+        for index in waiters.indices where divergence == nil {
+            let waiter = waiters[index]
+            waiters[index].left.removeAll { mailbox in
+                if waiter.caller != 0, mailbox.call?.job.number == waiter.caller { return true }
+                return switch fault {
                 case .settlesTooEarly: mailbox.jobs.isEmpty
                 case .waitsForNoRemoved where mailbox.call?.isCancelled == true: true
-                default: !mailbox.holds(upTo: last)
+                default: !mailbox.holds(upTo: waiter.last)
                 }
             }
-            if isOver { diverge("\(Occurrence(.settled, waiter.number, 0))") }
+            if waiters[index].left.isEmpty { diverge("\(Occurrence(.settled, waiter.number, 0))") }
         }
     }
 
@@ -954,14 +776,13 @@ final class ModelWorld: World {
     // MARK: Waiting until a source is settled
 
     override func settle(place: Int, _ number: Int) {
-        let sets = Place.sets.contains(place) ? [places[place]] : [places[0], places[1]]
-        let others = sets.flatMap(\.mailboxes).filter { mailbox in
+        let set = places[place]
+        let least = set.mailboxes.filter { mailbox in
             inside == 0 || mailbox.call?.job.number != inside || fault == .waitsForItsOwnCall
         }
-        let least = others.map { ($0, fault == .settlesTooLate ? .max : jobsMade) }
-        let waiter = Waiter(number, caller: inside, least: least, last: jobsMade, of: sets)
-        for set in sets { set.holds += 1 }
-        waiters.append(waiter)
+        set.holds += 1
+        waiters.append(
+            Waiter(number: number, caller: inside, last: jobsMade, set: set, least: least, left: set.mailboxes))
         // It finishes at once if there is nothing to wait for.
         if next == Occurrence(.settled, number, 0) { _ = endWaiting(number) }
     }
@@ -969,15 +790,16 @@ final class ModelWorld: World {
     private func endWaiting(_ number: Int) -> Bool {
         guard let index = waiters.firstIndex(where: { $0.number == number }) else { return false }
         let waiter = waiters[index]
-        // If sets share a mailbox, another set's jobs in it are waited for only as long as one of these sets has the
-        // mailbox. So they are not required here.
-        if waiter.least.contains(where: { $0.mailbox.holds(upTo: $0.last, of: waiter.sets) }) { return false }
+        // If sets share a mailbox, another set's jobs in it are waited for only as long as this set has the mailbox. So they
+        // are not required here.
+        let last = fault == .settlesTooLate ? .max : waiter.last
+        if waiter.least.contains(where: { $0.holds(upTo: last, of: waiter.set) }) { return false }
         waiters.remove(at: index)
         expect(Occurrence(.settled, number, 0))
-        // The sets are released by the task that has waited; it was started inside the call `waiter.caller`.
+        // The set is released by the task that has waited; it was started inside the call `waiter.caller`.
         let outside = inside
         inside = waiter.caller
-        for set in waiter.sets { release(set) }
+        release(waiter.set)
         inside = outside
         return true
     }
@@ -988,129 +810,17 @@ final class ModelWorld: World {
         expect(Occurrence(.lost, registration.id, lost))
     }
 
-    // MARK: Delegates
-
-    override func addDelegate(_ operation: Operation) {
-        let owner = owners[operation.owner] ?? makeOwner(in: operation.owner)
-        let set = places[Place.delegates]
-        if let seat = set.entries.first(where: { $0.owner === owner && !$0.isRemoved }), fault != .seatsTwice {
-            return expect(Occurrence(.delegateStayed, owner.id, seat.registration.id))
-        }
-        let registration = Registration(id: registrations.count, operation: operation, owner: owner)
-        registration.isDelegate = true
-        registrations.append(registration)
-        homes.append(Place.delegates)
-        append(registration, to: set)
-        expect(Occurrence(.delegateAdded, owner.id, registration.id))
-    }
-
-    override func listDelegates() {
-        let set = places[Place.delegates]
-        for entry in set.entries where entry.isAlive && !entry.isRemoved {
-            expect(Occurrence(.delegateListed, entry.owner!.id, 0))
-        }
-        removeDeadDelegates()
-    }
-
-    /// Reading the delegates removes the dead ones.
-    private func removeDeadDelegates() {
-        let set = places[Place.delegates]
-        let dead = set.entries.filter { !$0.isAlive && !$0.isRemoved }
-        for entry in dead { entry.isRemoved = true }
-        retire(dead, from: set)
-    }
-
-    // MARK: Sequences
-
-    override func makeValues(_ operation: Operation) {
-        let registration = Registration(id: -1, operation: operation, owner: nil)
-        registration.buffer = Buffer()
-        registrationsOfValues.append(registration)
-        append(registration, to: places[operation.place])
-        let old = values[operation.slot]
-        values[operation.slot] = registration
-        if let old { drop(old) }
-    }
-
-    override func dropValues(_ slot: Int) {
-        let old = values[slot]
-        values[slot] = nil
-        if let old { drop(old) }
-    }
-
-    override func makeIterator(_ slot: Int) {
-        guard let sequence = values[slot] else { return }
-        sequence.buffer!.holds += 1
-        let old = iterators[slot]
-        iterators[slot] = sequence
-        if let old { drop(old) }
-    }
-
-    override func dropIterator(_ slot: Int) {
-        let old = iterators[slot]
-        iterators[slot] = nil
-        guard let old else { return }
-        if fault == .endsWithItsIterator { old.buffer!.holds = 1 }
-        drop(old)
-    }
-
-    /// Drops a sequence, or one of its iterators; with the last of these the registration ends.
-    private func drop(_ registration: Registration) {
-        registration.buffer!.holds -= 1
-        guard registration.buffer!.holds == 0 else { return }
-        for entry in registration.entries where !entry.isRemoved {
-            entry.isRemoved = true
-            retire([entry], from: entry.set)
-        }
-    }
-
-    private func send(_ value: Int, to buffer: Buffer, of operation: Operation) {
-        if buffer.elements.count >= operation.room {
-            guard operation.keepsNewest != (fault == .keepsTheOtherEnd) else { return }
-            buffer.elements.removeFirst()
-        }
-        buffer.elements.append(value)
-    }
-
-    /// The values that wait in an iterator; nil if there is no iterator, or if this system cannot take them without
-    /// waiting.
-    func waiting(slot: Int) -> WaitingValues? {
-        guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else { return nil }
-        guard let buffer = iterators[slot]?.buffer else { return nil }
-        return WaitingValues(count: buffer.elements.count, isFinished: buffer.isFinished)
-    }
-
-    override func take(slot: Int, count: Int, isEnd: Bool) {
-        guard let buffer = iterators[slot]?.buffer else { return }
-        for _ in 0..<count {
-            if buffer.elements.isEmpty { return }
-            if fault == .losesTheFirst, buffer.elements.count > 1 { buffer.elements.removeFirst() }
-            expect(Occurrence(.taken, slot, buffer.elements.removeFirst()))
-        }
-        if isEnd { expect(Occurrence(.ended, slot, 0)) }
-    }
-
     // MARK: Questions
 
     override func count(place: Int) {
-        expect(Occurrence(.counted, place, livingCount(place: place)))
-        if place == Place.delegates { removeDeadDelegates() }
-    }
-
-    override func isEmpty(place: Int) {
-        expect(Occurrence(.isEmpty, place, livingCount(place: place) == 0))
-        if place == Place.delegates { removeDeadDelegates() }
+        // Whether the place is empty is asked as well.
+        let count = livingCount(place: place)
+        expect(Occurrence(.counted, place, count))
+        expect(Occurrence(.isEmpty, place, count == 0))
     }
 
     override func isActive(_ registration: Int) {
-        let registration = registrations[registration]
-        var isActive = registration.isActive
-        if !isActive, registration.isDelegate, registration.stands {
-            // It is active until the multicast notices the death, and never again after that.
-            isActive = next == Occurrence(.isActive, registration.id, true)
-            if !isActive { for entry in registration.entries { entry.isRemoved = true } }
-        }
-        expect(Occurrence(.isActive, registration.id, isActive))
+        expect(Occurrence(.isActive, registration, registrations[registration].isActive))
     }
 
     /// How many tracked objects may be alive: owners and captures of living observers; at most, also captures of dead
@@ -1119,9 +829,9 @@ final class ModelWorld: World {
         var least = ownersAlive
         var most = ownersAlive
         var sets = places
-        for set in waiters.flatMap(\.sets) where !sets.contains(where: { $0 === set }) { sets.append(set) }
+        for set in waiters.map(\.set) where !sets.contains(where: { $0 === set }) { sets.append(set) }
         for set in sets {
-            for entry in set.entries where !entry.isRemoved && entry.registration.hasCapture {
+            for entry in set.entries where !entry.isRemoved && entry.registration.kind != .method {
                 // The entries of one registration share the capture.
                 if entry.registration.isGroup {
                     guard entry.registration.entries.first(where: { !$0.isRemoved }) === entry else { continue }
@@ -1136,27 +846,15 @@ final class ModelWorld: World {
 
     /// Whether a caller of `settled()` keeps a set alive that is in no place any more, and so is not notified any more.
     var isOldSetKept: Bool {
-        waiters.contains { waiter in waiter.sets.contains { set in !places.contains { $0 === set } } }
+        waiters.contains { waiter in !places.contains { $0 === waiter.set } }
     }
 
     /// How many entries there are, including those of dead owners.
-    var entryCount: Int {
-        var count = 0
-        var place = 0
-        while place < places.count {
-            count += places[place].entries.count
-            place += 1
-        }
-        return count
-    }
+    var entryCount: Int { places.reduce(0) { $0 + $1.entries.count } }
 
     /// How many observers of the place have a living owner, or no owner at all.
     private func livingCount(place: Int) -> Int {
-        var count = 0
-        for entry in places[place].entries where !entry.isRemoved && (entry.isAlive || fault == .countsDead) {
-            count += 1
-        }
-        return count
+        places[place].entries.count { !$0.isRemoved && ($0.isAlive || fault == .countsDead) }
     }
 
     // MARK: Comparing
@@ -1181,7 +879,7 @@ final class ModelWorld: World {
     /// Breaks reference cycles at the end: after a divergence, or with a deliberate mistake, sets may still have
     /// entries, which refer to their sets.
     func breakCycles() {
-        for registration in registrations + registrationsOfValues {
+        for registration in registrations {
             for entry in registration.entries {
                 entry.set.entries = []
                 entry.set.retired = []

@@ -2,9 +2,6 @@
 struct Occurrence: Equatable, CustomStringConvertible {
     enum Tag: UInt64 {
         case called, methodCalled, captureDied, ownerDied, removed, removedOwned, counted, isEmpty, isActive
-        case bagCounted
-        case delegateAdded, delegateStayed, delegateTold, delegateListed, delegateRemoved, threw
-        case taken, ended, waits
         /// An awaited call resumes, or returns; the value says whether it has been cancelled.
         case resumed, returned
         case settled, lost

@@ -7,22 +7,15 @@ enum Place {
     static let base = 3
     static let derived = 4
     static let all = 5
-    /// A notification name of a `NotificationCenter`.
-    static let bridge = 6
     /// Two local sets.
-    static let local = 7
-    static let otherLocal = 8
-    /// The delegates of a `MulticastDelegate`, which are added by a separate operation.
-    static let delegates = 9
+    static let local = 6
+    static let otherLocal = 7
 
-    static let count = 10
+    static let count = 8
 
+    /// Whether the place is a publisher's, which has no `count`, and removes no registration by its token.
     static func isPublished(_ place: Int) -> Bool { place >= value && place <= all }
-    static func isLocal(_ place: Int) -> Bool { place == local || place == otherLocal }
-    /// Whether the place has a `count`.
-    static func isCounted(_ place: Int) -> Bool { place <= 1 || place >= local }
-    /// Whether the place can remove a registration, given its token.
-    static func removesTokens(_ place: Int) -> Bool { place <= 1 || place >= local }
+    static func isLocal(_ place: Int) -> Bool { place >= local }
 
     /// A place that did not issue the tokens of the given place.
     static func foreign(to place: Int) -> Int {
@@ -33,19 +26,6 @@ enum Place {
         default: 0
         }
     }
-
-    static func description(_ place: Int) -> String {
-        switch place {
-        case 0, 1: "set \(place)"
-        case value: "the publisher's values"
-        case base: "the publisher's objects"
-        case derived: "the publisher's objects of a subclass"
-        case all: "all events"
-        case bridge: "the center"
-        case delegates: "the delegates"
-        default: "local set \(place - local)"
-        }
-    }
 }
 
 /// One step of a random program.
@@ -54,10 +34,8 @@ enum Place {
 struct Operation: CustomStringConvertible, Equatable {
     enum Verb: CaseIterable {
         case add, removeByToken, removeBySet, removeByForeignSet, removeAll, removeAllOwned
-        case replaceOwner, dropOwner, replaceSet, notify, count, isEmpty, isActive
-        case addToGroup, store, emptyBag, replaceBag, countBag
-        case addDelegate, listDelegates
-        case makeValues, dropValues, makeIterator, dropIterator, takeValues
+        case replaceOwner, dropOwner, replaceSet, notify, count, isActive
+        case addToGroup
         /// For observers that await: add one, resume a suspended call, wait until a source is settled, read how many
         /// values one has lost.
         case addAwaiting, addAwaitingToGroup, letOn, settle, countLost
@@ -79,15 +57,14 @@ struct Operation: CustomStringConvertible, Equatable {
     }
 
     /// The kinds of observer: those called on the notifying thread, those of an actor, and those that await.
-    enum Kind {
+    enum Kind: CaseIterable {
         case closure, owner, method, nonisolated, nonisolatedOwner, once, onceOwner
         case actorOwner
         case awaited, awaitedOnActor, awaitedOwner, awaitedActorOwner
 
-        static let synchronous: [Kind] = [
-            .closure, .owner, .method, .nonisolated, .nonisolatedOwner, .once, .onceOwner,
-        ]
-        static let ofAnActor: [Kind] = [.actorOwner, .actorOwner, .actorOwner]
+        static let synchronous = allCases.filter { $0 != .actorOwner && !$0.isAwaiting }
+        /// One of an actor is as frequent as three others.
+        static let hopping = synchronous + [.actorOwner, .actorOwner, .actorOwner]
         static let awaiting: [Kind] = [.awaited, .awaitedOnActor, .awaitedOwner, .awaitedActorOwner]
 
         var hasOwner: Bool {
@@ -114,49 +91,26 @@ struct Operation: CustomStringConvertible, Equatable {
     /// How often an awaited call is suspended, and the program that it runs each time it is resumed.
     var suspensions = 0
     var sequel = 0
-    /// Which of the world's bags, or of its sequences.
-    var slot = 0
-    var members = Members.both
-    /// Selects one of several ways to do the same: the type as which an event is published, whether delegates throw, how
-    /// values are buffered (there are `bufferings` ways).
+    /// For an observer of a group.
+    var members: Members?
+    /// Selects one of several ways to do the same: the type as which an event is published, how values are buffered
+    /// (there are `bufferings` ways).
     var form = 0
 
     static let bufferings = 5
+
+    /// Where the observer is added, in order.
+    var places: [Int] { members?.places(first: place) ?? [place] }
 
     /// How many values may wait, and whether newer values replace older ones.
     var room: Int { form == 0 ? .max : form % 2 == 1 ? 1 : 3 }
     var keepsNewest: Bool { form <= 2 }
 
+    /// The verb, and whatever is not as it is at first.
     var description: String {
-        let place = Place.description(place)
-        return switch verb {
-        case .add, .addAwaiting: "add \(observer) to \(place)"
-        case .addToGroup, .addAwaitingToGroup: "add \(observer) to a group (\(members)) of \(place) first"
-        case .store: "store the registration \(back) back in bag \(slot)"
-        case .emptyBag, .replaceBag, .countBag, .dropValues, .makeIterator, .dropIterator:
-            "\(verb) \(slot)"
-        case .takeValues: "\(verb) \(slot), at most \(back % 4 + 1)"
-        case .makeValues: "\(verb) \(slot), form \(form), of \(place)"
-        case .removeByToken, .removeBySet, .removeByForeignSet, .isActive, .countLost:
-            "\(verb) of the registration \(back) back"
-        case .removeAll, .count, .isEmpty, .replaceSet: "\(verb): \(place)"
-        case .notify: "\(verb), form \(form): \(place)"
-        case .removeAllOwned: "\(verb), owner \(owner): \(place)"
-        case .dropOwner, .addDelegate: "\(verb) \(owner)"
-        case .listDelegates: "\(verb)"
-        case .letOn: "let the one on that is number \(back) of the suspended"
-        case .settle: "settle \(self.place < 2 ? place : "a group of both sets")"
-        case .replaceOwner: "\(verb) \(owner), program \(program), farewell \(farewell)"
-        }
-    }
-
-    private var observer: String {
-        let awaiting = kind.isAwaiting ? ", form \(form), suspended \(suspensions) times, sequel \(sequel)" : ""
-        return
-            (kind.hasOwner
-            ? "\(kind) of owner \(owner), program \(program)"
-            : "\(kind), program \(program), farewell \(farewell)")
-            + awaiting
+        let plain = Mirror(reflecting: Operation(verb: verb)).children
+        let special = zip(Mirror(reflecting: self).children, plain).filter { "\($0.value)" != "\($1.value)" }
+        return special.reduce("\(verb)") { "\($0), \($1.0.label ?? "") \($1.0.value)" }
     }
 }
 

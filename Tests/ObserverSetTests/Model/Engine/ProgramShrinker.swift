@@ -83,8 +83,8 @@ struct ProgramShrinker {
     private static var simplifications: [(inout Operation) -> Void] {
         let simple: [(inout Operation) -> Void] = [
             { $0.program = 0 }, { $0.farewell = 0 }, { $0.kind = $0.kind.isAwaiting ? .awaited : .closure },
-            { $0.place = 0 }, { $0.owner = 0 }, { $0.slot = 0 },
-            { $0.form = 0 }, { $0.members = .both }, { $0.sequel = 0 }, { $0.suspensions = 0 },
+            { $0.place = 0 }, { $0.owner = 0 },
+            { $0.form = 0 }, { $0.members = $0.members.map { _ in .both } }, { $0.sequel = 0 }, { $0.suspensions = 0 },
             { $0.suspensions = min($0.suspensions, 1) },
         ]
         // `back` counts modulo the number of registrations. After the smallest one that works, none is smaller.

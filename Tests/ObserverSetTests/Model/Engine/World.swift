@@ -38,13 +38,9 @@ class World {
     }
 
     /// Performs an operation, and all that observers and `deinit`s do in consequence.
-    final func performOutside(_ operation: Operation, waiting: WaitingValues?) {
+    final func performOutside(_ operation: Operation) {
         fuel = Self.fuelLimit
-        if operation.verb == .takeValues {
-            if let waiting { take(operation, waiting) }
-        } else {
-            perform(operation)
-        }
+        perform(operation)
         deliver()
         // What the test itself does between operations runs no programs.
         fuel = 0
@@ -76,38 +72,36 @@ class World {
         operationsBegun += 1
         innermost = operationsBegun
         defer { innermost = outer }
+        let place = operation.place
         switch operation.verb {
-        case .add: add(operation)
-        case .addAwaiting: if Self.awaits { add(operation) }
-        case .addAwaitingToGroup: if Self.awaits { addToGroup(operation) }
+        case .add, .addToGroup: add(operation)
+        case .addAwaiting, .addAwaitingToGroup: if Self.awaits { add(operation) }
         case .letOn: if !suspended.isEmpty { letOn(operation.back % suspended.count) }
-        case .settle: if Self.awaits { settle(operation.place) }
-        case .countLost: countLost(operation)
-        case .removeByToken: remove(operation, by: .token)
-        case .removeBySet: remove(operation, by: .itsSet)
-        case .removeByForeignSet: remove(operation, by: .anotherSet)
-        case .removeAll: if Place.isCounted(operation.place) { removeAll(place: operation.place) }
-        case .removeAllOwned: removeAll(place: operation.place, owner: operation.owner)
-        case .replaceOwner: replaceOwner(operation.owner, program: operation.program, farewell: operation.farewell)
-        case .dropOwner: dropOwner(operation.owner)
-        case .replaceSet: replace(place: operation.place)
+        case .settle:
+            guard Self.awaits else { break }
+            settlesBegun += 1
+            settle(place: place, settlesBegun)
+        case .removeByToken, .removeBySet, .removeByForeignSet, .isActive, .countLost:
+            // The registration that is that many back from the newest, modulo their number.
+            if !homes.isEmpty { perform(operation.verb, with: homes.count - 1 - operation.back % homes.count) }
+        case .removeAll: if !Place.isPublished(place) { removeAll(place: place) }
+        case .removeAllOwned: removeAll(place: place, owner: operation.owner)
+        case .replaceOwner: replaceOwner(operation.owner, by: operation)
+        case .dropOwner: replaceOwner(operation.owner, by: nil)
+        case .replaceSet: replace(place: place)
         case .notify: notifyUnlessTooDeep(operation)
-        case .count: if Place.isCounted(operation.place) { count(place: operation.place) }
-        case .isEmpty: if Place.isCounted(operation.place) { isEmpty(place: operation.place) }
-        case .isActive: if !homes.isEmpty { isActive(newest(operation.back)) }
-        case .addToGroup: addToGroup(operation)
-        case .store: store(operation)
-        case .emptyBag: emptyBag(operation.slot)
-        case .replaceBag: replaceBag(operation.slot)
-        case .countBag: countBag(operation.slot)
-        case .addDelegate: addDelegate(operation)
-        case .listDelegates: listDelegates()
-        case .makeValues: makeValues(operation)
-        case .dropValues: dropValues(operation.slot)
-        case .makeIterator: makeIterator(operation.slot)
-        case .dropIterator: dropIterator(operation.slot)
-        // Whether taking a value would wait is known only outside of observers.
-        case .takeValues: break
+        case .count: if !Place.isPublished(place) { count(place: place) }
+        }
+    }
+
+    private func perform(_ verb: Operation.Verb, with registration: Int) {
+        let home = homes[registration]
+        switch verb {
+        case .isActive: isActive(registration)
+        case .countLost: if !Place.isLocal(home) { countLost(registration) }
+        case .removeByToken: remove(registration, by: nil)
+        case .removeBySet where !Place.isPublished(home): remove(registration, by: home)
+        default: remove(registration, by: Place.foreign(to: home))
         }
     }
 
@@ -119,96 +113,32 @@ class World {
         depth -= 1
     }
 
-    private func remove(_ operation: Operation, by way: RemovalWay) {
-        guard !homes.isEmpty else { return }
-        let registration = newest(operation.back)
-        let home = homes[registration]
-        switch way {
-        case .itsSet where Place.removesTokens(home): remove(registration, by: home, isItsOwn: true)
-        case .token: remove(registration, by: nil, isItsOwn: true)
-        default: remove(registration, by: Place.foreign(to: home), isItsOwn: false)
-        }
-    }
-
-    private func store(_ operation: Operation) {
-        guard !homes.isEmpty else { return }
-        let registration = newest(operation.back)
-        // A bag does not store the tokens of local sets.
-        if !Place.isLocal(homes[registration]) { store(registration, in: operation.slot) }
-    }
-
-    private func settle(_ place: Int) {
-        settlesBegun += 1
-        settle(place: place, settlesBegun)
-    }
-
-    private func countLost(_ operation: Operation) {
-        guard !homes.isEmpty else { return }
-        let registration = newest(operation.back)
-        if !Place.isLocal(homes[registration]) { countLost(registration) }
-    }
-
-    private func take(_ operation: Operation, _ waiting: WaitingValues) {
-        let count = min(operation.back % 4 + 1, waiting.count)
-        take(slot: operation.slot, count: count, isEnd: waiting.isFinished && count == waiting.count)
-    }
-
-    /// The index of the registration that is that many back from the newest, modulo their number.
-    private func newest(_ back: Int) -> Int {
-        homes.count - 1 - back % homes.count
-    }
-
-    private enum RemovalWay { case token, itsSet, anotherSet }
-
     // MARK: What the worlds do in their own way
 
     func tell(_ event: Occurrence) { fatalError("abstract") }
+    /// Adds an observer to a place or, if the operation says so, to a group.
     func add(_ operation: Operation) { fatalError("abstract") }
     /// Removes through that place or, if it is nil, by the token itself.
-    func remove(_ registration: Int, by place: Int?, isItsOwn: Bool) { fatalError("abstract") }
+    func remove(_ registration: Int, by place: Int?) { fatalError("abstract") }
     func removeAll(place: Int) { fatalError("abstract") }
     func removeAll(place: Int, owner: Int) { fatalError("abstract") }
-    func replaceOwner(_ owner: Int, program: Int, farewell: Int) { fatalError("abstract") }
-    func dropOwner(_ owner: Int) { fatalError("abstract") }
+    /// Releases the owner, and puts one with that operation's programs in its place unless there is none.
+    func replaceOwner(_ owner: Int, by successor: Operation?) { fatalError("abstract") }
     func replace(place: Int) { fatalError("abstract") }
     func notify(place: Int, form: Int, _ value: Int) { fatalError("abstract") }
     func count(place: Int) { fatalError("abstract") }
-    func isEmpty(place: Int) { fatalError("abstract") }
     func isActive(_ registration: Int) { fatalError("abstract") }
-    func addToGroup(_ operation: Operation) { fatalError("abstract") }
-    func store(_ registration: Int, in bag: Int) { fatalError("abstract") }
-    func emptyBag(_ bag: Int) { fatalError("abstract") }
-    func replaceBag(_ bag: Int) { fatalError("abstract") }
-    func countBag(_ bag: Int) { fatalError("abstract") }
-    func addDelegate(_ operation: Operation) { fatalError("abstract") }
-    func listDelegates() { fatalError("abstract") }
-    func makeValues(_ operation: Operation) { fatalError("abstract") }
-    func dropValues(_ slot: Int) { fatalError("abstract") }
-    func makeIterator(_ slot: Int) { fatalError("abstract") }
-    func dropIterator(_ slot: Int) { fatalError("abstract") }
-    func take(slot: Int, count: Int, isEnd: Bool) { fatalError("abstract") }
     /// Resumes the suspended call with that index; it continues when waiting values are delivered.
     func letOn(_ index: Int) { fatalError("abstract") }
-    /// Begins to wait until that set is settled; if the place is not a set, until both sets are.
+    /// Begins to wait until that set is settled.
     func settle(place: Int, _ number: Int) { fatalError("abstract") }
     func countLost(_ registration: Int) { fatalError("abstract") }
     /// Makes the awaited calls, each of them up to where it is suspended until `letOn`.
     func deliver() { fatalError("abstract") }
 
-    /// Releases all sources, owners, bags and sequences.
+    /// Releases all sources and owners.
     final func close() {
         for place in 0..<Place.count where !Place.isPublished(place) || place == Place.value { replace(place: place) }
-        for owner in 0..<OperationGenerator.ownerCount { dropOwner(owner) }
-        for slot in 0..<OperationGenerator.slotCount {
-            replaceBag(slot)
-            dropIterator(slot)
-            dropValues(slot)
-        }
+        for owner in 0..<OperationGenerator.ownerCount { replaceOwner(owner, by: nil) }
     }
-}
-
-/// What waits in an iterator, so that it is known how many elements can be taken without waiting.
-struct WaitingValues {
-    var count: Int
-    var isFinished: Bool
 }
