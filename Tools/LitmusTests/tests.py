@@ -95,7 +95,7 @@ STEPS = {
     "key": (TABLE, "func find(", "place.pointee.key.load(ordering: .acquiring)"),
     "enter-key": (
         TABLE, "func enter(_ key",
-        "place.pointee.set = unsafe set unsafe place.pointee.key.store(key, ordering: .releasing)"),
+        "place.pointee.set = set unsafe place.pointee.key.store(key, ordering: .releasing)"),
     "replace-table": (
         TABLE, "func enter<Observed",
         "enter(Self.key(Observed.self), Unmanaged.passUnretained(set).toOpaque()) "

@@ -84,9 +84,7 @@ extension BridgedEvent {
     }
 
     /// The event that `userInfo` holds under the key `"event"`, if it is of this type.
-    static func carried(by notification: Notification) -> Self? {
-        notification.userInfo?["event"] as? Self
-    }
+    static func carried(by notification: Notification) -> Self? { notification.userInfo?["event"] as? Self }
 }
 
 /// The automatic names that have been made so far, which are kept because making one takes long.

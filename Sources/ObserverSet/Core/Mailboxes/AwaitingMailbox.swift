@@ -15,9 +15,7 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
         var isCancelled = false
         var task: Task<Void, Never>?
 
-        init(_ urgency: Urgency) {
-            self.urgency = urgency
-        }
+        init(_ urgency: Urgency) { self.urgency = urgency }
     }
 
     /// A task's next step.

@@ -8,9 +8,7 @@ struct Drains: Sendable {
 
     /// Whether a drain must be started, because none that is at least as urgent is running or on its way.
     @inline(__always)
-    func isNeeded(for urgency: Urgency) -> Bool {
-        sent >> urgency.step == 0 && (running.map { $0 < urgency } ?? true)
-    }
+    func isNeeded(for urgency: Urgency) -> Bool { sent >> urgency.step == 0 && (running.map { $0 < urgency } ?? true) }
 
     /// Records that a drain is started, and returns true; returns false if no drain is needed.
     @inline(__always)

@@ -17,9 +17,7 @@ struct Turn {
     /// Begins a turn.
     ///
     /// Pass false for `isTimed` if the number of calls must not depend on the machine's speed.
-    init(isTimed: Bool = true) {
-        nextLook = isTimed ? 1 : Self.limit
-    }
+    init(isTimed: Bool = true) { nextLook = isTimed ? 1 : Self.limit }
 
     /// Counts a call, and returns whether the turn is over.
     @inline(__always)

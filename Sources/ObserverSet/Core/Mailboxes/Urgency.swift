@@ -5,9 +5,7 @@ struct Urgency: Comparable, Sendable {
     /// The caller's urgency; a thread outside tasks may have no priority.
     // It is not inlined, because it is asked only once for each notification, but in a function that is called for each
     // observer.
-    static var current: Urgency {
-        @inline(never) get { Urgency(Task.currentPriority) }
-    }
+    static var current: Urgency { @inline(never) get { Urgency(Task.currentPriority) } }
 
     static var lowest: Urgency { Urgency(step: 0) }
 

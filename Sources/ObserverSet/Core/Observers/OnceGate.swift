@@ -28,9 +28,7 @@ final class OnceGate: TokenIssuer, @unchecked Sendable {
     /// Whether the observer has been called, or is being removed.
     var isPassed: Bool { state.load(ordering: .acquiring) & Self.passed != 0 }
 
-    private var token: ObserverToken? {
-        state.load(ordering: .acquiring) & Self.armed != 0 ? unsafe storedToken : nil
-    }
+    private var token: ObserverToken? { state.load(ordering: .acquiring) & Self.armed != 0 ? unsafe storedToken : nil }
 
     /// Returns true for the one caller who passes the gate.
     func passFirst() -> Bool {

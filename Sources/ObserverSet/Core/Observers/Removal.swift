@@ -38,9 +38,7 @@ final class Removal {
 private final class EndOfTraversals: AnyTarget, @unchecked Sendable {
     private let settledWait: SettledWait
 
-    init(_ settledWait: SettledWait) {
-        self.settledWait = settledWait
-    }
+    init(_ settledWait: SettledWait) { self.settledWait = settledWait }
 
     deinit { settledWait.countDown() }
 }

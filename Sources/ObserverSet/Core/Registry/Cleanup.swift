@@ -23,7 +23,5 @@ struct Cleanup: ~Copyable {
     }
 
     @inline(never)
-    private static func cancel(_ ended: [Registration]) {
-        for registration in ended { registration.cancel() }
-    }
+    private static func cancel(_ ended: [Registration]) { for registration in ended { registration.cancel() } }
 }

@@ -10,9 +10,7 @@ final class Demand: Sendable {
     private let state = Lock((isObserved: false, lastReported: false, isReporting: false))
     private let whenObserved: @Sendable (Bool) -> Void
 
-    init(_ whenObserved: @escaping @Sendable (Bool) -> Void) {
-        self.whenObserved = whenObserved
-    }
+    init(_ whenObserved: @escaping @Sendable (Bool) -> Void) { self.whenObserved = whenObserved }
 
     deinit {
         record(false)
@@ -22,9 +20,7 @@ final class Demand: Sendable {
     /// Records whether the set is observed; `report()` must follow after the registry's lock has been released.
     ///
     /// Call this under that lock, so that the last call records the current state.
-    func record(_ isObserved: Bool) {
-        state.withLock { $0.isObserved = isObserved }
-    }
+    func record(_ isObserved: Bool) { state.withLock { $0.isObserved = isObserved } }
 
     /// Calls the producer's function until its last report is true; does nothing if another thread is calling it.
     func report() {

@@ -22,9 +22,7 @@ final class RareState: @unchecked Sendable {
     /// Marks an observer as removed in the replaced blocks, which earlier traversals may still be walking.
     ///
     /// If a block in `newer` doesn't contain the observer, no block in `older` does.
-    func markRemoved(_ id: UInt64) {
-        _ = newer.markRemoved(id) && older.markRemoved(id)
-    }
+    func markRemoved(_ id: UInt64) { _ = newer.markRemoved(id) && older.markRemoved(id) }
 
     /// Keeps the mailbox of a removed observer; if the table is full, first discards the mailboxes that have become
     /// idle.

@@ -125,9 +125,7 @@ import Synchronization
     }
 
     /// Whether no traversal is counted on the idle side, while new ones are counted on the open side.
-    func idleIsEmpty() -> Bool {
-        isEmpty(Int(1 ^ open.load(ordering: .relaxed)))
-    }
+    func idleIsEmpty() -> Bool { isEmpty(Int(1 ^ open.load(ordering: .relaxed))) }
 
     /// Whether each count was zero at some moment during this call.
     @inline(__always)

@@ -19,9 +19,7 @@ extension Registry {
     }
 
     /// Ends the registration that a token names, if it belongs to this registry; returns true for exactly one caller.
-    package func remove(_ token: ObserverToken) -> Bool {
-        token.issuer.issuesTokens(for: self) && token.remove()
-    }
+    package func remove(_ token: ObserverToken) -> Bool { token.issuer.issuesTokens(for: self) && token.remove() }
 
     /// Ends all registrations.
     ///
@@ -229,9 +227,7 @@ extension Registry {
     }
 
     /// Releases the producer's function, which the tokens of a deallocated set would otherwise keep alive.
-    func dropDemand() {
-        if hasDemand { _ = write { contents, _ in contents.rare?.demand.take() } }
-    }
+    func dropDemand() { if hasDemand { _ = write { contents, _ in contents.rare?.demand.take() } } }
 
     /// Tries to collect again; called after unlocking while anything is retired.
     ///

@@ -60,9 +60,7 @@
     ///
     /// It begins with the latest block. If a block contains a registered observer, all later blocks do, too. So as soon as
     /// a block doesn't contain the observer, no earlier one does, and the search ends.
-    func markRemoved(_ id: UInt64) -> Bool {
-        unsafe blocks.reversed().allSatisfy { unsafe $0.markRemoved(id) }
-    }
+    func markRemoved(_ id: UInt64) -> Bool { unsafe blocks.reversed().allSatisfy { unsafe $0.markRemoved(id) } }
 
     /// Releases everything; the `deinit` of what closures capture runs here.
     @inline(__always)

@@ -8,9 +8,7 @@ import Synchronization
     /// The memory, which contains the capacity, followed by the slots.
     let memory: UnsafeMutableRawPointer
 
-    init(_ memory: UnsafeMutableRawPointer) {
-        unsafe self.memory = memory
-    }
+    init(_ memory: UnsafeMutableRawPointer) { unsafe self.memory = memory }
 
     /// Allocates a block of vacant slots.
     init(capacity: Int) {

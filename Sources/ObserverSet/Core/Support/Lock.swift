@@ -21,9 +21,7 @@ package struct Lock<State: ~Copyable & Sendable>: ~Copyable, Sendable {
     private let mutex: SystemMutex<State>
     private let edge = SanitizerEdge()
 
-    package init(_ state: consuming sending State) {
-        mutex = SystemMutex(state)
-    }
+    package init(_ state: consuming sending State) { mutex = SystemMutex(state) }
 
     @inline(__always)
     package func withLock<Result: Sendable>(_ body: (inout State) -> Result) -> Result {
