@@ -254,7 +254,7 @@ extension Promise01NoLockCheckUnderTheLockTests {
 
     @Test(
         "A call of user code stops a checked build under a lock, and not outside, nor while another thread holds one",
-        .enabled(if: LockCheck.isChecked))
+        .enabled(if: LockCheck.isEnabled))
     func control() async {
         LockCheck.assertNoLockIsHeld()
         Lock(0).withLock { _ in join { LockCheck.assertNoLockIsHeld() } }

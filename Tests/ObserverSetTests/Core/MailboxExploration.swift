@@ -200,7 +200,7 @@ private struct MailboxState {
     private mutating func leaveTheRest() {
         if inbox.drains.running != nil { return }
         guard let urgency = batch.urgencyOfTheRest(&inbox) else { return rest() }
-        if inbox.drains.claim(urgency), fault != .leavesWithoutSending { sent.append(urgency) }
+        if inbox.drains.reserve(urgency), fault != .leavesWithoutSending { sent.append(urgency) }
     }
 
     private mutating func rest() {

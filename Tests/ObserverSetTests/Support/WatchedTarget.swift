@@ -27,9 +27,9 @@ final class WatchedTarget: Target<Int>, @unchecked Sendable {
     override var traits: UInt { hasOwner ? Self.hasOwner : 0 }
 
     // Only sweeps read this property.
-    override var isDead: Bool {
+    override var shouldBeSwept: Bool {
         if !countsEveryCheck { looks.increment() }
-        return super.isDead
+        return super.shouldBeSwept
     }
 
     // Every check of an owner loads it.

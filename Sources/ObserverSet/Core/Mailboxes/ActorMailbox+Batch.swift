@@ -14,7 +14,7 @@ extension ActorMailbox {
         mutating func append(_ job: consuming Job, _ urgency: Urgency) -> Bool {
             jobs.append(consume job)
             self.urgency = max(self.urgency, urgency)
-            return drains.claim(urgency)
+            return drains.reserve(urgency)
         }
     }
 
@@ -79,15 +79,15 @@ extension ActorMailbox {
         /// just releasing a value whose `deinit` notifies.)
         mutating func beginCatchUp(of observer: Recipient, _ count: Int, from inbox: inout Inbox) -> [Job]? {
             _ = refill(from: &inbox)
-            var places: [Int] = []
-            var place = jobs.count
-            while places.count < count, place > head {
-                place -= 1
-                if jobs[place]?.recipient.isFor(observer) == true { places.append(place) }
+            var indices: [Int] = []
+            var index = jobs.count
+            while indices.count < count, index > head {
+                index -= 1
+                if jobs[index]?.recipient.isFor(observer) == true { indices.append(index) }
             }
-            guard places.count == count else { return nil }
+            guard indices.count == count else { return nil }
             catchUps += 1
-            return places.map { jobs[$0].take()! }
+            return indices.map { jobs[$0].take()! }
         }
 
         /// Puts back what was passed over, because an observer whose call has ended may now be caught up with, or

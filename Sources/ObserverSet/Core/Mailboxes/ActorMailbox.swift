@@ -155,7 +155,7 @@ import Synchronization
                 noteIdle(batch.catchUps)
                 return nil
             }
-            return inbox.drains.claim(urgency) ? urgency : nil
+            return inbox.drains.reserve(urgency) ? urgency : nil
         }
         if let urgency { startDrain(urgency, on: actor, again: true) }
     }
@@ -247,20 +247,20 @@ extension ActorMailbox {
 }
 
 extension Mailbox {
-    /// The mailbox of a function with this isolation that is added on `home`; nil if the function runs on the notifying
+    /// The mailbox of a function with this isolation that is added on `adder`; nil if the function runs on the notifying
     /// thread.
     @usableFromInline
-    static func of(_ isolation: (any Actor)?, addedOn home: (any Actor)? = nil) -> Mailbox? {
-        actor(for: isolation, addedOn: home).map { ActorMailbox.of($0) }
+    static func of(_ isolation: (any Actor)?, addedOn adder: (any Actor)? = nil) -> Mailbox? {
+        actor(for: isolation, addedOn: adder).map { ActorMailbox.of($0) }
     }
 
-    /// The actor on which a function with this isolation runs if it is added on `home`; nil if it belongs to no actor.
+    /// The actor on which a function with this isolation runs if it is added on `adder`; nil if it belongs to no actor.
     ///
     /// A partially applied method of an actor instance (`set.add(hear)`) has lost its isolation, and no signature of
     /// `add` can reject it. So a function that has no isolation of its own runs on the actor that adds it. The main
     /// actor is an exception, because nobody passes methods of `MainActor` itself.
-    static func actor(for isolation: (any Actor)?, addedOn home: (any Actor)?) -> (any Actor)? {
-        isolation ?? (home === MainActor.shared ? nil : home)
+    static func actor(for isolation: (any Actor)?, addedOn adder: (any Actor)?) -> (any Actor)? {
+        isolation ?? (adder === MainActor.shared ? nil : adder)
     }
 }
 

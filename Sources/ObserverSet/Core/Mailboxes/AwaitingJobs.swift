@@ -41,7 +41,7 @@ struct AwaitingJobs: Sendable {
     /// The number of pending values.
     var values: Int { jobs.count }
     /// The highest urgency of a value or a waiter; nil if there are none.
-    var urgency: Urgency? { (0..<4).last { counts[$0] > 0 }.map { Urgency(step: UInt8($0)) } }
+    var urgency: Urgency? { (0..<4).last { counts[$0] > 0 }.map { Urgency(rank: UInt8($0)) } }
 
     /// Appends a value, and numbers it.
     mutating func append(_ job: AwaitingJob) {
@@ -92,7 +92,7 @@ struct AwaitingJobs: Sendable {
 
 extension SIMD4<Int> {
     fileprivate subscript(urgency: Urgency) -> Int {
-        get { self[Int(urgency.step)] }
-        set { self[Int(urgency.step)] = newValue }
+        get { self[Int(urgency.rank)] }
+        set { self[Int(urgency.rank)] = newValue }
     }
 }

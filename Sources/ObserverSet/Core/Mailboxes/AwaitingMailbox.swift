@@ -22,7 +22,7 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
     private enum Step: Sendable {
         case call(AwaitingJob)
         case drop(AwaitingJob)
-        case resume([SettledWait])
+        case resumeWaiters([SettledWait])
         /// Leave the rest to a new task of that urgency.
         case handOver(Urgency)
         case end
@@ -44,10 +44,10 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
         func needsDrain(_ urgency: Urgency) -> Bool { worker == nil && drains.isNeeded(for: urgency) }
 
         /// Records that a task is started, and returns true; returns false if no task is needed.
-        mutating func claimDrain(_ urgency: Urgency) -> Bool { worker == nil && drains.claim(urgency) }
+        mutating func reserveDrain(_ urgency: Urgency) -> Bool { worker == nil && drains.reserve(urgency) }
 
         /// Removes and returns the waiters with nothing left in front of them, neither a value nor a call.
-        mutating func takeFreeWaiters() -> [SettledWait] { called == nil ? jobs.takeWaiters() : [] }
+        mutating func takeUnblockedWaiters() -> [SettledWait] { called == nil ? jobs.takeWaiters() : [] }
 
         /// Whether the caller is inside the call in progress, or in a task that was started there.
         func isCaller(in mailbox: Mailbox) -> Bool {
@@ -71,7 +71,7 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
             guard self.worker === worker || begin(worker) else { return .end }
             called = nil
             let waiters = jobs.takeWaiters()
-            if !waiters.isEmpty { return .resume(waiters) }
+            if !waiters.isEmpty { return .resumeWaiters(waiters) }
             if !isOver, !worker.isCancelled, jobs.urgency == worker.urgency {
                 let job = jobs.removeFirst()
                 // The only call of an observer that is called once is never cancelled.
@@ -80,7 +80,7 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
             }
             self.worker = nil
             drains.end()
-            guard let urgency = jobs.urgency, claimDrain(urgency) else { return .end }
+            guard let urgency = jobs.urgency, reserveDrain(urgency) else { return .end }
             return .handOver(urgency)
         }
 
@@ -119,7 +119,7 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
     private func post(_ job: AwaitingJob, holding actor: (any Actor)?, isActorHeld: Bool) {
         var dropped: AwaitingJob?
         var cancelled: Task<Void, Never>?
-        var settled: [SettledWait] = []
+        var unblocked: [SettledWait] = []
         let mustStart = state.withLock { state -> Bool? in
             // This is checked under the lock, because a value that is posted after `dropAll(for:)` must not wait behind
             // a call that was cancelled.
@@ -134,16 +134,16 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
                 }
                 dropped = state.jobs.removeFirst()
                 dropped?.recipient.noteDropped()
-                settled = state.takeFreeWaiters()
+                unblocked = state.takeUnblockedWaiters()
             }
             if buffering == .latest { cancelled = state.cancelCall(in: self) }
             state.jobs.append(job)
-            return state.claimDrain(job.urgency)
+            return state.reserveDrain(job.urgency)
         }
         guard let mustStart else { return post(job, holding: self.actor, isActorHeld: true) }
         if mustStart { startDrain(job.urgency, on: actor) }
         cancelled?.cancel()
-        settled.countDown()
+        unblocked.countDown()
         // They are released here, and not under the lock.
         withExtendedLifetime((job, dropped)) {}
     }
@@ -151,16 +151,16 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
     /// Drops the values that are pending for a removed observer, and cancels its call, unless that call itself removes
     /// the observer.
     func dropAll(for recipient: Recipient) {
-        var settled: [SettledWait] = []
+        var unblocked: [SettledWait] = []
         var dropped: [AwaitingJob] = []
         let task = state.withLock { state -> Task<Void, Never>? in
             dropped = state.jobs.remove(for: recipient)
             // These values may have been all that was left in front of a waiter.
-            settled = state.takeFreeWaiters()
+            unblocked = state.takeUnblockedWaiters()
             return state.called?.stateAddress == recipient.stateAddress ? state.cancelCall(in: self) : nil
         }
         task?.cancel()
-        settled.countDown()
+        unblocked.countDown()
         // They are released here, and not under the lock.
         dropped.removeAll()
     }
@@ -173,7 +173,7 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
             // An observer that waited for its own call would wait forever.
             guard state.called != nil || state.jobs.values > 0, !state.isCaller(in: self) else { return (false, false) }
             state.jobs.append(settledWait, urgency)
-            return (true, state.claimDrain(urgency))
+            return (true, state.reserveDrain(urgency))
         }
         if mustStart { startDrain(urgency, on: actor) }
         return mustWait
@@ -221,7 +221,7 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
                 if releasesActor { return true }
             case .drop:
                 break
-            case .resume(let waiters):
+            case .resumeWaiters(let waiters):
                 waiters.countDown()
             case .handOver(let urgency):
                 startDrain(urgency, on: holdsActor ? actor : nil)

@@ -2,25 +2,27 @@
 struct Drains: Sendable {
     /// The urgencies of the drains that have been started but have not arrived, at most one of each: a bit for each
     /// step.
-    private var sent: UInt8 = 0
+    private var onTheirWay: UInt8 = 0
     /// The urgency of the drain that is running; nil if none is.
     private(set) var running: Urgency?
 
     /// Whether a drain must be started, because none that is at least as urgent is running or on its way.
     @inline(__always)
-    func isNeeded(for urgency: Urgency) -> Bool { sent >> urgency.step == 0 && (running.map { $0 < urgency } ?? true) }
+    func isNeeded(for urgency: Urgency) -> Bool {
+        onTheirWay >> urgency.rank == 0 && (running.map { $0 < urgency } ?? true)
+    }
 
     /// Records that a drain is started, and returns true; returns false if no drain is needed.
     @inline(__always)
-    mutating func claim(_ urgency: Urgency) -> Bool {
+    mutating func reserve(_ urgency: Urgency) -> Bool {
         guard isNeeded(for: urgency) else { return false }
-        sent |= 1 << urgency.step
+        onTheirWay |= 1 << urgency.rank
         return true
     }
 
     /// Records that a drain has arrived, and returns whether it may begin, because no other is running.
     mutating func begin(_ urgency: Urgency) -> Bool {
-        sent &= ~(1 << urgency.step)
+        onTheirWay &= ~(1 << urgency.rank)
         guard running == nil else { return false }
         running = urgency
         return true

@@ -6,20 +6,20 @@ struct Notifier {
     ///
     /// No other mailbox can have its address in the meantime, because the traversal keeps the target alive, and the
     /// target holds the mailbox.
-    private var current: ObjectIdentifier?
+    private var confirmedMailbox: ObjectIdentifier?
     /// Identifies the actor to which the caller is isolated, according to the compiler; zero if there is none.
     ///
     /// Once the runtime has been asked, it identifies the actor that the caller is on, and is zero if that could not be
     /// confirmed.
-    private var actor: UInt
-    private var isAsked = false
+    private var actorAddress: UInt
+    private var hasAskedRuntime = false
     private var knownUrgency: Urgency?
 
-    init(on actor: UInt) { self.actor = actor }
+    init(on actorAddress: UInt) { self.actorAddress = actorAddress }
 
     /// Whether the caller is on a mailbox's actor; false if that can't be confirmed.
     @inline(__always)
-    mutating func isOn(_ mailbox: Mailbox) -> Bool { current == ObjectIdentifier(mailbox) || confirm(mailbox) }
+    mutating func isOn(_ mailbox: Mailbox) -> Bool { confirmedMailbox == ObjectIdentifier(mailbox) || confirm(mailbox) }
 
     /// Asks the runtime whether the caller is on a mailbox's actor.
     ///
@@ -28,15 +28,17 @@ struct Notifier {
     // This is a separate function, so that the usual way stays short.
     @inline(never)
     private mutating func confirm(_ mailbox: Mailbox) -> Bool {
-        guard actor == 0 ? mailbox.isMain && !isAsked : mailbox.actorAddress == actor else { return false }
-        isAsked = true
-        guard mailbox.isCurrent else {
-            actor = 0
+        guard actorAddress == 0 ? mailbox.isMain && !hasAskedRuntime : mailbox.actorAddress == actorAddress else {
             return false
         }
-        // If another mailbox has the same identity, the runtime is asked once more: one of the two mailboxes belongs to
+        hasAskedRuntime = true
+        guard mailbox.isCurrent else {
+            actorAddress = 0
+            return false
+        }
+        // If another mailbox has the same address, the runtime is asked once more: one of the two mailboxes belongs to
         // an actor that is gone, and whose executor may have been a different one.
-        (actor, current) = (mailbox.actorAddress, ObjectIdentifier(mailbox))
+        (actorAddress, confirmedMailbox) = (mailbox.actorAddress, ObjectIdentifier(mailbox))
         return true
     }
 

@@ -10,7 +10,7 @@ package final class SettledWait: Recipient, @unchecked Sendable {
     /// The number is zero if the caller's task was cancelled. Whoever takes the closure out calls it, so the caller is
     /// resumed only once. It is a closure, because the layout of a continuation is found only at run time, by functions
     /// for each type that contains it.
-    private let progress: Lock<(left: Int, resume: (@Sendable () -> Void)?)>
+    private let progress: Lock<(remaining: Int, resume: (@Sendable () -> Void)?)>
 
     init(of mailboxes: [Mailbox]) {
         progress = Lock((mailboxes.count, nil))
@@ -28,17 +28,17 @@ package final class SettledWait: Recipient, @unchecked Sendable {
     override func receive(_ value: any Sendable) { countDown() }
 
     /// Whether the caller no longer waits, or need not wait.
-    var isOver: Bool { progress.withLock { $0.left == 0 } }
+    var isOver: Bool { progress.withLock { $0.remaining == 0 } }
 
     /// Records that one mailbox, or the maker, no longer holds up the caller.
     ///
     /// Call this under no lock, because it may resume the caller.
-    func countDown() { setLeft { max(0, $0 - 1) } }
+    func countDown() { setRemaining { max(0, $0 - 1) } }
 
-    private func setLeft(_ next: (Int) -> Int) {
+    private func setRemaining(_ next: (Int) -> Int) {
         let resume = progress.withLock { state in
-            state.left = next(state.left)
-            return state.left == 0 ? state.resume.take() : nil
+            state.remaining = next(state.remaining)
+            return state.remaining == 0 ? state.resume.take() : nil
         }
         resume?()
     }
@@ -52,13 +52,13 @@ package final class SettledWait: Recipient, @unchecked Sendable {
         await withTaskCancellationHandler {
             await withCheckedContinuation { caller in
                 let isOver = progress.withLock { state in
-                    if state.left > 0 { state.resume = { caller.resume() } }
-                    return state.left == 0
+                    if state.remaining > 0 { state.resume = { caller.resume() } }
+                    return state.remaining == 0
                 }
                 if isOver { caller.resume() }
             }
         } onCancel: {
-            setLeft { _ in 0 }
+            setRemaining { _ in 0 }
         }
     }
 }

@@ -1,17 +1,17 @@
 /// How urgently a value must be delivered: the notifier's task priority, reduced to four steps.
 struct Urgency: Comparable, Sendable {
-    let step: UInt8
+    let rank: UInt8
 
     /// The caller's urgency; a thread outside tasks may have no priority.
     // It is not inlined, because it is asked only once for each notification, but in a function that is called for each
     // observer.
     static var current: Urgency { @inline(never) get { Urgency(Task.currentPriority) } }
 
-    static var lowest: Urgency { Urgency(step: 0) }
+    static var lowest: Urgency { Urgency(rank: 0) }
 
-    init(step: UInt8) { self.step = step }
+    init(rank: UInt8) { self.rank = rank }
 
-    static func < (left: Urgency, right: Urgency) -> Bool { left.step < right.step }
+    static func < (left: Urgency, right: Urgency) -> Bool { left.rank < right.rank }
 
     // These are raw values of `TaskPriority`. Comparing priorities would call unspecialised code, and looking up the
     // constants would take as long. Both would happen in each notification.
@@ -21,11 +21,11 @@ struct Urgency: Comparable, Sendable {
     init(_ priority: TaskPriority) {
         let value = priority.rawValue
         let isDefault = value == Self.medium || value == 0
-        step = value > Self.medium ? 3 : isDefault ? 2 : value > Self.background ? 1 : 0
+        rank = value > Self.medium ? 3 : isDefault ? 2 : value > Self.background ? 1 : 0
     }
 
     var priority: TaskPriority {
-        switch step {
+        switch rank {
         case 0: .background
         case 1: .utility
         case 2: .medium

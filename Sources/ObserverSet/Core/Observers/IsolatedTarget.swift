@@ -48,7 +48,7 @@
 
     override final func checkOwner(for registration: Registration, by notifier: inout Notifier) -> OwnerCheck {
         guard isInPlace(for: &notifier) else { return registration.ownerCheck }
-        return isAlive ? .passed : .foundDead
+        return isOrphaned ? .foundDead : .passed
     }
 
     override final var state: UnsafePointer<RegistrationState>? { unsafe withUnsafePointer(to: ownState) { unsafe $0 } }

@@ -34,12 +34,12 @@ class AnyTarget: Registration, @unchecked Sendable {
         fatalError("abstract")
     }
 
-    /// Whether the observer has no owner, or an owner that is alive.
+    /// Whether the observer has an owner that has been deallocated.
     ///
     /// Never call this under the lock.
-    final var isAlive: Bool {
+    final var isOrphaned: Bool {
         LockCheck.assertNoLockIsHeld()
-        return traits & Self.hasOwner == 0 || owner != nil
+        return traits & Self.hasOwner != 0 && owner == nil
     }
 
     /// The name of the owner's class for descriptions, or "closure" if there is no owner; nil if the owner is dead.
@@ -55,7 +55,7 @@ class AnyTarget: Registration, @unchecked Sendable {
     /// Whether a search for dead owners and objects should remove the target's registrations.
     ///
     /// Never call this under the lock.
-    var isDead: Bool { !isAlive }
+    var shouldBeSwept: Bool { isOrphaned }
 }
 
 /// The part of a target that depends on the type of the parameters.

@@ -24,9 +24,9 @@ final class Demand: Sendable {
 
     /// Calls the producer's function until its last report is true; does nothing if another thread is calling it.
     func report() {
-        var isMine = false
-        while let news = next(isMine) {
-            isMine = true
+        var isReporter = false
+        while let news = next(isReporter) {
+            isReporter = true
             LockCheck.assertNoLockIsHeld()
             whenObserved(news)
         }
@@ -35,10 +35,10 @@ final class Demand: Sendable {
     /// The state that the thread must report next, which is recorded as reported; nil if there is nothing to report, or
     /// if another thread reports it.
     ///
-    /// `isMine` says whether the calling thread is the one that is reporting already.
-    private func next(_ isMine: Bool) -> Bool? {
+    /// `isReporter` says whether the calling thread is the one that is reporting already.
+    private func next(_ isReporter: Bool) -> Bool? {
         state.withLock { state in
-            guard isMine || !state.isReporting else { return nil }
+            guard isReporter || !state.isReporting else { return nil }
             state.isReporting = state.lastReported != state.isObserved
             state.lastReported = state.isObserved
             return state.isReporting ? state.isObserved : nil

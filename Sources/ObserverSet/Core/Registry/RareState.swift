@@ -4,8 +4,8 @@ final class RareState: @unchecked Sendable {
     var newer = Retired()
     /// What was retired before the last flip.
     var older = Retired()
-    /// The thread that was the last to retire something (see `Reclamation.thread()`).
-    var thread: UInt = 0
+    /// The thread that was the last to retire something (see `Reclamation.stackNumber()`).
+    var lastRetiringThread: UInt = 0
     /// The mailboxes of removed observers that were still busy when the observer was released.
     ///
     /// `settled()` waits for them, too. So does `removeAndWait()`, if the registration had already ended. A mailbox

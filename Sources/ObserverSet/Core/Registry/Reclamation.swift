@@ -98,7 +98,7 @@ import Synchronization
             releasable.append(contentsOf: unlinked)
         } else {
             let rare = contents.madeRare()
-            rare.thread = Self.thread()
+            rare.lastRetiringThread = Self.stackNumber()
             rare.newer.append(contentsOf: unlinked)
             contents.hasRetired = true
             // This store may be relaxed, because the unlocking thread's fence follows it: see "Why nothing is
@@ -179,13 +179,13 @@ import Synchronization
         }
     }
 
-    /// The stripe on which the calling thread counts itself: a hash of `thread()`.
+    /// The stripe on which the calling thread counts itself: a hash of `stackNumber()`.
     ///
     /// Threads with neighbouring stacks get different stripes. (Stacks are usually half a mebibyte or eight mebibytes
     /// apart.) Any value would be correct.
     @inline(__always)
     private static func stripe() -> Int {
-        let thread = thread()
+        let thread = stackNumber()
         return Int((thread ^ (thread >> 4)) % UInt(stripeCount))
     }
 
@@ -194,7 +194,7 @@ import Synchronization
     // A function that takes a local variable's address gets a stack protector. This one is not inlined, so that
     // traversals without contention don't pay for a protector.
     @inline(never)
-    static func thread() -> UInt {
+    static func stackNumber() -> UInt {
         var here: UInt8 = 0
         return unsafe withUnsafeMutablePointer(to: &here) { UInt(bitPattern: $0) } >> 19
     }

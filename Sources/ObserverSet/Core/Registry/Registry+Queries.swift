@@ -5,7 +5,7 @@ extension Registry {
     /// The number of registered observers, without those whose owner is dead; in O(*n*).
     var count: Int {
         var count = 0
-        forEachRegistered { if $0.isAlive { count += 1 } }
+        forEachRegistered { if !$0.isOrphaned { count += 1 } }
         return count
     }
 
@@ -14,7 +14,7 @@ extension Registry {
         var traversal = unsafe Traversal(.passUnretained(self))
         defer { extendLifetime(traversal) }
         while let slot = unsafe traversal.next() {
-            if unsafe slot.pointee.isAlive { return false }
+            if unsafe !slot.pointee.isOrphaned { return false }
         }
         return true
     }
@@ -63,12 +63,12 @@ extension Registry {
 extension Registry {
     /// Checks the invariants that hold whenever the lock is free.
     ///
-    /// It is called under the lock, at the end of a change, in builds for which `LockCheck.isChecked` is true. It looks
+    /// It is called under the lock, at the end of a change, in builds for which `LockCheck.isEnabled` is true. It looks
     /// at the slots only if there are few, because that takes O(*n*). Its loads are relaxed, because the lock orders
     /// them after the stores.
     @inline(__always)
     func checkInvariants(_ contents: borrowing Contents) {
-        guard LockCheck.isChecked else { return }
+        guard LockCheck.isEnabled else { return }
         precondition(contents.hasRetired == contents.rare?.hasRetired ?? false)
         precondition(contents.hasRetired == reclamation.hasRetired.load(ordering: .relaxed))
         precondition(contents.registered <= contents.taken)

@@ -51,7 +51,7 @@ extension Registry {
         demand?.report()
     }
 
-    func deadIDs() -> [UInt64] { ids { slot in slot.isDead } }
+    func deadIDs() -> [UInt64] { ids { slot in slot.shouldBeSwept } }
 
     // MARK: Under the lock
 
@@ -137,7 +137,7 @@ extension Registry {
     /// This function isn't inlined, nor are those before and after it, because each change would otherwise be half a
     /// kilobyte larger.
     @inline(never)
-    private func collect(_ contents: inout Contents, _ cleanup: inout Cleanup) -> Bool {
+    private func finishChange(_ contents: inout Contents, _ cleanup: inout Cleanup) -> Bool {
         reclamation.collect(&contents, &cleanup.releasable)
         // While anything is retired, a traversal may have seen these slots registered: see "Slots at the end".
         // fault: slot-vacant-too-early
@@ -193,7 +193,7 @@ extension Registry {
         let result = lock.withLock { contents in
             let result = change(&contents, &cleanup)
             // fault: released-under-the-lock
-            hasRetired = collect(&contents, &cleanup)
+            hasRetired = finishChange(&contents, &cleanup)
             return result
         }
         // fault: no-look-after-unlocking
@@ -207,7 +207,7 @@ extension Registry {
         var cleanup = Cleanup()
         let hasRetired = lock.withLockIfAvailable { contents in
             change(&contents, &cleanup)
-            return collect(&contents, &cleanup)
+            return finishChange(&contents, &cleanup)
         }
         // fault: no-look-after-unlocking
         if hasRetired == true { collectAfterUnlocking(&cleanup) }
@@ -238,7 +238,7 @@ extension Registry {
             atomicMemoryFence(ordering: .sequentiallyConsistent)
             guard reclamation.idleIsEmpty() else { return }
             var more = Cleanup()
-            let hasRetired = lock.withLockIfAvailable { contents in collect(&contents, &more) }
+            let hasRetired = lock.withLockIfAvailable { contents in finishChange(&contents, &more) }
             // fault: collected-and-forgotten
             cleanup.releasable.append(contentsOf: more.releasable)
             guard hasRetired == true else { return }
@@ -253,7 +253,7 @@ extension Registry {
         atomicMemoryFence(ordering: .sequentiallyConsistent)
         var hasMetAnother = false
         writeIfAvailable { contents, _ in
-            hasMetAnother = contents.hasRetired && contents.rare?.thread != Reclamation.thread()
+            hasMetAnother = contents.hasRetired && contents.rare?.lastRetiringThread != Reclamation.stackNumber()
         }
         if hasMetAnother { reclamation.addStripes() }
     }

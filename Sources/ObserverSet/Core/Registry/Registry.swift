@@ -73,15 +73,15 @@ import Synchronization
             if removed == nil { removal.issuers.append(self) }
             if let mailbox = removed??.observer.mailbox { removal.mailboxes.append(mailbox) }
         }
-        let isMine = removed.map { registration in registration?.observer.isAlive ?? true } ?? false
+        let endedByThisCall = removed.map { registration in registration?.observer.isOrphaned != true } ?? false
         cleanUp(cleanup)
-        return isMine
+        return endedByThisCall
     }
 
     override func visitOwn(_ id: UInt64, _ body: (Registration?, RegistrationInfo?) -> Void) {
         let traversal = unsafe Traversal(.passUnretained(self))
         defer { extendLifetime(traversal) }
-        guard let slot = unsafe slots.registered(id), unsafe slot.pointee.isAlive else { return }
+        guard let slot = unsafe slots.registered(id), unsafe !slot.pointee.isOrphaned else { return }
         unsafe body(slot.pointee.callee.registration, (describesIsolation, slot.pointee.site))
     }
 

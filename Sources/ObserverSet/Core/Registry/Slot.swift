@@ -189,16 +189,16 @@ extension Callee {
         return state < Self.removed && state & Self.idBits == id
     }
 
-    /// Whether the observer has no owner, or an owner that is alive.
+    /// Whether the observer has an owner that has been deallocated.
     ///
-    /// A weakly held object counts as alive here, because only code that runs where the object may be used can find
-    /// out. Never call this under the lock.
-    var isAlive: Bool { !callee.has(Registration.hasOwner) || callee.ask(\.isAlive) != false }
+    /// A weakly held object is not asked here, because only code that runs where the object may be used can find out.
+    /// Never call this under the lock.
+    var isOrphaned: Bool { callee.has(Registration.hasOwner) && callee.ask(\.isOrphaned) == true }
 
     /// Whether a search for dead owners and objects should remove the observer.
     ///
     /// Never call this under the lock.
-    var isDead: Bool { callee.mayDie && callee.ask(\.isDead) == true }
+    var shouldBeSwept: Bool { callee.mayDie && callee.ask(\.shouldBeSwept) == true }
 
     /// Publishes an observer in this slot.
     ///

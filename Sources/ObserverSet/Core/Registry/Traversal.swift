@@ -18,8 +18,8 @@ import Synchronization
     private let ticket: Reclamation.Ticket
     private let limit: UInt64
     /// The next slot to look at, and the end of the contiguous slots to which it belongs.
-    private var place: UnsafeMutablePointer<Slot>
-    private var stop: UnsafeMutablePointer<Slot>
+    private var nextSlot: UnsafeMutablePointer<Slot>
+    private var end: UnsafeMutablePointer<Slot>
     /// The block that follows the first slot; nil once the traversal has reached it.
     private var block: UnsafeMutableRawPointer?
     /// Whether the traversal has met a dead owner or object; if so, such registrations are removed after the traversal.
@@ -30,7 +30,7 @@ import Synchronization
     init(_ registry: Unmanaged<Registry>, upTo limit: UInt64 = Slot.noLimit) {
         unsafe self.registry = registry
         self.limit = limit
-        unsafe (ticket, block, place) = registry._withUnsafeGuaranteedRef { registry in
+        unsafe (ticket, block, nextSlot) = registry._withUnsafeGuaranteedRef { registry in
             // fault: counted-out-before-the-walk
             let ticket = unsafe registry.reclamation.enter()
             // This load is sequentially consistent, and comes before any slot is read: it is H in "Why nothing is
@@ -38,7 +38,7 @@ import Synchronization
             let block = unsafe registry.slots.head.load(ordering: .sequentiallyConsistent)
             return unsafe (ticket, block, registry.slots.first)
         }
-        unsafe stop = place + 1
+        unsafe end = nextSlot + 1
     }
 
     /// The next registered slot; nil at the end, and whenever it is asked again after that.
@@ -54,9 +54,9 @@ import Synchronization
     @inline(__always)
     mutating func next(_ isPlain: inout Bool) -> UnsafeMutablePointer<Slot>? {
         while true {
-            while unsafe place != stop {
-                let slot = unsafe place
-                unsafe place = slot + 1
+            while unsafe nextSlot != end {
+                let slot = unsafe nextSlot
+                unsafe nextSlot = slot + 1
                 let state = unsafe slot.pointee.state
                 // One comparison tells a plain function that is to be called from everything else, because both flags
                 // are above every limit. The state of a vacant slot is zero. Subtracting one turns it into the greatest
@@ -67,18 +67,18 @@ import Synchronization
                 if state >= Slot.removed { continue }
                 if (state & Slot.idBits) &- 1 < limit { return unsafe slot }
                 // Ids ascend, so behind a vacant slot, or one whose observer was added later, there is nothing to call.
-                unsafe (block, place) = (nil, stop)
+                unsafe (block, nextSlot) = (nil, end)
             }
             guard let memory = unsafe block else { return nil }
             let block = unsafe Block(memory)
             unsafe self.block = nil
-            unsafe place = block.slots
-            unsafe stop = place + block.capacity
+            unsafe nextSlot = block.slots
+            unsafe end = nextSlot + block.capacity
         }
     }
 
     /// The line that registered the observer in the slot that `next` has just returned.
-    package var site: Site { unsafe (place - 1).pointee.site }
+    package var site: Site { unsafe (nextSlot - 1).pointee.site }
 
     /// Counts the traversal out.
     ///

@@ -25,13 +25,13 @@ import Synchronization
     /// loaded.
     override var ownerDescription: String? { "delegate" }
 
-    override var isDead: Bool {
+    override var shouldBeSwept: Bool {
         LockCheck.assertNoLockIsHeld()
         return object == nil
     }
 
     /// Whether this is the target of `object`, and not of a dead object that had the same address.
-    func isOf(_ object: AnyObject) -> Bool {
+    func holds(_ object: AnyObject) -> Bool {
         LockCheck.assertNoLockIsHeld()
         return self.object === object
     }
@@ -47,8 +47,8 @@ extension Registry {
     /// This takes amortised O(1), plus O(log *n*) if the object is already registered. `memory` makes what is kept with
     /// the object, and what is freed with its target.
     package func add(_ object: AnyObject, site: Site, memory: () -> UnsafeMutableRawPointer?) -> ObserverToken {
-        if let known = target(at: object) {
-            if known.target.isOf(object) { return ObserverToken(issuer: self, id: known.id) }
+        if let known = target(for: object) {
+            if known.target.holds(object) { return ObserverToken(issuer: self, id: known.id) }
             // This target belongs to a dead object that had the same address.
             _ = remove(known.id, nil)
         }
@@ -67,9 +67,9 @@ extension Registry {
     /// Ends an object's registration; returns false if it has none, or if the object is being deallocated (that is, in
     /// its own `deinit`).
     package func remove(_ object: AnyObject) -> Bool {
-        guard let (id, target) = target(at: object) else { return false }
+        guard let (id, target) = target(for: object) else { return false }
         // This is false if the target belongs to a dead object that had the same address.
-        let isAlive = target.isOf(object)
+        let isAlive = target.holds(object)
         return remove(id, nil) && isAlive
     }
 
@@ -83,7 +83,7 @@ extension Registry {
     }
 
     /// The target of `object`, or of a dead object that had the same address.
-    private func target(at object: AnyObject) -> (id: UInt64, target: WeakTarget)? {
+    private func target(for object: AnyObject) -> (id: UInt64, target: WeakTarget)? {
         write { contents, _ in
             guard let id = contents.rare?.idsByAddress[ObjectIdentifier(object)] else { return nil }
             return unsafe slots.registered(id)?.pointee.callee.registration.map { target in

@@ -6,23 +6,23 @@
 package struct Listing: Sendable {
     /// The number of lines that have been appended, equal ones included.
     package private(set) var count = 0
-    private var numbers: [String: Int] = [:]
+    private var occurrences: [String: Int] = [:]
     private var shown: [String] = []
 
-    private static var most: Int { 50 }
+    private static var maximum: Int { 50 }
 
     package init() {}
 
     package mutating func append(_ line: String) {
         count += 1
-        let number = numbers[line, default: 0] + 1
-        numbers[line] = number
-        if number == 1, shown.count < Self.most { shown.append(line) }
+        let number = occurrences[line, default: 0] + 1
+        occurrences[line] = number
+        if number == 1, shown.count < Self.maximum { shown.append(line) }
     }
 
     package var lines: [String] {
-        let lines = shown.map { line in numbers[line] == 1 ? line : "\(line) × \(numbers[line]!)" }
-        let others = numbers.count - shown.count
+        let lines = shown.map { line in occurrences[line] == 1 ? line : "\(line) × \(occurrences[line]!)" }
+        let others = occurrences.count - shown.count
         return others == 0 ? lines : lines + ["and \(Self.count(others, "more line"))"]
     }
 

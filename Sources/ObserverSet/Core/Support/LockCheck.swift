@@ -16,7 +16,7 @@ package enum LockCheck {
     // which would order the accesses around it, and so hide races.
     #if DEBUG && !OBSERVERSET_TSAN && (canImport(Darwin) || canImport(Glibc) || canImport(Musl) || canImport(Android))
     /// Whether this build maintains the flag, and checks both the flag and the registries' invariants.
-    static var isChecked: Bool { true }
+    static var isEnabled: Bool { true }
 
     /// The key of the flag among the thread's own values.
     ///
@@ -28,14 +28,14 @@ package enum LockCheck {
         return key
     }()
 
-    private static var isForbidden: Bool {
+    private static var holdsLock: Bool {
         get { unsafe pthread_getspecific(key) != nil }
         set { unsafe pthread_setspecific(key, UnsafeRawPointer(bitPattern: newValue ? 1 : 0)) }
     }
     #else
-    static var isChecked: Bool { false }
+    static var isEnabled: Bool { false }
 
-    private static var isForbidden: Bool {
+    private static var holdsLock: Bool {
         get { false }
         set {}
     }
@@ -44,16 +44,16 @@ package enum LockCheck {
     @inline(__always)
     static func whileHolding<Result>(_ body: () -> Result) -> Result {
         // Locks may be nested, so only the outermost one sets the flag.
-        guard isChecked, !isForbidden else { return body() }
-        isForbidden = true
-        defer { isForbidden = false }
+        guard isEnabled, !holdsLock else { return body() }
+        holdsLock = true
+        defer { holdsLock = false }
         return body()
     }
 
     /// Stops a debug build in which user code is about to run while this thread holds a lock.
     @inline(__always)
     package static func assertNoLockIsHeld() {
-        guard isChecked else { return }
-        precondition(!isForbidden, "ObserverSet is about to run user code while it holds its lock")
+        guard isEnabled else { return }
+        precondition(!holdsLock, "ObserverSet is about to run user code while it holds its lock")
     }
 }

@@ -6,7 +6,7 @@ import Synchronization
 /// which set the flag `OBSERVERSET_TSAN`.
 package struct SanitizerEdge: ~Copyable, Sendable {
     #if OBSERVERSET_TSAN
-    private let order = Atomic<UInt>(0)
+    private let releases = Atomic<UInt>(0)
 
     @_silgen_name("usleep")
     private static func sleep(_ microseconds: UInt32) -> Int32
@@ -21,7 +21,7 @@ package struct SanitizerEdge: ~Copyable, Sendable {
     @inline(__always)
     package func release() {
         #if OBSERVERSET_TSAN
-        let count = order.wrappingAdd(1, ordering: .releasing).newValue
+        let count = releases.wrappingAdd(1, ordering: .releasing).newValue
         if count & (count &- 1) == 0 { _ = Self.sleep(1) }
         #endif
     }
@@ -29,7 +29,7 @@ package struct SanitizerEdge: ~Copyable, Sendable {
     @inline(__always)
     package func acquire() {
         #if OBSERVERSET_TSAN
-        _ = order.load(ordering: .acquiring)
+        _ = releases.load(ordering: .acquiring)
         #endif
     }
 }
