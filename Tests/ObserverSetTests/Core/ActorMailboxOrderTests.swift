@@ -6,7 +6,9 @@ import Testing
 ///
 /// A machine shows only few of these orders. All of it runs on one thread, so a sanitizer would learn nothing from it.
 @Suite("An actor's mailbox, in every order", .againstHanging, .enabled(if: !AllocatedMemory.isSanitized))
-struct ActorMailboxOrderTests {
+struct ActorMailboxOrderTests {}
+
+extension ActorMailboxOrderTests {
     typealias Post = MailboxExploration.Post
 
     private static let (low, high) = (Urgency(.background), Urgency(.high))

@@ -9,7 +9,9 @@ struct ActorMailboxTests {
     private let set = ObserverSet<Int>()
     private let calls = Counter()
     private let log = Log<Int>()
+}
 
+extension ActorMailboxTests {
     // MARK: Memory
 
     @Test("What has been delivered does not pile up where something always waits")

@@ -10,6 +10,12 @@ import Testing
 /// of an actor (`set.add(hear)`) loses its isolation when it is converted, and no signature of `add` can refuse that.
 @Suite("Observers added on an actor's instance", .lifetimesChecked, .againstHanging)
 struct AddedOnAnActorTests {
+    private let set = ObserverSet<Int>()
+    private let calls = Log<Int>()
+    private let owner = Tracked()
+}
+
+extension AddedOnAnActorTests {
     /// The forms that an actor may use; the compiler passes the isolation on only for the first.
     enum Form: CaseIterable, Sendable {
         case capturing, appliedMethod, weak, capturingNothing, ownerAppliedMethod, ownerCapturingNothing
@@ -63,10 +69,6 @@ struct AddedOnAnActorTests {
             return calls.entries
         }
     }
-
-    private let set = ObserverSet<Int>()
-    private let calls = Log<Int>()
-    private let owner = Tracked()
 
     @Test(
         "An observer added on an actor is called in place there, and on the actor when notified from elsewhere",

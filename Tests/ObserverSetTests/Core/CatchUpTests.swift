@@ -11,7 +11,9 @@ struct CatchUpTests {
     private let second = ObserverSet<Int>()
     private let actor = LoopActor()
     private let log = Log<String>()
+}
 
+extension CatchUpTests {
     @Test("What waits for others is delivered meanwhile, what comes for the observer in the call comes behind the call")
     func othersAreServed() async {
         let wait = Shared<SettledWait?>(nil)

@@ -10,7 +10,9 @@ import Testing
 @Suite("Confirmed isolation", .lifetimesChecked, .againstHanging)
 struct ConfirmedIsolationTests {
     private let set = ObserverSet<Int>()
+}
 
+extension ConfirmedIsolationTests {
     // MARK: Closures of which the compiler is wrong
 
     /// Source: swiftlang/swift#83812, #86083, #87097.

@@ -6,7 +6,9 @@ import Testing
 @Suite("A set that reports whether it is observed", .lifetimesChecked, .againstHanging)
 struct DemandTests {
     private let log = Log<Bool>()
+}
 
+extension DemandTests {
     private func makeSet() -> ObserverSet<Int> {
         ObserverSet { [log] in log.append($0) }
     }

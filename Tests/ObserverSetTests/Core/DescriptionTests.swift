@@ -7,7 +7,9 @@ import Testing
 struct DescriptionTests {
     private let set = ObserverSet<Int>()
     private let file = "ObserverSetTests/DescriptionTests.swift"
+}
 
+extension DescriptionTests {
     // MARK: The description
 
     @Test("The description names the parameters and counts the observers", arguments: [0, 1, 2, 100])

@@ -7,7 +7,9 @@ import Testing
 struct IsolationTests {
     private let set = ObserverSet<Int>()
     private let log = Log<String>()
+}
 
+extension IsolationTests {
     // MARK: The main actor
 
     /// Scenario 36 for the main actor, where the call is made in place.

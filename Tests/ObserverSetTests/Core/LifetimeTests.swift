@@ -8,7 +8,9 @@ import Testing
 /// Lifetimes that other libraries got wrong: what is kept alive, how long, and what a `deinit` may do (promises 5, 8
 /// and 10).
 @Suite("Lifetimes", .lifetimesChecked, .againstHanging)
-struct LifetimeTests {
+struct LifetimeTests {}
+
+extension LifetimeTests {
     // MARK: Owners
 
     /// Scenario 15: the owner dies between building the registration and making it.

@@ -5,6 +5,10 @@ import Testing
 
 @Suite("A lock", .lifetimesChecked, .againstHanging)
 struct LockTests {
+    private let holder = Holder()
+}
+
+extension LockTests {
     /// Like the state of a registry or a mailbox: a value with references, which a critical section replaces.
     private struct State: ~Copyable, Sendable {
         var count = 0
@@ -19,8 +23,6 @@ struct LockTests {
             lock = Lock(State(object: object))
         }
     }
-
-    private let holder = Holder()
 
     @Test(
         "One thread at a time is in a critical section, also of those that only try, and sees what was written before",

@@ -8,7 +8,9 @@ import Testing
 struct MapTests {
     private let set = ObserverSet<Int>()
     private let log = Log<String>()
+}
 
+extension MapTests {
     // MARK: Values
 
     @Test("`map` sends results, nil too; `compactMap` and `filter` skip; all call in the order of registration")

@@ -7,7 +7,9 @@ import Testing
 struct ObserverTests {
     private let set = ObserverSet<Int>()
     private let log = Log<String>()
+}
 
+extension ObserverTests {
     // MARK: A source that passes observers on
 
     @Test(

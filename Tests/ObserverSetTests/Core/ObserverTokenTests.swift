@@ -7,7 +7,9 @@ import Testing
 @Suite("Tokens", .lifetimesChecked, .againstHanging)
 struct ObserverTokenTests {
     private let set = ObserverSet<Int>()
+}
 
+extension ObserverTokenTests {
     // MARK: Identity
 
     @Test("Tokens of several sets, made by many threads at once, are all different")

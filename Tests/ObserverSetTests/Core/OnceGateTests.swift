@@ -7,7 +7,9 @@ import Testing
 struct OnceGateTests {
     private let set = ObserverSet<Int>()
     private let gate = OnceGate()
+}
 
+extension OnceGateTests {
     /// A registration whose calls have to pass a gate, and then those of another registration.
     private func registration(_ gate: OnceGate, behind original: Registration? = nil) -> Registration {
         FurtherRegistration(FunctionTarget { (_: Int) in }, gate, of: original)

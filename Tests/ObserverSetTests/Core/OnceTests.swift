@@ -7,7 +7,9 @@ import Testing
 struct OnceTests {
     private let set = ObserverSet<Int>()
     private let log = Log<String>()
+}
 
+extension OnceTests {
     @Test(
         "Behind `once`, or several, an observer of any kind is called once, or not at all if it is removed",
         arguments: ObserverKind.lasting)

@@ -7,7 +7,9 @@ import Testing
 struct ParametersTests {
     private let log = Log<String>()
     private let listener: Listener
+}
 
+extension ParametersTests {
     init() {
         listener = Listener(log)
     }

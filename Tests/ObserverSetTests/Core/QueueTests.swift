@@ -9,7 +9,9 @@ struct QueueTests {
     private let set = ObserverSet<Int>()
     private let log = Log<Int>()
     private let queue = DispatchQueue(label: "serial")
+}
 
+extension QueueTests {
     /// Scenario 36: a notification on the observer's own queue.
     ///
     /// Source: swift-corelibs-foundation#128, ETBinding#14, wire-ios-transport#168 (a deadlock in `main.sync`).

@@ -10,7 +10,9 @@ struct RemovalTests {
     private let log = Log<String>()
     private let mayEnd = Signal()
     private let door = Door()
+}
 
+extension RemovalTests {
     // MARK: What it does
 
     @Test("The observer is removed, what waits is dropped, and what it captured is released", arguments: lastingHeld)
@@ -406,7 +408,9 @@ extension RemovalTests {
 /// The observers write to memory that is not synchronised, and that the remover reads afterwards. So the thread sanitizer
 /// reports a race if a removal does not order them.
 @Suite("Races of removals that wait", .lifetimesChecked, .againstHanging, .serialized)
-struct RemovalRaceTests {
+struct RemovalRaceTests {}
+
+extension RemovalRaceTests {
     @Test(
         "After a removal nothing runs, nothing is held, and all that was done is seen",
         arguments: RemovalTests.lastingHeld)

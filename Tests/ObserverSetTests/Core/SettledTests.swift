@@ -13,7 +13,9 @@ struct SettledTests {
     private let set = ObserverSet<Int>()
     private let log = Log<Int>()
     private let queue = DispatchQueue(label: "serial")
+}
 
+extension SettledTests {
     @Test("`settled()` returns when its task is cancelled", arguments: [ObserverKind.queue, .awaited])
     func cancelled(_ kind: ObserverKind) async {
         let call = await StoppedCall(kind, of: set, by: set)

@@ -8,7 +8,9 @@ import Testing
 struct StartingTests {
     private let set = ObserverSet<Int>()
     private let log = Log<Int>()
+}
 
+extension StartingTests {
     // MARK: Which observers receive it
 
     @Test(

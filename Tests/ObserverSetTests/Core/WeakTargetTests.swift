@@ -6,7 +6,9 @@ import Testing
 @Suite("A registry of objects", .lifetimesChecked, .againstHanging)
 struct WeakTargetTests {
     private let registry = Registry()
+}
 
+extension WeakTargetTests {
     @Test("An object that is added again while it is being added is held once, by one registration")
     func addedMeanwhile() {
         let object = Tracked()

@@ -3,7 +3,9 @@ import Testing
 
 /// The behaviour of every layer, compared with a model that is too simple to be wrong.
 @Suite("A sequential model", .againstHanging)
-struct ModelTests {
+struct ModelTests {}
+
+extension ModelTests {
     private static let operations = many(1_000_000, long: 100_000_000)
     /// `OBSERVERSET_SEED` replays the run with that seed.
     private static let seed =

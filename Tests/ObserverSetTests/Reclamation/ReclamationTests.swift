@@ -7,7 +7,9 @@ import Testing
 /// what the model covers and what not, `Exploration` what is checked. All of it runs on one thread, so a sanitizer
 /// would learn nothing from it.
 @Suite("Reclamation, in every interleaving", .againstHanging, .enabled(if: !AllocatedMemory.isSanitized))
-struct ReclamationTests {
+struct ReclamationTests {}
+
+extension ReclamationTests {
     /// The scenarios with some thousands of states each.
     private static let small = [
         Scenario("a notification and a removal", "()", "0"),

@@ -5,7 +5,9 @@ import Testing
 
 /// A sanitizer that reports nothing proves something only if it would have reported.
 @Suite("The thread sanitizer", .againstHanging)
-struct SanitizerTests {
+struct SanitizerTests {}
+
+extension SanitizerTests {
     /// A mistake in the core would make such a race: a value is published by a relaxed store, so that nothing orders it
     /// before the reader's look.
     private final class Box: @unchecked Sendable {

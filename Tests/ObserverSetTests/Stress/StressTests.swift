@@ -8,9 +8,11 @@ import Testing
 /// `Tools/Stress` runs the same races for any length of time.
 @Suite("Stress", .lifetimesChecked, .againstHanging, .serialized)
 struct StressTests {
-    private static let deliveries = many(200_000, long: 10_000_000)
-
     private let mistakes = Mistakes()
+}
+
+extension StressTests {
+    private static let deliveries = many(200_000, long: 10_000_000)
 
     // MARK: Synchronous observers
 
