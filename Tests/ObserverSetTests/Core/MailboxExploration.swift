@@ -20,7 +20,7 @@ struct MailboxExploration {
     private(set) var stateCount = 0
 
     init(_ posts: [Post], catchUps: Int = 3, _ fault: Fault? = nil) {
-        var seen: Set<[Int]> = []
+        var seen: Set<[UInt8]> = []
         var open = [MailboxState(posts, catchUps, fault)]
         while let state = open.popLast() {
             guard seen.insert(state.key).inserted else { continue }
@@ -81,16 +81,27 @@ private struct MailboxState {
     }
 
     /// Equal for states in which the same can happen.
-    var key: [Int] {
-        var key = [posted, catchUpsLeft, isBusy ? 1 : 0, hasTurnedOneAway ? 1 : 0, batch.catchUps]
-        // What is in the batch's private parts: it depends on when drains have looked.
-        for child in Mirror(reflecting: batch).children {
-            if let jobs = child.value as? [Job?] { key += [-1] + jobs.map { $0?.value as? Int ?? 0 } }
-            if let head = child.value as? Int { key += [-1, head] }
+    var key: [UInt8] {
+        var key: [UInt8] = []
+        func add(_ number: Int) { key.append(UInt8(number)) }
+        func add(_ flag: Bool) { key.append(flag ? 1 : 0) }
+        func add(_ numbers: [Int]) {
+            add(numbers.count)
+            for number in numbers { add(number) }
         }
-        key += [-1] + sent.map { Int($0.priority.rawValue) } + [-1] + begun + [-1] + returned.sorted()
+        add([posted, catchUpsLeft, batch.catchUps, batch.head])
+        add(isBusy)
+        add(hasTurnedOneAway)
+        // How the values are distributed in the batch depends on when drains have looked.
+        for jobs in [batch.jobs, batch.passedOver] { add(jobs.map { $0?.value as? Int ?? 0 }) }
+        add(sent.map { Int($0.rank) })
+        add(begun)
+        add(returned.sorted())
         for frame in stack {
-            key += [-2, frame.isDrain ? 1 : 0, frame.called ?? 0, frame.mayLeave ? 1 : 0] + frame.rest
+            add(frame.isDrain)
+            add(frame.mayLeave)
+            add(frame.called ?? 0)
+            add(frame.rest)
         }
         return key
     }
@@ -129,12 +140,12 @@ private struct MailboxState {
             next.check()
             moves.append(next)
         }
-        if posted < posts.count { add("post \(posts[posted])") { $0.post() } }
+        if posted < posts.count { add("a value is posted") { $0.post() } }
         // On the actor: its own code, or a call that notifies or runs an event loop.
         if stack.last.map({ $0.called != nil }) ?? true, stack.count < 3 {
             for index in sent.indices { add("a drain arrives") { $0.arrive(index) } }
             for observer in 0..<2 where mayCatchUp(observer) {
-                add("the actor notifies \(observer)") { $0.catchUp(observer) }
+                add(observer == 0 ? "the actor notifies 0" : "the actor notifies 1") { $0.catchUp(observer) }
             }
         }
         if let frame = stack.last {

@@ -21,15 +21,15 @@ extension ActorMailbox {
     /// The values that a drain has taken over from the inbox.
     struct Batch: Sendable {
         /// The jobs in order; those that have been taken out are nil.
-        private var jobs: [Job?] = []
+        private(set) var jobs: [Job?] = []
         /// The index of the first job that may still be there.
-        private var head = 0
+        private(set) var head = 0
         private var urgency = Urgency.lowest
         /// The number of catch-ups in progress, one nested in a call that another one makes.
         private(set) var catchUps = 0
         /// The jobs that a drain inside such a call has passed over: values for observers that are in a call, and the
         /// markers of callers of `settled()`.
-        private var passedOver: [Job?] = []
+        private(set) var passedOver: [Job?] = []
 
         /// The number of jobs for which an idle mailbox keeps memory; what a burst needed beyond that is freed.
         private static var retainedCapacity: Int { 32 }
