@@ -199,9 +199,7 @@ extension AwaitingActorTests {
 private actor Reporter {
     private let heard: Log<String>
 
-    init(_ heard: Log<String>) {
-        self.heard = heard
-    }
+    init(_ heard: Log<String>) { self.heard = heard }
 
     func hear(_ value: String) { heard.append(value) }
 }

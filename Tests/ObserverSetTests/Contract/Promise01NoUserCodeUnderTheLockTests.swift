@@ -280,9 +280,7 @@ extension Promise01NoLockCheckUnderTheLockTests {
     }
 
     /// Adds an observer that holds the only reference to a meddler.
-    private func addMeddler(_ kind: ObserverKind) -> KeptRegistration {
-        addCapture(to: set, kind, meddler())
-    }
+    private func addMeddler(_ kind: ObserverKind) -> KeptRegistration { addCapture(to: set, kind, meddler()) }
 
     private func addCapture(to set: ObserverSet<Int>, _ kind: ObserverKind, _ capture: Tracked) -> KeptRegistration {
         kind.add(to: set) { _ in _ = capture }

@@ -365,7 +365,5 @@ private final class Round: Sendable {
         if !called.isSet { called.set() }
     }
 
-    func removalHasReturned() {
-        isRemoved.store(true, ordering: .sequentiallyConsistent)
-    }
+    func removalHasReturned() { isRemoved.store(true, ordering: .sequentiallyConsistent) }
 }

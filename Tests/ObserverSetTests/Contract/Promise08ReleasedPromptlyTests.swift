@@ -356,9 +356,7 @@ extension Promise08ReleasedPromptlyTests {
     private var storedObservers: Int { self.set.registry?.registered ?? 0 }
 
     /// How many slots are in use.
-    private var storedSlots: Int {
-        Int(self.set.registry?.lock.withLock { $0.taken } ?? 0)
-    }
+    private var storedSlots: Int { Int(self.set.registry?.lock.withLock { $0.taken } ?? 0) }
 
     private func addCapture(_ kind: ObserverKind) -> CapturingRegistration {
         let capture = Tracked()

@@ -125,9 +125,7 @@ extension Promise11NotifyingWaitsForNobodyTests {
 
     // MARK: -
 
-    private func add(_ kind: ObserverKind) -> KeptRegistration {
-        kind.add(to: set) { [calls] _ in calls.increment() }
-    }
+    private func add(_ kind: ObserverKind) -> KeptRegistration { kind.add(to: set) { [calls] _ in calls.increment() } }
 
     /// Runs `body` on another thread, while a third one holds the set's lock.
     private func whileLocked(_ body: @escaping @Sendable () -> Void) async {

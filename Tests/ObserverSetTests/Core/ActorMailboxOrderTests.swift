@@ -28,9 +28,7 @@ extension ActorMailboxOrderTests {
     }
 
     @Test("Nothing is lost, late, out of order or thought to be over", arguments: programs)
-    func everyOrder(posts: [Post]) {
-        #expect(MailboxExploration(posts).failure == nil)
-    }
+    func everyOrder(posts: [Post]) { #expect(MailboxExploration(posts).failure == nil) }
 
     @Test("Each mistake in it is found", arguments: MailboxExploration.Fault.allCases)
     func controls(fault: MailboxExploration.Fault) {

@@ -9,9 +9,7 @@ struct DemandTests {
 }
 
 extension DemandTests {
-    private func makeSet() -> ObserverSet<Int> {
-        ObserverSet { [log] in log.append($0) }
-    }
+    private func makeSet() -> ObserverSet<Int> { ObserverSet { [log] in log.append($0) } }
 
     @Test("The first observer starts the producer and removing the last one stops it, before either call returns")
     func firstAndLast() {

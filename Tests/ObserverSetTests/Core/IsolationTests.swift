@@ -171,9 +171,7 @@ extension IsolationTests {
     }
 
     /// Notifies from where the compiler sees no isolation.
-    private nonisolated func notifyWithoutIsolation(_ value: Int) {
-        set.notify(value)
-    }
+    private nonisolated func notifyWithoutIsolation(_ value: Int) { set.notify(value) }
 }
 
 @MainActor private final class Sheet {

@@ -19,9 +19,7 @@ extension LockTests {
     private final class Holder: Sendable {
         let lock: Lock<State>
 
-        init(_ object: Tracked? = nil) {
-            lock = Lock(State(object: object))
-        }
+        init(_ object: Tracked? = nil) { lock = Lock(State(object: object)) }
     }
 
     @Test(

@@ -214,9 +214,7 @@ private struct MailboxState {
         if inbox.drains.reserve(urgency), fault != .leavesWithoutSending { sent.append(urgency) }
     }
 
-    private mutating func rest() {
-        if batch.catchUps == 0 || fault == .restsInACatchUp { isBusy = false }
-    }
+    private mutating func rest() { if batch.catchUps == 0 || fault == .restsInACatchUp { isBusy = false } }
 
     /// Whether an observer may be caught up with: few values wait for it, and it is not in a call.
     private func mayCatchUp(_ observer: Int) -> Bool {

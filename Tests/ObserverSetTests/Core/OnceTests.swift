@@ -149,7 +149,5 @@ private final class OnceRound: Sendable {
         registration = kind.add(to: source) { [calls] _ in calls.value += 1 }
     }
 
-    func remove() {
-        if registration.token.remove() { removals.value += 1 }
-    }
+    func remove() { if registration.token.remove() { removals.value += 1 } }
 }

@@ -10,9 +10,7 @@ struct ParametersTests {
 }
 
 extension ParametersTests {
-    init() {
-        listener = Listener(log)
-    }
+    init() { listener = Listener(log) }
 
     @Test("`Void` works with `notify()`, and with closures and methods that do not name it, with an owner or without")
     func void() async {

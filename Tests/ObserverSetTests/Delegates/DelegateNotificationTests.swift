@@ -237,7 +237,5 @@ extension DelegateNotificationTests {
 private final class Box<Value> {
     var value: Value
 
-    init(_ value: Value) {
-        self.value = value
-    }
+    init(_ value: Value) { self.value = value }
 }

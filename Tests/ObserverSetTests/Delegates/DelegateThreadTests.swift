@@ -136,9 +136,7 @@ private final class SharedListener: SharedListening {
     let calls = Counter()
     private let tracked: Tracked
 
-    init(in lifetimes: Lifetimes = .current) {
-        tracked = Tracked(in: lifetimes)
-    }
+    init(in lifetimes: Lifetimes = .current) { tracked = Tracked(in: lifetimes) }
 
     var isIntact: Bool { tracked.isIntact }
 

@@ -192,7 +192,5 @@ private func secondLocalEvent() -> any Event {
 
 extension EventTypeTests {
     /// Observes the type of `event`, which cannot be named here.
-    private func observeDynamically<E: Event>(_ event: E, as name: String) {
-        observe(E.self, as: name)
-    }
+    private func observeDynamically<E: Event>(_ event: E, as name: String) { observe(E.self, as: name) }
 }

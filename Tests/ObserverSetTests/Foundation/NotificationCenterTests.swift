@@ -446,9 +446,7 @@ extension NotificationCenterTests {
 struct ThemeChanged: BridgedEvent {
     let isDark: Bool
 
-    init(isDark: Bool) {
-        self.isDark = isDark
-    }
+    init(isDark: Bool) { self.isDark = isDark }
 
     static var notificationName: Notification.Name { .themeDidChange }
     var userInfo: [AnyHashable: Any]? { ["dark": isDark] }
@@ -488,21 +486,15 @@ extension Notification.Name {
 struct Payload: @unchecked Sendable, ExpressibleByDictionaryLiteral, ExpressibleByNilLiteral {
     let userInfo: [AnyHashable: Any]?
 
-    init(dictionaryLiteral elements: (AnyHashable, Any)...) {
-        userInfo = Dictionary(uniqueKeysWithValues: elements)
-    }
+    init(dictionaryLiteral elements: (AnyHashable, Any)...) { userInfo = Dictionary(uniqueKeysWithValues: elements) }
 
-    init(nilLiteral: ()) {
-        userInfo = nil
-    }
+    init(nilLiteral: ()) { userInfo = nil }
 }
 
 private final class Listener: Sendable {
     private let log: Log<String>
 
-    init(_ log: Log<String>) {
-        self.log = log
-    }
+    init(_ log: Log<String>) { self.log = log }
 
     func hear() { note("method") }
     func note(_ text: String) { log.append(text) }

@@ -38,9 +38,7 @@ final class Plain {
     private let atEnd: (() -> Void)?
     var heard: [Int] = []
 
-    init(atEnd: (() -> Void)? = nil) {
-        self.atEnd = atEnd
-    }
+    init(atEnd: (() -> Void)? = nil) { self.atEnd = atEnd }
 
     var isIntact: Bool { life.isIntact }
 

@@ -165,9 +165,7 @@ struct ModelMove {
         if memory.newer | memory.older == 0 { thread.step = .unlock } else { look(at: 1 ^ view.open, .lookAtIdleCount) }
     }
 
-    private mutating func release() {
-        if thread.releasable == 0 { next() } else { thread.step = .release }
-    }
+    private mutating func release() { if thread.releasable == 0 { next() } else { thread.step = .release } }
 
     private mutating func look(at parity: UInt8, _ step: ModelStep) {
         thread.parity = parity
@@ -204,9 +202,7 @@ struct ModelMove {
     }
 
     /// The index of the count on which the traversal is counted.
-    private var place: UInt8 {
-        ticket.parity + (ticket.isStriped ? 2 + 2 * UInt8(index % scenario.seats) : 0)
-    }
+    private var place: UInt8 { ticket.parity + (ticket.isStriped ? 2 + 2 * UInt8(index % scenario.seats) : 0) }
 
     /// Memory as the thread sees it, including its own stores that have not reached memory.
     private var view: ModelMemory {

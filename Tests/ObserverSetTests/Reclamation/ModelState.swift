@@ -23,9 +23,7 @@ struct ModelState: Hashable {
     }
 
     /// Hashes all bytes at once, which is several times as fast as one field after the other.
-    func hash(into hasher: inout Hasher) {
-        unsafe withUnsafeBytes(of: self) { unsafe hasher.combine(bytes: $0) }
-    }
+    func hash(into hasher: inout Hasher) { unsafe withUnsafeBytes(of: self) { unsafe hasher.combine(bytes: $0) } }
 
     static func == (left: Self, right: Self) -> Bool {
         unsafe withUnsafeBytes(of: left) { left in

@@ -161,6 +161,4 @@ func dropped<Parameters>(by set: ObserverSet<Parameters>) -> Int {
 }
 
 /// Cancels the task that calls it.
-func cancelThisTask() {
-    unsafe withUnsafeCurrentTask { task in unsafe task?.cancel() }
-}
+func cancelThisTask() { unsafe withUnsafeCurrentTask { task in unsafe task?.cancel() } }

@@ -10,7 +10,5 @@ struct Everywhere<Parameters: Sendable>: NotificationSource {
         ObserverToken(sources.map { $0.register(observer) })
     }
 
-    func settled() async {
-        for source in sources { await source.settled() }
-    }
+    func settled() async { for source in sources { await source.settled() } }
 }

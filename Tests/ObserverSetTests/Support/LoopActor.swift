@@ -28,9 +28,7 @@ private final class LoopExecutor: SerialExecutor {
         queue.async { self.run() }
     }
 
-    func waitForJob() {
-        while taken.value == jobs.count { Thread.yield() }
-    }
+    func waitForJob() { while taken.value == jobs.count { Thread.yield() } }
 
     func run() {
         while taken.value < jobs.count {

@@ -114,9 +114,7 @@ struct KeptRegistration: Sendable {
     }
 
     /// Keeps the owner alive until this call.
-    func end() {
-        withExtendedLifetime(owner) {}
-    }
+    func end() { withExtendedLifetime(owner) {} }
 }
 
 /// An actor that is not the main one.
@@ -129,9 +127,7 @@ actor Keeper {
     private let life = Tracked()
 
     /// Runs `body` on the actor.
-    func perform<Result: Sendable>(_ body: @Sendable (isolated Keeper) -> Result) -> Result {
-        body(self)
-    }
+    func perform<Result: Sendable>(_ body: @Sendable (isolated Keeper) -> Result) -> Result { body(self) }
 }
 
 /// An owner that belongs to no actor.
@@ -139,9 +135,7 @@ final class PlainListener<Parameters: Sendable>: Sendable {
     private let life = Tracked()
     private let call: @Sendable (Parameters) -> Void
 
-    init(_ call: @escaping @Sendable (Parameters) -> Void) {
-        self.call = call
-    }
+    init(_ call: @escaping @Sendable (Parameters) -> Void) { self.call = call }
 
     func hear(_ parameters: Parameters) { call(parameters) }
 }
@@ -151,9 +145,7 @@ final class PlainListener<Parameters: Sendable>: Sendable {
     private let life = Tracked()
     private let call: @Sendable (Parameters) -> Void
 
-    nonisolated init(_ call: @escaping @Sendable (Parameters) -> Void) {
-        self.call = call
-    }
+    nonisolated init(_ call: @escaping @Sendable (Parameters) -> Void) { self.call = call }
 
     func hear(_ parameters: Parameters) { call(parameters) }
 }

@@ -10,9 +10,7 @@ struct Mapped<Input: Sendable, Parameters: Sendable>: NotificationSource {
         self.transform = transform
     }
 
-    func register(_ observer: Observer<Parameters>) -> ObserverToken {
-        source.register(observer.adapted(transform))
-    }
+    func register(_ observer: Observer<Parameters>) -> ObserverToken { source.register(observer.adapted(transform)) }
 
     func settled() async { await source.settled() }
 }

@@ -133,9 +133,7 @@ final class ModelWorld: World {
         var isSuspended = false
         var isCancelled = false
 
-        init(with job: Job) {
-            self.job = job
-        }
+        init(with job: Job) { self.job = job }
     }
 
     /// A caller of `settled()` that is waiting.
@@ -612,9 +610,7 @@ final class ModelWorld: World {
         if !busy.contains(where: { $0 === registration }) { busy.append(registration) }
     }
 
-    private func lose(_ job: Job) {
-        if fault != .countsNoLosses { job.entry.lost += 1 }
-    }
+    private func lose(_ job: Job) { if fault != .countsNoLosses { job.entry.lost += 1 } }
 
     /// Drops the values that wait for removed observers, and cancels their calls.
     private func cancel(_ entries: [Entry]) {
@@ -845,9 +841,7 @@ final class ModelWorld: World {
     }
 
     /// Whether a caller of `settled()` keeps a set alive that is in no place any more, and so is not notified any more.
-    var isOldSetKept: Bool {
-        waiters.contains { waiter in !places.contains { $0 === waiter.set } }
-    }
+    var isOldSetKept: Bool { waiters.contains { waiter in !places.contains { $0 === waiter.set } } }
 
     /// How many entries there are, including those of dead owners.
     var entryCount: Int { places.reduce(0) { $0 + $1.entries.count } }

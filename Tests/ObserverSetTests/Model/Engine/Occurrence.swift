@@ -17,16 +17,12 @@ struct Occurrence: Equatable, CustomStringConvertible {
         bits = tag.rawValue << 56 | UInt64(truncatingIfNeeded: subject) << 28 | UInt64(truncatingIfNeeded: value)
     }
 
-    init(_ tag: Tag, _ subject: Int, _ value: Bool) {
-        self.init(tag, subject, value ? 1 : 0)
-    }
+    init(_ tag: Tag, _ subject: Int, _ value: Bool) { self.init(tag, subject, value ? 1 : 0) }
 
     var subject: Int { Int(bits >> 28 & 0xFFF_FFFF) }
     var value: Int { Int(bits & 0xFFF_FFFF) }
 
-    func isAbout(_ tag: Tag, _ subject: Int) -> Bool {
-        bits >> 28 == Occurrence(tag, subject, 0).bits >> 28
-    }
+    func isAbout(_ tag: Tag, _ subject: Int) -> Bool { bits >> 28 == Occurrence(tag, subject, 0).bits >> 28 }
 
     var description: String {
         let tag = Tag(rawValue: bits >> 56).map { "\($0)" } ?? "?"

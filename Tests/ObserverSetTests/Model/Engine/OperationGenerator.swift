@@ -9,9 +9,7 @@ struct OperationGenerator {
     init(seed: UInt64) { choices = SeededGenerator(seed: seed) }
 
     /// The approximate size at which sets are kept; large sets grow, and are compacted.
-    mutating func size() -> Int {
-        [4, 10, 10, 20, 20, 40, 40, 120][choices.below(8)]
-    }
+    mutating func size() -> Int { [4, 10, 10, 20, 20, 40, 40, 120][choices.below(8)] }
 
     /// Programs that observers, owners and captures run: short ones, since they nest.
     mutating func routines() -> [[Operation]] {

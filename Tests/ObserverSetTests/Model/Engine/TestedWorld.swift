@@ -30,9 +30,7 @@ final class TestedWorld: World, @unchecked Sendable {
         super.init(routines: routines)
     }
 
-    override func tell(_ event: Occurrence) {
-        events.append(event)
-    }
+    override func tell(_ event: Occurrence) { events.append(event) }
 
     // MARK: Adding
 
@@ -146,9 +144,7 @@ final class TestedWorld: World, @unchecked Sendable {
         homes.append(operation.place)
     }
 
-    private func capture(for operation: Operation) -> WorldCapture {
-        WorldCapture(tokens.count, operation, in: self)
-    }
+    private func capture(for operation: Operation) -> WorldCapture { WorldCapture(tokens.count, operation, in: self) }
 
     private static func buffering(_ form: Int) -> Buffering {
         [.unbounded, .newest(1), .newest(3), .oldest(1), .oldest(3)][form]
@@ -295,9 +291,7 @@ final class TestedWorld: World, @unchecked Sendable {
 
     // MARK: Observers that await
 
-    override func deliver() {
-        JobQueue.current?.run()
-    }
+    override func deliver() { JobQueue.current?.run() }
 
     /// Suspends a call until `letOn` resumes it.
     fileprivate func suspend(_ id: Int, isolation: isolated (any Actor)? = #isolation) async {
@@ -478,9 +472,7 @@ struct OtherEvent: WorldEvent {
 class BaseEvent: WorldEvent, @unchecked Sendable {
     let number: Int
 
-    init(_ number: Int) {
-        self.number = number
-    }
+    init(_ number: Int) { self.number = number }
 }
 
 final class DerivedEvent: BaseEvent, @unchecked Sendable {}

@@ -33,9 +33,7 @@ class World {
         return JobQueue.isAvailable
     }()
 
-    init(routines: [[Operation]]) {
-        self.routines = routines
-    }
+    init(routines: [[Operation]]) { self.routines = routines }
 
     /// Performs an operation, and all that observers and `deinit`s do in consequence.
     final func performOutside(_ operation: Operation) {

@@ -156,9 +156,7 @@ private final class Race: Sendable {
 
     // MARK: The threads
 
-    func notify(from thread: Int) {
-        for number in 1...perThread { notify(thread, number) }
-    }
+    func notify(from thread: Int) { for number in 1...perThread { notify(thread, number) } }
 
     private func notify(_ thread: Int, _ number: Int) {
         let isLate = isRemoved.load(ordering: .relaxed)
@@ -245,18 +243,14 @@ private final class CallRecord: @unchecked Sendable {
 
     var calls: Int { finished.load(ordering: .relaxed) }
 
-    init(sources: Int) {
-        last = Array(repeating: 0, count: sources)
-    }
+    init(sources: Int) { last = Array(repeating: 0, count: sources) }
 }
 
 private actor Clerk {
     private let life: Tracked
     var calls = 0
 
-    init(_ life: Tracked) {
-        self.life = life
-    }
+    init(_ life: Tracked) { self.life = life }
 }
 
 @globalActor private actor Clerks {

@@ -153,14 +153,10 @@ final class Storm: Sendable {
     }
 
     /// Leaves a registration for the next thread that comes, and returns the one that was there.
-    func trade(_ registration: Subscription?) -> Subscription? {
-        market.exchange(registration)
-    }
+    func trade(_ registration: Subscription?) -> Subscription? { market.exchange(registration) }
 
     /// An owner whose `deinit` reads a set.
-    func owner() -> Tracked {
-        Tracked(in: lifetimes) { [weak calm] in _ = calm?.isEmpty }
-    }
+    func owner() -> Tracked { Tracked(in: lifetimes) { [weak calm] in _ = calm?.isEmpty } }
 
     /// A capture whose `deinit` takes the set's lock.
     ///
@@ -230,7 +226,5 @@ final class Subscription: Sendable {
 
     var sum: Int { (0..<count).reduce(0) { $0 + self[$1] } }
 
-    deinit {
-        unsafe numbers.deallocate()
-    }
+    deinit { unsafe numbers.deallocate() }
 }

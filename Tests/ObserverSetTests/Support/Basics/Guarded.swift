@@ -8,9 +8,7 @@ struct Guarded<Value: Sendable>: ~Copyable, Sendable {
     private let mutex: Mutex<Value>
     private let witness = Atomic<Int>(0)
 
-    init(_ value: Value) {
-        mutex = Mutex(value)
-    }
+    init(_ value: Value) { mutex = Mutex(value) }
 
     func withLock<Result: Sendable>(_ body: (inout Value) -> Result) -> Result {
         mutex.withLock { value in
@@ -32,18 +30,14 @@ struct Guarded<Value: Sendable>: ~Copyable, Sendable {
         return unsafe content.exchange(fresh, ordering: .acquiringAndReleasing)?.takeRetainedValue()
     }
 
-    deinit {
-        _ = exchange(nil)
-    }
+    deinit { _ = exchange(nil) }
 }
 
 /// Generates random numbers that are the same for the same seed, with the algorithm splitmix64 (Steele, Lea and Flood).
 struct SeededGenerator: RandomNumberGenerator {
     private var state: UInt64
 
-    init(seed: UInt64) {
-        state = seed
-    }
+    init(seed: UInt64) { state = seed }
 
     mutating func next() -> UInt64 {
         state &+= 0x9E37_79B9_7F4A_7C15
@@ -56,7 +50,5 @@ struct SeededGenerator: RandomNumberGenerator {
     /// Returns a number from zero up to, but not including, `bound`.
     ///
     /// The bias is too small to matter, and the method is fast even without optimisation.
-    mutating func below(_ bound: Int) -> Int {
-        Int(truncatingIfNeeded: next() >> 33) % bound
-    }
+    mutating func below(_ bound: Int) -> Int { Int(truncatingIfNeeded: next() >> 33) % bound }
 }

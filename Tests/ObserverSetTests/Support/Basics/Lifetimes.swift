@@ -20,9 +20,7 @@ final class Lifetimes: Sendable {
         made.add(1, ordering: .relaxed)
     }
 
-    fileprivate func ended() {
-        alive.subtract(1, ordering: .relaxed)
-    }
+    fileprivate func ended() { alive.subtract(1, ordering: .relaxed) }
 }
 
 /// An owner, a capture or a parameter whose lifetime is counted, and which can run a closure when it is deallocated.

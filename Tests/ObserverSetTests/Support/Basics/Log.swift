@@ -11,22 +11,16 @@ final class Log<Element: Sendable>: Sendable {
     var entries: [Element] { storage.withLock { $0.map { $0 } } }
     var count: Int { storage.withLock { $0.count } }
 
-    func append(_ element: Element) {
-        storage.withLock { $0.append(element) }
-    }
+    func append(_ element: Element) { storage.withLock { $0.append(element) } }
 
-    func removeAll() {
-        storage.withLock { $0.removeAll() }
-    }
+    func removeAll() { storage.withLock { $0.removeAll() } }
 }
 
 /// A variable that several closures share, on any thread.
 final class Shared<Value: Sendable>: Sendable {
     private let storage: Guarded<Value>
 
-    init(_ value: Value) {
-        storage = Guarded(value)
-    }
+    init(_ value: Value) { storage = Guarded(value) }
 
     var value: Value {
         get { storage.withLock { $0 } }

@@ -19,9 +19,7 @@ final class Gate: Sendable {
     private let arrivals = Atomic<Int>(0)
     private let bell = Bell()
 
-    init(_ count: Int) {
-        self.count = count
-    }
+    init(_ count: Int) { self.count = count }
 
     /// Blocks until all threads have called this method as often as the calling thread has.
     func pass() {
@@ -48,9 +46,7 @@ final class Signal: Sendable {
     }
 
     /// Blocks until the flag is set.
-    func wait() {
-        bell.wait { isSet }
-    }
+    func wait() { bell.wait { isSet } }
 }
 
 /// A counter that several threads share.
@@ -60,9 +56,7 @@ final class Counter: Sendable {
     var value: Int { number.load(ordering: .acquiring) }
 
     @discardableResult
-    func increment() -> Int {
-        number.add(1, ordering: .acquiringAndReleasing).newValue
-    }
+    func increment() -> Int { number.add(1, ordering: .acquiringAndReleasing).newValue }
 
     func decrement() { number.subtract(1, ordering: .acquiringAndReleasing) }
 }
@@ -113,9 +107,7 @@ private final class Bell: Sendable {
     }
 
     /// Must be called whenever the condition may have become true.
-    func ring() {
-        condition.withLock { condition.broadcast() }
-    }
+    func ring() { condition.withLock { condition.broadcast() } }
 }
 
 extension Thread {
@@ -218,9 +210,7 @@ private final class Worker: Sendable {
         worker.isWanted.signal()
     }
 
-    private init() {
-        Thread.detachNewThread { self.work() }
-    }
+    private init() { Thread.detachNewThread { self.work() } }
 
     private func work() {
         while true {
