@@ -181,12 +181,10 @@ extension NotificationSource {
         of owner: Owner, isolation actor: MainActor.Type = MainActor.self,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> ObserverToken where Parameters == (repeat each P) {
-        register(
-            owner,
-            Isolation.removed(from: { @MainActor (owner: Owner, parameters: Parameters) in
-                method(owner)(repeat each parameters)
-            }),
-            in: .of(MainActor.shared), fileID, line)
+        let call: @isolated(any) @Sendable (Owner, Parameters) -> Void = { @MainActor owner, parameters in
+            method(owner)(repeat each parameters)
+        }
+        return register(owner, Isolation.removed(from: call), in: .of(MainActor.shared), fileID, line)
     }
 
     /// Adds any other method that has no parameter, or several, to a source of `Void` or of an unlabelled tuple.

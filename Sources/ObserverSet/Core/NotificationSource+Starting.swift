@@ -59,7 +59,7 @@ private final class FirstValueIssuer: TokenIssuer, @unchecked Sendable {
 
     init(_ registration: Registration?) { self.registration = registration }
 
-    override func remove(_ id: UInt64, _ removal: Removal?) -> Bool {
+    override func remove(_ id: UInt64, _ removal: RemovalWait?) -> Bool {
         registration?.markRemoved()
         registration?.cancel()
         if let mailbox = registration?.observer.mailbox { removal?.mailboxes.append(mailbox) }

@@ -67,7 +67,7 @@ import Synchronization
 
     @usableFromInline
     func append(_ observer: @escaping (Parameters) -> Void, isOnce: Bool, site: Site) -> Token {
-        if isOnce { return append(FunctionTarget(observer), isOnce: true, site: site) }
+        if isOnce { return append(OnceFunction(observer), isOnce: true, site: site) }
         return append(Callee(retaining: observer), nil, site)
     }
 

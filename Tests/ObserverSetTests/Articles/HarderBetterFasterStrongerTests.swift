@@ -27,7 +27,9 @@ extension HarderBetterFasterStrongerTests {
         static var notificationName: Notification.Name { Notification.Name("CoffeeShopDidOpen") }
         var userInfo: [AnyHashable: Any]? { ["hour": hour] }
 
-        init(hour: Int) { self.hour = hour }
+        init(hour: Int) {
+            self.hour = hour
+        }
 
         init?(_ notification: Notification) {
             guard let hour = notification.userInfo?["hour"] as? Int else { return nil }

@@ -23,7 +23,9 @@ extension TestingArticleTests {
     actor History {
         private(set) var names: [String] = []
 
-        init(_ playlist: Playlist) { playlist.itemAdded.add(self) { history, name in history.names.append(name) } }
+        init(_ playlist: Playlist) {
+            playlist.itemAdded.add(self) { history, name in history.names.append(name) }
+        }
     }
 
     // MARK: In place
@@ -82,7 +84,9 @@ extension TestingArticleTests {
     actor Receiver {
         private(set) var values: [Int] = []
 
-        init(_ set: ObserverSet<Int>) { set.add(self) { receiver, value in receiver.values.append(value) } }
+        init(_ set: ObserverSet<Int>) {
+            set.add(self) { receiver, value in receiver.values.append(value) }
+        }
     }
 
     @Test("A chain of sets has been delivered when each of them has been awaited, in the order of the chain")
@@ -166,7 +170,9 @@ extension TestingArticleTests {
     @MainActor final class TitleView {
         private(set) var title = ""
 
-        init(_ titles: any NotificationSource<String>) { titles.add(self) { view, title in view.title = title } }
+        init(_ titles: any NotificationSource<String>) {
+            titles.add(self) { view, title in view.title = title }
+        }
     }
 
     @Test @MainActor func viewEndsWithItsOwner() {

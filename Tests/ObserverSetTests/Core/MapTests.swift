@@ -84,7 +84,7 @@ extension MapTests {
         let allEnqueued = Signal()
         let registration = Shared<KeptRegistration?>(nil)
         registration.value = kind.add(to: set.filter { $0.isMultiple(of: 3) }.map { $0 / 3 }) { number in
-            if !kind.isInPlace { allEnqueued.wait() }
+            if !kind.mayCallInPlace { allEnqueued.wait() }
             numbers.append(number)
             if number == 50 { expect(registration.value?.token.remove(), equals: true) }
         }

@@ -12,7 +12,7 @@ struct OnceGateTests {
 extension OnceGateTests {
     /// A registration whose calls have to pass a gate, and then those of another registration.
     private func registration(_ gate: OnceGate, behind original: Registration? = nil) -> Registration {
-        FurtherRegistration(FunctionTarget { (_: Int) in }, gate, of: original)
+        FurtherRegistration(OnceFunction { (_: Int) in }, gate, of: original)
     }
 
     /// As with two threads: the second removal begins and ends while the first one is about to remove the observer.
@@ -97,7 +97,7 @@ private final class SlowIssuer: TokenIssuer, @unchecked Sendable {
 
     var token: ObserverToken { ObserverToken(issuer: self, id: issued.id) }
 
-    override func remove(_ id: UInt64, _ removal: Removal?) -> Bool {
+    override func remove(_ id: UInt64, _ removal: RemovalWait?) -> Bool {
         let action = meanwhile.value
         meanwhile.value = nil
         action?()

@@ -107,7 +107,7 @@ extension RemovalTests {
         let call = await StoppedCall(kind, of: set, by: set) { [log, capture = Tracked { isReleased.set() }] in
             log.append(capture.isIntact ? "called" : "released too early")
         }
-        if !kind.isInPlace { set.notify(2) }
+        if !kind.mayCallInPlace { set.notify(2) }
 
         await removal(of: call.token, releases: isReleased) { call.letGo() }
 

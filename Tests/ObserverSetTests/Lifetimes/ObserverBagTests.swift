@@ -311,7 +311,7 @@ private final class WatchedIssuer: TokenIssuer, @unchecked Sendable {
         if endedIDs.withLock({ !$0.contains(id) }) { body(nil, (true, Site())) }
     }
 
-    override func remove(_ id: UInt64, _ removal: Removal?) -> Bool {
+    override func remove(_ id: UInt64, _ removal: RemovalWait?) -> Bool {
         removals.increment()
         return endedIDs.withLock { $0.insert(id).inserted }
     }

@@ -12,10 +12,10 @@ enum ObserverKind: CaseIterable, Sendable {
     case awaited, awaitedOwner, awaitedOnTheMainActor, awaitedActorOwner
 
     /// The observers that are called in place, whichever thread notifies.
-    static let inPlace = allCases.filter(\.isInPlace)
+    static let inPlace = allCases.filter(\.mayCallInPlace)
     /// The observers that are called on an actor, on a queue or in a task; some of them in place if the notifier is
     /// there.
-    static let hopping = allCases.filter { !$0.isInPlace }
+    static let hopping = allCases.filter { !$0.mayCallInPlace }
     /// The observers that every notification calls, not only the first one.
     static let lasting = allCases.filter { !$0.isOnce }
     static let lastingInPlace = inPlace.filter { !$0.isOnce }
@@ -26,7 +26,7 @@ enum ObserverKind: CaseIterable, Sendable {
     /// The observers that only the set holds; a method is held by its owner.
     static let held = allCases.filter { $0 != .ownerMethod && $0 != .mainActorMethod }
 
-    var isInPlace: Bool {
+    var mayCallInPlace: Bool {
         switch self {
         case .closure, .nonisolated, .once, .adapted, .owner, .ownerMethod, .ownerNonisolated, .ownerOnce: true
         default: false

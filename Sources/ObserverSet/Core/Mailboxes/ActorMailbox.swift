@@ -181,7 +181,7 @@ import Synchronization
     /// false if more values are pending than fit into a turn, because the caller, perhaps an event handler, must not be
     /// delayed. The clock doesn't count, so that whether a call is made in place doesn't depend on the machine.
     override func catchUp(_ observer: Recipient, _ pending: borrowing PendingCount) -> Bool {
-        if pending.isZero { return true }
+        if pending.isSettled { return true }
         // If the actor has been deallocated, another actor may now have its address, and another thread may be
         // delivering.
         guard actor != nil, !pending.isInCall, pending.count <= Turn.limit else { return false }

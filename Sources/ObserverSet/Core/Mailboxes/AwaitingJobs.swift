@@ -74,7 +74,7 @@ struct AwaitingJobs: Sendable {
 
     private mutating func noteRemoved(_ job: AwaitingJob) -> AwaitingJob {
         counts[job.urgency] -= 1
-        job.recipient.noteTakenUnderLock()
+        job.recipient.noteAwaitedTaken()
         return job
     }
 

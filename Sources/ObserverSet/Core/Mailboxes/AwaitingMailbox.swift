@@ -34,7 +34,7 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
         ///
         /// It has the value's number, and not the value itself. So when it is cleared, nothing holds the value or its
         /// observer any longer.
-        var called: (number: UInt64, stateAddress: UInt, isCancellable: Bool)?
+        var current: (number: UInt64, stateAddress: UInt, isCancellable: Bool)?
         /// The task that delivers; nil if none has begun.
         var worker: Worker?
         var drains = Drains()
@@ -47,19 +47,19 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
         mutating func reserveDrain(_ urgency: Urgency) -> Bool { worker == nil && drains.reserve(urgency) }
 
         /// Removes and returns the waiters with nothing left in front of them, neither a value nor a call.
-        mutating func takeUnblockedWaiters() -> [SettledWait] { called == nil ? jobs.takeWaiters() : [] }
+        mutating func takeUnblockedWaiters() -> [SettledWait] { current == nil ? jobs.takeWaiters() : [] }
 
         /// Whether the caller is inside the call in progress, or in a task that was started there.
         func isCaller(in mailbox: Mailbox) -> Bool {
-            guard let called, let call = AwaitingJobs.currentCall else { return false }
-            return call.number == called.number && call.mailbox === mailbox
+            guard let current, let call = AwaitingJobs.currentCall else { return false }
+            return call.number == current.number && call.mailbox === mailbox
         }
 
         /// Marks the call in progress as cancelled, unless it must not be cancelled, or the caller is in it.
         ///
         /// Returns the task that the caller must cancel after unlocking.
         func cancelCall(in mailbox: Mailbox) -> Task<Void, Never>? {
-            guard called?.isCancellable == true, !isCaller(in: mailbox) else { return nil }
+            guard current?.isCancellable == true, !isCaller(in: mailbox) else { return nil }
             worker?.isCancelled = true
             return worker?.task
         }
@@ -69,13 +69,13 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
         /// If its turn is over, the task lets other work onto the actor.
         mutating func step(_ worker: Worker, isOver: Bool) -> Step {
             guard self.worker === worker || begin(worker) else { return .end }
-            called = nil
+            current = nil
             let waiters = jobs.takeWaiters()
             if !waiters.isEmpty { return .resumeWaiters(waiters) }
             if !isOver, !worker.isCancelled, jobs.urgency == worker.urgency {
                 let job = jobs.removeFirst()
                 // The only call of an observer that is called once is never cancelled.
-                called = (job.number, job.recipient.stateAddress, !job.recipient.isCalledOnce)
+                current = (job.number, job.recipient.stateAddress, !job.recipient.isCalledOnce)
                 return job.recipient.isActive ? .call(job) : .drop(job)
             }
             self.worker = nil
@@ -157,7 +157,7 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
             dropped = state.jobs.remove(for: recipient)
             // These values may have been all that was left in front of a waiter.
             unblocked = state.takeUnblockedWaiters()
-            return state.called?.stateAddress == recipient.stateAddress ? state.cancelCall(in: self) : nil
+            return state.current?.stateAddress == recipient.stateAddress ? state.cancelCall(in: self) : nil
         }
         task?.cancel()
         unblocked.countDown()
@@ -171,7 +171,7 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
         let actor = holdsActor ? actor : nil
         let (mustWait, mustStart) = state.withLock { state in
             // An observer that waited for its own call would wait forever.
-            guard state.called != nil || state.jobs.values > 0, !state.isCaller(in: self) else { return (false, false) }
+            guard state.current != nil || state.jobs.values > 0, !state.isCaller(in: self) else { return (false, false) }
             state.jobs.append(settledWait, urgency)
             return (true, state.reserveDrain(urgency))
         }
@@ -182,7 +182,7 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
     override var isIdle: Bool { state.withLock { state in state.worker == nil && state.jobs.values == 0 } }
 
     func isCalling(_ recipient: Recipient) -> Bool {
-        state.withLock { $0.called?.stateAddress == recipient.stateAddress }
+        state.withLock { $0.current?.stateAddress == recipient.stateAddress }
     }
 
     // MARK: Delivering

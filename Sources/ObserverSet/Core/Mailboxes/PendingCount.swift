@@ -18,7 +18,7 @@ struct PendingCount: ~Copyable, Sendable {
     /// A value counts until its call has returned, so that a value that is sent inside that call is posted, too.
     /// Otherwise, an observer that always notifies again would call itself without end. This way, it takes turns with
     /// others.
-    var isZero: Bool { @inline(__always) get { posted.load(ordering: .relaxed) == returned.load(ordering: .relaxed) } }
+    var isSettled: Bool { @inline(__always) get { posted.load(ordering: .relaxed) == returned.load(ordering: .relaxed) } }
 
     var isInCall: Bool { called.load(ordering: .relaxed) != returned.load(ordering: .relaxed) }
 
@@ -88,7 +88,7 @@ struct RegistrationState: ~Copyable, Sendable {
     /// Records that a value has been taken out of the mailbox of an observer that awaits.
     ///
     /// Call this under the mailbox's lock. Therefore, a single count of the pending values is enough.
-    func noteTakenUnderLock() { posted.store(posted.load(ordering: .relaxed) &- 1, ordering: .relaxed) }
+    func noteAwaitedTaken() { posted.store(posted.load(ordering: .relaxed) &- 1, ordering: .relaxed) }
     func noteDropped() { if takenOrDropped.load(ordering: .relaxed) < .max { takenOrDropped.increment() } }
 }
 

@@ -40,7 +40,7 @@ package class Recipient: @unchecked Sendable {
     final func notePosted() { withState { $0.notePosted() } }
     final func noteTaken() { withState { $0.noteTaken() } }
     /// Call this and the next method under the mailbox's lock, and only for observers that await.
-    final func noteTakenUnderLock() { withState { $0.noteTakenUnderLock() } }
+    final func noteAwaitedTaken() { withState { $0.noteAwaitedTaken() } }
     final func noteDropped() { withState { $0.noteDropped() } }
 
     /// Identifies the registration in its mailbox; registrations that share a state count as one.

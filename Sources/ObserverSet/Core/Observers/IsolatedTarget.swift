@@ -19,13 +19,13 @@
 
     /// Whether the notifier is on the observer's actor, and no value is pending that a call in place would overtake.
     @inline(__always)
-    fileprivate final func isInPlace(for notifier: inout Notifier) -> Bool {
-        notifier.isOn(ownMailbox) && pending.isZero
+    fileprivate final func mayCallInPlace(for notifier: inout Notifier) -> Bool {
+        notifier.isOn(ownMailbox) && pending.isSettled
     }
 
     @inline(never)
     override func send(_ value: Parameters, for registration: Registration, by notifier: inout Notifier) -> OwnerCheck {
-        if !isInPlace(for: &notifier) {
+        if !mayCallInPlace(for: &notifier) {
             guard registration.isRegistered else { return registration.ownerCheck }
             guard notifier.isOn(ownMailbox), ownMailbox.catchUp(self, pending) else {
                 ownMailbox.post(value, to: registration, pending, by: &notifier)
@@ -47,7 +47,7 @@
     }
 
     override final func checkOwner(for registration: Registration, by notifier: inout Notifier) -> OwnerCheck {
-        guard isInPlace(for: &notifier) else { return registration.ownerCheck }
+        guard mayCallInPlace(for: &notifier) else { return registration.ownerCheck }
         return isOrphaned ? .foundDead : .passed
     }
 
@@ -74,7 +74,7 @@
     /// Calls the function if it may be called in place, and returns false otherwise.
     @inline(__always)
     func callInPlace(_ parameters: Parameters, by notifier: inout Notifier) -> Bool {
-        guard isInPlace(for: &notifier) else { return false }
+        guard mayCallInPlace(for: &notifier) else { return false }
         function(parameters)
         return true
     }
@@ -107,7 +107,7 @@ final class IsolatedOwnedTarget<Owner: AnyObject & Sendable, Parameters: Sendabl
 
     // Overridden so that a call in place, which is the usual one, needs no jump through the method table.
     override func send(_ value: Parameters, for registration: Registration, by notifier: inout Notifier) -> OwnerCheck {
-        registration === self && isInPlace(for: &notifier)
+        registration === self && mayCallInPlace(for: &notifier)
             ? call(value) : super.send(value, for: registration, by: &notifier)
     }
 

@@ -68,7 +68,7 @@ public struct Observer<Parameters: Sendable>: Sendable {
     /// The same observer, for a registration in which each call has to pass a gate.
     @inlinable
     func gated(by gate: OnceGate) -> Observer {
-        let target = registration?.target ?? FunctionTarget(function)
+        let target = registration?.target ?? OnceFunction(function)
         return Observer(registration: FurtherRegistration(target, gate, of: registration), site: site)
     }
 

@@ -115,7 +115,7 @@ package class TokenIssuer: @unchecked Sendable {
     /// Ends a registration; true for the caller who did.
     ///
     /// A removal lets the caller wait for what is then still under way, also if the registration had ended before.
-    func remove(_ id: UInt64, _ removal: Removal?) -> Bool { false }
+    func remove(_ id: UInt64, _ removal: RemovalWait?) -> Bool { false }
 
     /// The tokens that a token of this issuer stands for, if it has not ended; none for a registry's.
     var parts: [ObserverToken] { [] }
@@ -187,7 +187,7 @@ private final class CombinedIssuer: TokenIssuer, @unchecked Sendable {
 
     init(_ tokens: [ObserverToken]) { self.tokens = tokens }
 
-    override func remove(_ id: UInt64, _ removal: Removal?) -> Bool {
+    override func remove(_ id: UInt64, _ removal: RemovalWait?) -> Bool {
         // First, since they may be registrations of one observer: its call for one is cancelled when that is removed, and what
         // is pending for another must not be delivered next.
         visit(id) { registration, _ in registration?.markRemoved() }

@@ -31,7 +31,7 @@ final class OnceGate: TokenIssuer, @unchecked Sendable {
     private var token: ObserverToken? { state.load(ordering: .acquiring) & Self.armed != 0 ? unsafe storedToken : nil }
 
     /// Returns true for the one caller who passes the gate.
-    func passFirst() -> Bool {
+    func pass() -> Bool {
         state.bitwiseOr(Self.passed, ordering: .acquiringAndReleasing).oldValue & Self.passed == 0
     }
 
@@ -46,10 +46,10 @@ final class OnceGate: TokenIssuer, @unchecked Sendable {
         return ObserverToken(issuer: self, id: token.id)
     }
 
-    override func remove(_ id: UInt64, _ removal: Removal?) -> Bool {
+    override func remove(_ id: UInt64, _ removal: RemovalWait?) -> Bool {
         guard let token else { return false }
         // The gate is not passed if the set has been released: the values that it has enqueued are still delivered.
-        let isMine = token.isActive && passFirst()
+        let isMine = token.isActive && pass()
         // The registration ends in any case: when this returns, later notifications must not find the observer, and a call
         // may be in progress. It does not matter whether this caller or another one ends it, because the gate has decided.
         _ = token.issuer.remove(token.id, removal)

@@ -33,14 +33,14 @@ class Registration: Recipient, @unchecked Sendable {
     /// It is asked where the observer runs, just before the call. It also returns true after the set has been released, when
     /// `remove()` returns false: the values that are enqueued then are delivered, once.
     final func passGates() -> Bool {
-        guard passFirst() else { return false }
+        guard passAllGates() else { return false }
         // Only now, because the end of one registration passes the gate of the other.
         endAll()
         return true
     }
 
     // If the gate nearest to the set has been passed, those behind it may still let another source's value through.
-    private final func passFirst() -> Bool { gate?.passFirst() != false && original?.passFirst() != false }
+    private final func passAllGates() -> Bool { gate?.pass() != false && original?.passAllGates() != false }
 
     private final func endAll() {
         original?.endAll()

@@ -83,7 +83,7 @@ class Target<Parameters>: AnyTarget, @unchecked Sendable {
 
 /// A function that is called once, on the notifying thread; for any other function a slot needs no target.
 @usableFromInline
-final class FunctionTarget<Parameters>: Target<Parameters>, @unchecked Sendable {
+final class OnceFunction<Parameters>: Target<Parameters>, @unchecked Sendable {
     private let function: (Parameters) -> Void
 
     @usableFromInline

@@ -15,7 +15,7 @@ import Synchronization
 /// - A value for an observer that awaits: `AwaitingTarget`, `AwaitingMailbox`, `AwaitingJobs`.
 /// - A removal: `Registry+Write`, `Cleanup`, `Retired`, `RareState`, `Reclamation`; for an observer that is called
 ///   once, also `OnceGate`.
-/// - A caller that waits: `SettledWait`, `Registry+Queries`, `Removal`.
+/// - A caller that waits: `SettledWait`, `Registry+Queries`, `RemovalWait`.
 ///
 /// If a comment has a number and the word *guarantee*, the page *Guarantees* lists that guarantee. If a comment says
 /// `fault:` and a name, `Tools/broken-variants` breaks the line below on purpose, to check that the tests notice.
@@ -58,12 +58,12 @@ import Synchronization
     ///
     /// This method checks whether the owner is alive before it releases the observer, because the release may
     /// deallocate the owner.
-    override func remove(_ id: UInt64, _ removal: Removal?) -> Bool {
+    override func remove(_ id: UInt64, _ removal: RemovalWait?) -> Bool {
         var cleanup = Cleanup()
         let removed = write(&cleanup) { contents, cleanup in
             let removed = remove(id, &contents, &cleanup)
             // The marker is retired right behind the observer, so that it is released after the observer (see
-            // `Removal`).
+            // `RemovalWait`).
             if let marker = removal?.marker {
                 reclamation.retire(Retired(Callee(retaining: marker)), &contents, &cleanup.releasable)
             }

@@ -11,7 +11,7 @@
 ///
 /// Each part also orders what the observer's calls have done before what the caller does next: the first by the counts of
 /// the traversals, the second by the mailbox's lock.
-final class Removal {
+final class RemovalWait {
     private let traversals = SettledWait()
     /// What is retired behind each observer.
     ///
@@ -97,7 +97,7 @@ extension ObserverToken {
     /// - Complexity: As ``remove()``.
     @discardableResult
     public nonisolated(nonsending) func removeAndWait() async -> Bool {
-        let removal = Removal()
+        let removal = RemovalWait()
         let isRemoved = issuer.remove(id, removal)
         await removal.wait()
         return isRemoved
