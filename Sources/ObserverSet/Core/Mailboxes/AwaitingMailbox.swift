@@ -171,7 +171,9 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
         let actor = holdsActor ? actor : nil
         let (mustWait, mustStart) = state.withLock { state in
             // An observer that waited for its own call would wait forever.
-            guard state.current != nil || state.jobs.values > 0, !state.isCaller(in: self) else { return (false, false) }
+            guard state.current != nil || state.jobs.values > 0, !state.isCaller(in: self) else {
+                return (false, false)
+            }
             state.jobs.append(settledWait, urgency)
             return (true, state.reserveDrain(urgency))
         }

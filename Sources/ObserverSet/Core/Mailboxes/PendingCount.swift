@@ -18,7 +18,9 @@ struct PendingCount: ~Copyable, Sendable {
     /// A value counts until its call has returned, so that a value that is sent inside that call is posted, too.
     /// Otherwise, an observer that always notifies again would call itself without end. This way, it takes turns with
     /// others.
-    var isSettled: Bool { @inline(__always) get { posted.load(ordering: .relaxed) == returned.load(ordering: .relaxed) } }
+    var isSettled: Bool {
+        @inline(__always) get { posted.load(ordering: .relaxed) == returned.load(ordering: .relaxed) }
+    }
 
     var isInCall: Bool { called.load(ordering: .relaxed) != returned.load(ordering: .relaxed) }
 
