@@ -1,7 +1,8 @@
 import Foundation
 import Testing
 
-/// The behaviour of every layer, compared with a model that is too simple to be wrong.
+/// The behaviour of sets, local sets, groups, events and observers that await, compared with a model that is too simple to be
+/// wrong.
 @Suite("A sequential model", .againstHanging)
 struct ModelTests {}
 
