@@ -307,9 +307,7 @@ actor Link {
     }
 
     func close() async {
-        let closing = token
-        token = nil
-        await closing?.removeAndWait()  // no call uses the socket now
+        await token?.removeAndWait()  // no call uses the socket now
     }
 
     private func send(_ text: String) async { print("sent over the link: \(text)") }
