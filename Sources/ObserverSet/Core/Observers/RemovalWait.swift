@@ -2,20 +2,20 @@
 ///
 /// The caller waits for two things, one after the other:
 ///
-/// 1. The end of all traversals that may reach a removed observer. To know when that is, the registry retires an
-///    object, the *marker*, right behind the observer. The marker is released after the observer, and its `deinit` ends
-///    this part. (If no traversal was under way at the removal, the caller itself releases the observer before it
-///    waits.) Notifications know nothing of markers.
+/// 1. The end of all traversals that may reach a removed observer. To know when that is, the registry retires an object
+///    right behind the observer, the *retired marker*. It is released after the observer, and its `deinit` ends this
+///    part. (If no traversal was under way at the removal, the caller itself releases the observer before it waits.)
+///    Notifications know nothing of it.
 /// 2. The end of the call in progress from the observer's mailbox, and of the values that those traversals have put
-///    into that mailbox. No more values for the removed observer arrive there once the first part is over. A *job* goes
-///    into the mailbox, as for `settled()`. When its turn comes, all jobs in front of it have been delivered or
-///    skipped, and released.
+///    into that mailbox. No more values for the removed observer arrive there once the first part is over. So a job
+///    is enqueued behind these values, the *mailbox marker*, as for `settled()`. When its turn comes, all jobs in front
+///    of it have been delivered or skipped, and released.
 ///
 /// Each part also makes sure that the caller sees everything that the observer's calls have done: the first part by the
 /// counts of the traversals, the second part by the mailbox's lock.
 final class RemovalWait {
     private let traversals = SettledWait()
-    /// The object that is retired behind each removed observer; nil once the wait has begun.
+    /// The retired marker, which is retired behind each removed observer; nil once the wait has begun.
     ///
     /// From then on, only what is retired holds it.
     private(set) var marker: AnyTarget?
@@ -39,7 +39,7 @@ final class RemovalWait {
     }
 }
 
-/// The marker, whose `deinit` ends the first part of the wait.
+/// The retired marker, whose `deinit` ends the first part of the wait.
 private final class EndOfTraversals: AnyTarget, @unchecked Sendable {
     private let settledWait: SettledWait
 
