@@ -28,7 +28,7 @@ extension NotificationSource {
     /// values are dropped. The call in progress is cancelled, but nobody waits for its end: `Task.isCancelled` is true
     /// in that call, and its cancellation handlers run on the thread that removes the observer. A call isn't cancelled
     /// if the observer is removed inside the call itself, or in a `Task { }` that the call has started. (A detached
-    /// task does cancel it.) When the set is released, pending values are still delivered. ``settled()`` waits for
+    /// task does cancel it.) When the set is deallocated, pending values are still delivered. ``settled()`` waits for
     /// these calls, too.
     ///
     /// There is no order between two observers that await, nor between an observer that awaits and its actor's
@@ -61,8 +61,8 @@ extension NotificationSource {
     /// Adds an observer that lives as long as its owner, which it is passed, and whose calls are awaited.
     ///
     /// The owner is held weakly while values are pending, and strongly during a call, suspensions included. When the
-    /// owner is released, pending values are dropped. In the closure, use the owner that is passed. If you capture it
-    /// instead, the closure keeps it alive.
+    /// owner is deallocated, pending values are dropped. In the closure, use the owner that is passed. If you capture
+    /// it instead, the closure keeps it alive.
     ///
     /// ```swift
     /// document.titleChanged.addAsync(view, buffering: .newest(1)) { view, title in

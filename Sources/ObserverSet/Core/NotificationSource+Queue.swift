@@ -10,7 +10,7 @@ extension NotificationSource {
     /// removed on its own serial queue, it is never called again, and values that are pending are dropped.
     ///
     /// If the observer is removed while values are pending, or during its call, the set may hold the queue until
-    /// ``settled()`` is called on the set, or the set is released.
+    /// ``settled()`` is called on the set, or the set is deallocated.
     ///
     /// ```swift
     /// let token = download.progressed.addNonisolated(on: .main) { fraction in print(fraction) }

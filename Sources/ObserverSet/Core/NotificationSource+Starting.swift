@@ -54,7 +54,10 @@ extension NotificationSource {
 
 /// A part of the token of an observer that no set has registered, but for which its first value may be pending.
 private final class FirstValueIssuer: TokenIssuer, @unchecked Sendable {
-    /// Its mailbox holds it as long as the value is pending.
+    /// The registration, which is held weakly.
+    ///
+    /// While the first value is pending, its job in the mailbox holds the registration. After that, there is nothing to
+    /// end.
     private weak let registration: Registration?
 
     init(_ registration: Registration?) { self.registration = registration }

@@ -1,7 +1,7 @@
 /// Calls any number of delegates, which it holds weakly.
 ///
 /// Use it if your observers implement a protocol instead of adding closures. The delegates' type may be a protocol or a
-/// class. You don't have to remove a delegate before it is released.
+/// class. You don't have to remove a delegate before it is deallocated.
 ///
 /// ```swift
 /// protocol DownloadDelegate: AnyObject {
@@ -41,7 +41,7 @@
 ///   called, listed or counted (guarantee 5).
 /// - An inner notification completes before the outer one continues (guarantee 6).
 /// - The memory for delegates that were removed or deallocated doesn't accumulate (guarantee 8). Removing a delegate
-///   twice is harmless (guarantee 9). The multicast may be released at any time, even during its own notification
+///   twice is harmless (guarantee 9). The multicast may be deallocated at any time, even during its own notification
 ///   (guarantee 10).
 /// - `notify` takes no lock, allocates nothing, and never waits for a delegate that is being added or removed
 ///   (guarantee 11). After the last delegate it may take the lock for a moment, if the lock is free, to clean up after

@@ -23,8 +23,8 @@
 /// program needs only one, use ``default``.
 ///
 /// You add and remove observers as in a set. For the observers of each type the guarantees of `ObserverSet` hold: they
-/// say where observers run, in which order, and how long they live. When the publisher is released, all registrations
-/// end.
+/// say where observers run, in which order, and how long they live. When the publisher is deallocated, all
+/// registrations end.
 ///
 /// ## Which observers are called, and in which order
 ///
@@ -142,8 +142,8 @@ extension EventPublisher {
     /// Returns the source to which you add the observers of one type of events.
     ///
     /// The source has all the `add` methods, and can be a member of a group. You may store it, because it keeps neither
-    /// the publisher nor the observers alive. Once the publisher has been released, adding an observer does nothing and
-    /// returns an inactive token.
+    /// the publisher nor the observers alive. Once the publisher has been deallocated, adding an observer does nothing
+    /// and returns an inactive token.
     ///
     /// ```swift
     /// publisher.observers(of: OrderPlaced.self).add(self) { badge, order in badge.show(order.number) }
@@ -187,7 +187,7 @@ extension EventPublisher {
 
     /// Makes a source that adds observers to a set and hides the rest of the set.
     ///
-    /// The source holds the set weakly, so that the observers are released together with the publisher.
+    /// The source holds the set weakly, so that the observers' registrations end together with the publisher.
     private static func source<Observed>(of set: ObserverSet<Observed>) -> DerivedSource<Observed> {
         DerivedSource(
             // A token made of no tokens is inactive.

@@ -71,7 +71,8 @@ extension NotificationCenter {
     /// Returns a source of values that you make from the notifications with a name that other code defines.
     ///
     /// ```swift
-    /// center.observers(named: .downloadDidFinish) { $0.userInfo?["url"] as? URL }.add(list) { list, url in list.insert(url) }
+    /// center.observers(named: .downloadDidFinish) { $0.userInfo?["url"] as? URL }
+    ///     .add(list) { list, url in list.insert(url) }
     /// ```
     ///
     /// Order, threads and lifetimes are those of `observers(of:object:)`.

@@ -173,13 +173,18 @@ import Synchronization
         }
     }
 
-    // MARK: In place
+    // MARK: In place, and the end of use
 
     /// Delivers the values that are pending for one observer, ahead of the values for other observers.
     ///
-    /// Returns false inside a call of that observer, because no value may overtake the value of the call. Also returns
-    /// false if more values are pending than fit into a turn, because the caller, perhaps an event handler, must not be
-    /// delayed. The clock doesn't count, so that whether a call is made in place doesn't depend on the machine.
+    /// If any are pending, this returns false in four cases:
+    ///
+    /// 1. Inside a call of that observer, because no value may overtake the value of the call.
+    /// 2. If more than `Turn.limit` values are pending, because the caller, perhaps an event handler, must not be
+    ///    delayed. Only the number counts, and not the time, so that whether a call is made in place doesn't depend on
+    ///    the machine.
+    /// 3. If the actor has been deallocated.
+    /// 4. If an outer catch-up has taken out some of the values.
     override func catchUp(_ observer: Recipient, _ pending: borrowing PendingCount) -> Bool {
         if pending.isSettled { return true }
         // If the actor has been deallocated, another actor may now have its address, and another thread may be
@@ -190,7 +195,8 @@ import Synchronization
         guard
             var jobs = withAll({ batch, inbox in batch.beginCatchUp(of: observer, pending.count, from: &inbox) })
         else { return false }
-        // Each job is released before the next one is delivered.
+        // The newest job comes first, so `popLast` takes the oldest one. Each job is released before the next one is
+        // delivered.
         // fault: last-of-what-waits-first
         while let job = jobs.popLast() { job.run() }
         handOverTheRest { batch, _ in batch.endCatchUp() }
@@ -247,8 +253,8 @@ extension ActorMailbox {
 }
 
 extension Mailbox {
-    /// The mailbox of a function with this isolation that is added on `adder`; nil if the function runs on the notifying
-    /// thread.
+    /// The mailbox of a function with this isolation that is added on `adder`; nil if the function runs on the
+    /// notifying thread.
     @usableFromInline
     static func of(_ isolation: (any Actor)?, addedOn adder: (any Actor)? = nil) -> Mailbox? {
         actor(for: isolation, addedOn: adder).map { ActorMailbox.of($0) }
@@ -258,7 +264,8 @@ extension Mailbox {
     ///
     /// A partially applied method of an actor instance (`set.add(hear)`) has lost its isolation, and no signature of
     /// `add` can reject it. So a function that has no isolation of its own runs on the actor that adds it. The main
-    /// actor is an exception, because nobody passes methods of `MainActor` itself.
+    /// actor is an exception, because nobody passes methods of `MainActor` itself. So a nonisolated function that is
+    /// added on the main actor runs on the notifying thread.
     static func actor(for isolation: (any Actor)?, addedOn adder: (any Actor)?) -> (any Actor)? {
         isolation ?? (adder === MainActor.shared ? nil : adder)
     }

@@ -31,7 +31,8 @@ class Mailbox: @unchecked Sendable {
     /// Delivers the values that are pending for an observer, and returns whether the observer may now be called in
     /// place.
     ///
-    /// If this returns false, the caller must post the next value. Call this on the actor.
+    /// `observer` is the innermost target, whose registrations share one order. If this returns false, the caller must
+    /// post the next value. Call this on the actor.
     func catchUp(_ observer: Recipient, _ pending: borrowing PendingCount) -> Bool { false }
 
     /// Appends a value for an observer, and makes sure that it will be delivered.
@@ -42,8 +43,12 @@ class Mailbox: @unchecked Sendable {
         fatalError("abstract")
     }
 
-    /// Enqueues a marker, so that a caller can wait for everything that has been posted so far; returns false if the
-    /// mailbox is idle.
+    /// Enqueues a mailbox marker, so that a caller can wait for everything that has been posted so far; returns false
+    /// if the mailbox is idle.
+    ///
+    /// A mailbox marker is a job without a value, whose recipient is the wait. An `AwaitingMailbox` has no such jobs,
+    /// and queues the waits themselves. (`RemovalWait` also has markers of another kind, which are retired, and never
+    /// in a mailbox.)
     func enqueueMarker(for settledWait: SettledWait) -> Bool { fatalError("abstract") }
 
     /// Ends an observer's use of this mailbox; each target that was made with the mailbox calls this when it is

@@ -15,7 +15,8 @@ struct PendingCount: ~Copyable, Sendable {
 
     /// Whether no value is pending, and no call with a posted value is in progress.
     ///
-    /// A value counts until its call has returned, so that a value that is sent inside that call is posted, too.
+    /// Here, unlike in `count`, a value counts until its call has returned, so that a value that is sent inside that
+    /// call is posted, too.
     /// Otherwise, an observer that always notifies again would call itself without end. This way, it takes turns with
     /// others.
     var isSettled: Bool {
@@ -24,7 +25,9 @@ struct PendingCount: ~Copyable, Sendable {
 
     var isInCall: Bool { called.load(ordering: .relaxed) != returned.load(ordering: .relaxed) }
 
-    /// The number of pending values, without the value of a call in progress.
+    /// The number of pending values.
+    ///
+    /// Unlike `isSettled`, this doesn't count the value of a call in progress.
     var count: Int { posted.load(ordering: .relaxed).minus(called.load(ordering: .relaxed)) }
 
     /// Call this under the mailbox's lock.
@@ -45,8 +48,8 @@ struct RegistrationState: ~Copyable, Sendable {
     private static var registered: UInt8 { 1 }
     /// The owner has been found dead, which is recorded only where the observer runs.
     ///
-    /// A notifier elsewhere does not load the owner for each call, because it might drop the last reference, and the
-    /// owner's `deinit` would run there.
+    /// A notifier elsewhere doesn't load the owner for its call, because it might drop the last reference, and the
+    /// owner's `deinit` would run there. (A search for dead owners does load them: see `Registry.removeDead`.)
     private static var ownerIsDead: UInt8 { 2 }
     private static var removed: UInt8 { 3 }
 
@@ -65,7 +68,9 @@ struct RegistrationState: ~Copyable, Sendable {
 
     var isClaimed: Bool { phase.load(ordering: .relaxed) != Self.unclaimed }
 
-    /// Whether values for the registration may still be posted and delivered.
+    /// Whether the registration has been claimed and not removed, and its owner isn't known to be dead.
+    ///
+    /// This ignores gates.
     var isRegistered: Bool { phase.load(ordering: .relaxed) == Self.registered }
 
     /// Whether a call has found that the owner is dead.

@@ -6,7 +6,9 @@ package class Recipient: @unchecked Sendable {
     ///
     /// Several registrations may share a state: see `FurtherRegistration`.
     var state: UnsafePointer<RegistrationState>? { nil }
-    /// Whether this is a registration of `observer`, whose registrations share one order.
+    /// Whether this is one of the registrations of `observer`, which is the innermost target.
+    ///
+    /// They share one order, so a catch-up takes out the values of all of them.
     func isFor(_ observer: Recipient) -> Bool { false }
     /// Whether the observer is being called with a value from the mailbox.
     var isInCall: Bool { fatalError("abstract") }
@@ -23,7 +25,8 @@ package class Recipient: @unchecked Sendable {
     ///
     /// If so, its call is never cancelled, because the call itself has ended the registration.
     var isCalledOnce: Bool { fatalError("abstract") }
-    /// Whether values for the registration may still be posted and delivered.
+    /// Whether values for the registration may still be posted and delivered: it is registered, and no gate has been
+    /// passed.
     var isActive: Bool { fatalError("abstract") }
 
     // MARK: The state
@@ -33,7 +36,10 @@ package class Recipient: @unchecked Sendable {
         unsafe state.map { unsafe body($0.pointee) }
     }
 
-    /// Whether the registration has neither been removed nor lost its owner, as far as its state knows.
+    /// Whether the registration has been claimed and not removed, and its owner isn't known to be dead; true if there
+    /// is no state.
+    ///
+    /// Unlike `isActive`, this ignores gates.
     final var isRegistered: Bool { withState { $0.isRegistered } != false }
 
     /// Call this under the mailbox's lock.

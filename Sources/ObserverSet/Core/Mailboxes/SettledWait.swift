@@ -1,9 +1,9 @@
 /// Counts what still holds up a caller: for `settled()`, the mailboxes with values that were posted before the call;
 /// for `removeAndWait()`, traversals as well.
 ///
-/// It first puts a marker into all mailboxes, and is awaited only then. A caller that entered the mailboxes one after
-/// the other would also wait for values that had arrived in the meantime. That would take longer the more mailboxes
-/// there are, and perhaps forever.
+/// It first puts a mailbox marker into all mailboxes, and is awaited only then. A caller that entered the mailboxes one
+/// after the other would also wait for values that had arrived in the meantime. That would take longer the more
+/// mailboxes there are, and perhaps forever.
 package final class SettledWait: Recipient, @unchecked Sendable {
     /// The number of mailboxes or traversals that hold up the caller, and what resumes the caller, once it waits.
     ///

@@ -1,13 +1,15 @@
-/// A target for other parameters, which a function converts before it passes them on.
+/// A target that converts each value with a function, and passes the result on to a target with other parameters.
 ///
-/// Its first registration shares the state of the observer's registration that it was made from, if that has one. So there is
-/// one state for what is pending, and whatever ends this registration also drops a first value that `starting(with:)` has
-/// posted for the observer itself.
+/// Its first registration shares the state of the target behind it, if that target has one. So one state counts all
+/// pending values. If `starting(with:)` has posted a first value to the target behind, whatever ends this registration
+/// drops that value, too.
 @usableFromInline
 final class AdaptedTarget<Input: Sendable, Parameters: Sendable>: Target<Input>, @unchecked Sendable {
-    /// What is called with the converted value, if there is no target behind this one.
+    /// The function to call with the converted value; used only if there is no target behind this one.
     private let function: @Sendable (Parameters) -> Void
-    /// A `Target<Parameters>`; as its superclass, because unspecialised code releases that without looking up a type.
+    /// The `Target<Parameters>` behind this one; nil if there is only a function.
+    ///
+    /// Its static type is the superclass, because unspecialised code can release that without looking up a type.
     private let adapted: AnyTarget?
     private let transform: @Sendable (Input) -> Parameters?
     private let ownState = RegistrationState()
@@ -24,7 +26,7 @@ final class AdaptedTarget<Input: Sendable, Parameters: Sendable>: Target<Input>,
 
     override func send(_ value: Input, for registration: Registration, by notifier: inout Notifier) -> OwnerCheck {
         guard let parameters = transform(value) else { return observer.checkOwner(for: registration, by: &notifier) }
-        // `transform` itself may have removed the registration.
+        // `transform` is user code, and may have removed the registration.
         guard registration.isRegistered else { return registration.ownerCheck }
         if let adapted {
             return unsafe unsafeDowncast(adapted, to: Target<Parameters>.self)

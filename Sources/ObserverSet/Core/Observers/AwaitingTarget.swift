@@ -1,6 +1,6 @@
-/// The function of an observer that awaits: each of its calls begins when the one before has returned.
+/// The target of an observer that awaits: each call begins only when the previous call has returned.
 final class AwaitingTarget<Parameters: Sendable>: Target<Parameters>, @unchecked Sendable {
-    /// Calls the observer with its owner, if it has one, from the actor on which it runs.
+    /// Calls the user's function with its owner, if it has one; runs on the observer's actor.
     typealias Function = nonisolated(nonsending) @Sendable (Owner?, Parameters) async -> Void
     typealias Owner = any AnyObject & Sendable
 
@@ -25,7 +25,7 @@ final class AwaitingTarget<Parameters: Sendable>: Target<Parameters>, @unchecked
 
     override func receive(_ value: any Sendable, for registration: Registration, on actor: isolated (any Actor)?) async
     {
-        // The registration may have been removed on that actor in the meantime.
+        // Code on that actor may have removed the registration after the mailbox had taken out the value.
         guard registration.isActive else { return }
         let owner = weakOwner
         guard owner != nil || !isOwned else { return registration.noteDeadOwner() }

@@ -1,11 +1,11 @@
 /// A target that belongs to an actor or a queue.
 ///
-/// It is called in place if the notifier is there already and no earlier value is pending for it, and through its mailbox
-/// otherwise.
+/// An actor's target is called in place if the notifier is on that actor, and no earlier value is pending for the
+/// target. Otherwise the value goes through the target's mailbox. A queue's target is never called in place.
 @usableFromInline
 @safe class IsolatedTarget<Parameters: Sendable>: Target<Parameters>, @unchecked Sendable {
-    // The two are side by side, because the first leaves room for four bytes of the second: the object is sixteen bytes
-    // smaller for that.
+    // These two are side by side, because the first leaves a gap that takes four bytes of the second. That makes the
+    // object sixteen bytes smaller.
     private let ownState = RegistrationState()
     private let pending = PendingCount()
     private let ownMailbox: Mailbox
@@ -14,10 +14,11 @@
 
     deinit { ownMailbox.endUse() }
 
-    /// Calls the function, unless its owner is dead.
+    /// Calls the function, unless its owner is dead; call this only where the observer runs.
     fileprivate func call(_ parameters: Parameters) -> OwnerCheck { fatalError("abstract") }
 
-    /// Whether the notifier is on the observer's actor, and no value is pending that a call in place would overtake.
+    /// Whether the notifier is on the target's actor, and neither a pending value nor a call in progress would be
+    /// overtaken by a call in place.
     @inline(__always)
     fileprivate final func mayCallInPlace(for notifier: inout Notifier) -> Bool {
         notifier.isOn(ownMailbox) && pending.isSettled
@@ -60,7 +61,7 @@
     }
 }
 
-/// An isolated function without an owner.
+/// The target of an isolated function without an owner.
 @usableFromInline
 @safe final class IsolatedFunction<Parameters: Sendable>: IsolatedTarget<Parameters>, @unchecked Sendable {
     private let function: @Sendable (Parameters) -> Void
@@ -87,7 +88,7 @@
     override var kind: UInt { Self.functionKind }
 }
 
-/// An isolated function with a weakly held owner.
+/// The target of an isolated function with an owner, which it holds weakly.
 @usableFromInline
 @safe
 final class IsolatedOwnedTarget<Owner: AnyObject & Sendable, Parameters: Sendable>: IsolatedTarget<Parameters>,
@@ -96,8 +97,8 @@ final class IsolatedOwnedTarget<Owner: AnyObject & Sendable, Parameters: Sendabl
     private weak let weakOwner: Owner?
     private let function: @Sendable (Owner, Parameters) -> Void
 
-    // The owner is borrowed, because retaining an object with weak references takes several times as long as retaining
-    // another.
+    // The owner is borrowed, because retaining an object that has weak references takes several times as long as
+    // retaining another object.
     @usableFromInline
     init(_ owner: borrowing Owner, _ function: @escaping @Sendable (Owner, Parameters) -> Void, in mailbox: Mailbox) {
         weakOwner = copy owner
@@ -105,7 +106,7 @@ final class IsolatedOwnedTarget<Owner: AnyObject & Sendable, Parameters: Sendabl
         super.init(in: mailbox)
     }
 
-    // Overridden so that a call in place, which is the usual one, needs no jump through the method table.
+    // This is overridden so that a call in place, which is the usual case, needs no jump through the method table.
     override func send(_ value: Parameters, for registration: Registration, by notifier: inout Notifier) -> OwnerCheck {
         registration === self && mayCallInPlace(for: &notifier)
             ? call(value) : super.send(value, for: registration, by: &notifier)

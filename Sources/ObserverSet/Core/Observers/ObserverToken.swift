@@ -1,10 +1,12 @@
 import Synchronization
 
-/// Names one registration, so that it can be ended.
+/// A value that stands for a registration, so that you can end it.
 ///
-/// Dropping a token removes nothing. It keeps neither the set nor the owner nor the observer alive; when they are gone,
-/// `remove()` returns `false`. It may be copied, compared, hashed and used on any thread; two tokens are equal if they
-/// name the same registration. A token never comes to name another one.
+/// If you drop a token, its registration doesn't end. A token keeps neither the set nor the owner nor the observer
+/// alive. When one of them is gone, `remove()` returns `false`.
+///
+/// You may copy, compare, hash and use a token on any thread. Two tokens are equal if they stand for the same
+/// registration. A token never stands for a different registration later.
 ///
 /// ```swift
 /// let token = playlist.itemAdded.add { item in print(item.name) }
@@ -19,14 +21,15 @@ public struct ObserverToken: Sendable {
 extension ObserverToken {
     /// Combines several tokens into one, which ends all of their registrations.
     ///
-    /// For sources that register an observer in more than one place. The token is active while any of them is;
-    /// `remove()` returns true if any of them still was. If a set is released while `remove()` runs, its values that wait may be
-    /// dropped even if this returns false. A combination of no tokens is inactive.
+    /// Use it in a source that registers each observer with several other sources. The new token is active as long as
+    /// one of the tokens is active. Its `remove()` returns `true` if one of them was still active. If a set is
+    /// deallocated while `remove()` runs, the set's pending values may be dropped although `remove()` returns `false`.
+    /// A combination of no tokens is inactive.
     ///
-    /// - Complexity: O(*n*), where *n* is the number of parts; `remove()` and `isActive` cost the sum of theirs. The parts of
-    ///   a combination among the tokens are parts of this one.
+    /// - Complexity: O(*n*), where *n* is the number of parts. If one of the tokens is itself a combination, its parts
+    ///   count, and not the token. `remove()` and `isActive` take as long as those of all parts together.
     public init(_ tokens: [ObserverToken]) {
-        // In place of a combination its parts, so that no combination is deep.
+        // A combination among the tokens is replaced by its parts, so that combinations are never nested.
         let isNested = tokens.contains { $0.issuer is CombinedIssuer }
         let parts = isNested ? tokens.flatMap { $0.issuer is CombinedIssuer ? $0.issuer.parts : [$0] } : tokens
         self.init(issuer: CombinedIssuer(parts), id: 0)
@@ -34,63 +37,70 @@ extension ObserverToken {
 
     /// Ends the registration.
     ///
-    /// May be called on any thread, and from inside any observer, the token's own included. A notification in progress
-    /// skips the observer from now on. A call that another thread has already decided on may still run (guarantee 4). An
-    /// observer that is removed on its own actor is never called again. Pending values are not delivered: an observer that
-    /// awaits releases them at once, one on an actor or a queue when their turn comes.
+    /// You may call this method on any thread, and from inside any observer, including the token's own. From then on, a
+    /// notification in progress skips the observer. If another thread has already decided to call the observer, that
+    /// call may still run (guarantee 4). An observer that is removed on its own actor is never called again.
     ///
-    /// - Returns: true for exactly one caller; false if the registration had ended before: removed, or its owner or its set
-    ///   gone.
-    /// - Complexity: amortised O(1), plus at most O(log *n*) to find the registration; if the observer awaits, also O(*m*), where
-    ///   *m* is the number of values pending for it, for its other registrations, too.
+    /// Pending values are not delivered. If the observer awaits, they are released at once. If it runs on an actor or a
+    /// queue, each of them is released when its turn comes.
+    ///
+    /// - Returns: `true` for exactly one caller; `false` if the registration had already ended, because it was removed,
+    ///   or because its owner or its set is gone.
+    /// - Complexity: Amortised O(1), plus at most O(log *n*) to find the registration. If the observer awaits, also
+    ///   O(*m*), where *m* is the number of values that are pending for all its registrations.
     @discardableResult
     public func remove() -> Bool { issuer.remove(id, nil) }
 
-    /// Whether the registration has not ended: it is not removed, and neither its set nor its owner is gone.
+    /// A Boolean value that indicates whether the registration is active, that is, it hasn't been removed, and its set
+    /// and its owner still exist.
     ///
     /// - Complexity: O(log *n*).
     public var isActive: Bool { issuer.isActive(id) }
 
-    /// How many values have been dropped because there was no room for them: by an observer that awaits, or by the buffer of
-    /// a stream that ``NotificationSource/makeStream(buffering:fileID:line:)`` has made.
+    /// The number of values that have been dropped because there was no room for them.
+    ///
+    /// Values can be dropped by an observer that awaits, and by the buffer of a stream that
+    /// ``NotificationSource/makeStream(buffering:fileID:line:)`` has made.
     ///
     /// ```swift
     /// let token = document.wordAdded.addAsync(buffering: .newest(100)) { word in await history.append(word) }
     /// print("\(token.droppedCount) words were dropped")
     /// ```
     ///
-    /// The number of a stream is that of its one buffer, also behind merged sources, and can still be read when the stream has
-    /// ended. That of an observer that awaits is 0 when its registration has ended, and stops at 4,294,967,295; for its
-    /// registrations with several sources it is the sum. For all other observers it is 0. Values that a removal drops are not
-    /// counted. The descriptions of the set show the number, too.
+    /// A stream has one buffer and one count, even if it observes merged sources. You can still read that count when
+    /// the stream has ended. For an observer that awaits, the count stops at 4,294,967,295, and it is 0 when the
+    /// registration has ended. If the observer is registered with several sources, this is the sum of its
+    /// registrations' counts. For all other observers, it is 0. Values that a removal drops are not counted. The set's
+    /// descriptions show the count, too.
     ///
-    /// - Complexity: O(1) for a stream; otherwise O(log *n*) for each registration.
+    /// - Complexity: O(1) for a stream. Otherwise O(log *n*) for each registration.
     public var droppedCount: Int { issuer.counts(id).dropped }
 
-    /// How many values are pending for the observer, without the value of the call in progress.
+    /// The number of values that are pending for the observer, without the value of the call in progress.
     ///
-    /// Use it to find an observer that does not keep up, and to act on it:
+    /// Use it to detect an observer that doesn't keep up:
     ///
     /// ```swift
     /// let token = document.wordAdded.addAsync { word in await history.append(word) }
     /// if token.pendingCount > 1_000 { token.remove() }
     /// ```
     ///
-    /// It is 0 for an observer that is called in place, for a stream, and when the registration has ended. For the token of
-    /// several registrations it is their sum. While values are posted and delivered on other threads, it may be out of date by
-    /// some.
+    /// It is 0 for an observer that is called in place, for a stream, and when the registration has ended. If the token
+    /// stands for several registrations, it is the sum of their numbers. While other threads enqueue and deliver
+    /// values, the number may be slightly out of date.
     ///
-    /// - Complexity: O(log *n*) to find the registration; for several, the sum of the parts'.
+    /// - Complexity: O(log *n*) for each registration, to find it.
     public var pendingCount: Int { issuer.counts(id).pending }
 }
 
 extension ObserverToken: Hashable {
-    /// Whether both are the same token.
+    /// Returns whether two tokens stand for the same registration.
     ///
-    /// A combination of tokens equals only itself, and so does the token of an observer that is called once.
+    /// A combination of tokens equals only its own copies, and so does the token of an observer that is called once.
     public static func == (left: Self, right: Self) -> Bool { left.id == right.id && left.issuer === right.issuer }
 
-    /// Hashes what issued it and its number there: each set numbers its registrations.
+    /// Hashes the token's number, and the identity of the object that issued it, because each set numbers its own
+    /// registrations.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(ObjectIdentifier(issuer))
         hasher.combine(id)
@@ -98,41 +108,46 @@ extension ObserverToken: Hashable {
 }
 
 extension ObserverToken: CustomStringConvertible {
-    /// The token's number, and where its observer was registered or that it is no longer active.
+    /// The token's number, followed by the descriptions of its active registrations, or by the word "inactive".
     public var description: String { "ObserverToken(#\(id), \(issuer.describe(id) ?? "inactive"))" }
 }
 
-/// Carries out a token's functions: a registry, a combination of tokens, a registration that may end before it is made, or
-/// what belongs to a token beside its registrations.
+/// Issues tokens, and does the work of a token's methods.
 ///
-/// It has no type parameter, so that tokens do not depend on the type of the parameters.
+/// Its subclasses are `Registry`, `CombinedIssuer` for a token that combines several, and `OnceGate` for a registration
+/// that may end before it has been made. The others are `FirstValueIssuer` and `DropCount`, which belong to a token
+/// besides its registrations.
 ///
-/// `package`, not internal, since `Registry` inherits from it.
+/// It has no type parameter, so that tokens don't depend on the type of the parameters. It is `package`, not internal,
+/// because `Registry` inherits from it.
 @usableFromInline
 package class TokenIssuer: @unchecked Sendable {
     init() {}
 
-    /// Ends a registration; true for the caller who did.
+    /// Ends a registration; returns true for the one caller who has ended it.
     ///
-    /// A removal lets the caller wait for what is then still under way, also if the registration had ended before.
+    /// If `removal` isn't nil, this records in it what the caller must then wait for, even if the registration had
+    /// ended before.
     func remove(_ id: UInt64, _ removal: RemovalWait?) -> Bool { false }
 
-    /// The tokens that a token of this issuer stands for, if it has not ended; none for a registry's.
+    /// The tokens that a token of this issuer stands for; empty for a registry, and for a gate that has been passed.
     var parts: [ObserverToken] { [] }
 
-    /// Calls `body` for each registration that a token names and that has not ended, itself, unless it is that of a plain function, and its
-    /// place in a registry.
+    /// Calls `body` for each registration that a token stands for and that hasn't ended.
     ///
-    /// It must not escape from `body`: after a removal that is waited for, nothing holds it.
+    /// `body` receives the registration, which is nil for a plain function, and the data for its description, which are
+    /// nil if no set has it. The registration must not escape from `body`, because nothing may hold it when
+    /// `removeAndWait()` returns.
     final func visit(_ id: UInt64, _ body: (Registration?, RegistrationInfo?) -> Void) {
         visitOwn(id, body)
         for token in parts { token.issuer.visit(token.id, body) }
     }
 
-    /// The same for a registration that is not that of a part.
+    /// The same for the issuer's own registrations, without those of `parts`.
     func visitOwn(_ id: UInt64, _ body: (Registration?, RegistrationInfo?) -> Void) {}
 
-    /// How many values are pending, and how many were dropped, for the registrations that a token names.
+    /// The number of values that are pending, and the number that were dropped, for all registrations that a token
+    /// stands for.
     func counts(_ id: UInt64) -> (pending: Int, dropped: Int) {
         var sum: (pending: Int, dropped: Int) = (0, 0)
         func add(_ more: (pending: Int, dropped: Int)) {
@@ -143,13 +158,17 @@ package class TokenIssuer: @unchecked Sendable {
         return sum
     }
 
-    /// Whether a registration is in a set of several isolation domains, and the line that made it.
+    /// The data for a registration's description: whether its set's observers may run in different isolation domains,
+    /// and the line that registered it.
     typealias RegistrationInfo = (describesIsolation: Bool, site: Site)
 
-    /// Where a call of an ended registration may still be running; asked when no traversal can reach its observer.
+    /// The mailboxes in which a call for an ended registration may still be in progress.
+    ///
+    /// Read this only when no traversal can reach that registration any longer.
     var busyMailboxes: [Mailbox] { [] }
 
-    /// For example `View, on MainActor, registered at Player/View.swift:12`; nil if the owner is dead.
+    /// A registration's description, for example `View, on MainActor, registered at Player/View.swift:12`; nil if the
+    /// owner is dead.
     static func describe(_ registration: Registration?, _ info: RegistrationInfo) -> String? {
         guard let owner = registration.map(\.observer.ownerDescription) ?? "closure" else { return nil }
         let placement = registration.map { $0.observer.placeDescription(of: $0) }
@@ -157,9 +176,9 @@ package class TokenIssuer: @unchecked Sendable {
         return "\(owner)\(isolation), registered at \(info.site)"
     }
 
-    /// Whether tokens of this issuer name one registration, and that is of the other issuer.
+    /// Whether a token of this issuer stands for exactly one registration, which was made by `issuer`.
     final func issuesTokens(for issuer: TokenIssuer) -> Bool {
-        // Read once, since the registration may end meanwhile.
+        // The parts are read only once, because the registration may end in the meantime.
         let parts = parts.filter { !($0.issuer is DropCount) }
         return self === issuer || parts.count == 1 && parts[0].issuer.issuesTokens(for: issuer)
     }
@@ -170,7 +189,7 @@ package class TokenIssuer: @unchecked Sendable {
         return isActive
     }
 
-    /// The registrations as their sets' descriptions show them; nil if none is active any longer.
+    /// The registrations in the form in which their sets' descriptions show them; nil if none is active any longer.
     final func describe(_ id: UInt64) -> String? {
         var lines: [String] = []
         visit(id) { registration, info in
@@ -188,10 +207,10 @@ private final class CombinedIssuer: TokenIssuer, @unchecked Sendable {
     init(_ tokens: [ObserverToken]) { self.tokens = tokens }
 
     override func remove(_ id: UInt64, _ removal: RemovalWait?) -> Bool {
-        // First, since they may be registrations of one observer: its call for one is cancelled when that is removed, and what
-        // is pending for another must not be delivered next.
+        // All are marked first, because they may be registrations of one observer that awaits. Otherwise, removing one
+        // would cancel its call, and the observer would then be called with the next value of another.
         visit(id) { registration, _ in registration?.markRemoved() }
-        // All are removed before any caller returns. If two callers have each removed some, only one gets true.
+        // All are removed before this returns. If two callers have each removed some of them, only one gets `true`.
         var isAny = false
         for token in tokens where token.issuer.remove(token.id, removal) { isAny = true }
         return isAny && !hasBeenRemoved.exchange(true, ordering: .relaxed)

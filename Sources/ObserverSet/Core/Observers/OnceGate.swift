@@ -1,44 +1,50 @@
 import Synchronization
 
-/// Lets one call of an observer through: the first one, on whatever thread and from whatever source it comes.
+/// Lets only one call of an observer through: the first one, on whatever thread and from whatever source it comes.
 ///
-/// The gate issues the token that is handed out, and has the registration's own token. So it alone decides between a call and
-/// `remove()`.
+/// The gate issues the token that the user gets, and keeps the registration's own token. Therefore the gate alone
+/// decides whether a call or `remove()` comes first.
 ///
-/// Where `once` is behind `once`, a call has several gates to pass: see `Registration.passGates`.
+/// If `once` is applied to a source that is itself made by `once`, a call must pass several gates (see
+/// `Registration.passGates`).
 @usableFromInline
 final class OnceGate: TokenIssuer, @unchecked Sendable {
     private static var passed: UInt8 { 1 }
     private static var armed: UInt8 { 2 }
 
-    /// Whether the gate has been passed, and whether it has its token.
+    /// Two bits: whether the gate has been passed, and whether it is armed, that is, whether it has its token.
     ///
-    /// Both bits are set by read-modify-writes of this one word. So of a caller who passes and one who stores the token, the
-    /// later one sees the other's bit, and ends the registration. They acquire and release, so that whoever sees the second
-    /// bit sees the token.
+    /// A call may pass the gate on one thread while `add` arms it on another. Each sets its bit with a
+    /// read-modify-write of this one word. So the later of the two sees the other's bit, and ends the registration.
+    /// These operations acquire and release, so that whoever sees the `armed` bit also sees the token.
     private let state = Atomic<UInt8>(0)
-    /// The registration's own token; written once, before the bit for it is set, and read only by who has seen that bit.
-    // This makes a cycle: the token holds the registry, which holds the observer, which holds the gate. It lasts until the
-    // registration has ended, or the set is released.
+    /// The registration's own token; written once, before the `armed` bit is set, and read only by code that has seen
+    /// that bit.
+    // This makes a cycle: the token holds the registry, which holds the registration, which holds the gate. The cycle
+    // lasts until the registration has ended or the set has been deallocated.
     private nonisolated(unsafe) var storedToken: ObserverToken?
 
     @usableFromInline
     override init() {}
 
-    /// Whether the observer has been called, or is being removed.
+    /// Whether the gate has been passed, by the observer's call or by `remove()`.
     var isPassed: Bool { state.load(ordering: .acquiring) & Self.passed != 0 }
 
     private var token: ObserverToken? { state.load(ordering: .acquiring) & Self.armed != 0 ? unsafe storedToken : nil }
 
-    /// Returns true for the one caller who passes the gate.
+    /// Passes the gate; returns true for exactly one caller.
     func pass() -> Bool {
         state.bitwiseOr(Self.passed, ordering: .acquiringAndReleasing).oldValue & Self.passed == 0
     }
 
-    /// Ends the registration, for a caller who has passed the gate.
+    /// Ends the registration if the gate is armed, and otherwise leaves that to `arm`.
+    ///
+    /// Call this only after passing the gate.
     func end() { token?.remove() }
 
-    /// Stores the registration's token, and returns the one to hand out; ends the registration if the call has come before.
+    /// Stores the registration's own token, and returns the token for the user.
+    ///
+    /// If the gate has been passed already, this ends the registration.
     @usableFromInline
     func arm(with token: ObserverToken) -> ObserverToken {
         unsafe storedToken = token
@@ -48,10 +54,12 @@ final class OnceGate: TokenIssuer, @unchecked Sendable {
 
     override func remove(_ id: UInt64, _ removal: RemovalWait?) -> Bool {
         guard let token else { return false }
-        // The gate is not passed if the set has been released: the values that it has enqueued are still delivered.
+        // If the set has been deallocated, the token is inactive, and the gate isn't passed here. So the values that
+        // the set has enqueued are still delivered.
         let isMine = token.isActive && pass()
-        // The registration ends in any case: when this returns, later notifications must not find the observer, and a call
-        // may be in progress. It does not matter whether this caller or another one ends it, because the gate has decided.
+        // The registration is ended in any case. When this method returns, later notifications must not find the
+        // observer, and a caller that waits must learn of a call in progress. Whether this or another caller ends the
+        // registration doesn't matter, because the gate has decided who gets `true`.
         _ = token.issuer.remove(token.id, removal)
         return isMine
     }

@@ -1,10 +1,12 @@
-/// One registration of an observer: what a slot, a token and a mailbox refer to.
+/// One registration of an observer, to which a slot and the jobs in a mailbox refer.
 ///
-/// A registration knows whether it is still active, how many values are pending for it, and, if its observer is to be called
-/// only once, the gate for that call. A `Target` is what is called. A target is its own first registration, so that the
-/// usual observer, which is registered once, is a single object. A `FurtherRegistration` stands for every other one, and for
-/// one that is called once. (A target without a state needs no other: all its calls are made in place, so the slot's mark is
-/// all there is to know, and several slots may refer to it.)
+/// A registration knows whether it is still active, and how many values are pending for it. If its observer is called
+/// only once, the registration also has the gate for that call. A `Target` has the function to call. Each target is
+/// also its own first registration, because most observers are registered once, and then need only one object. Every
+/// other registration is a `FurtherRegistration`, and so is every registration that has a gate.
+///
+/// A target that has no state needs no further registrations. All its calls are made in place, so the removed flag in
+/// the slot is all there is to know, and several slots may refer to the same target.
 ///
 ///     Recipient ─┬ SettledWait
 ///                └ Registration ─┬ FurtherRegistration
@@ -12,34 +14,41 @@
 ///                                             └ Target<Parameters> ── one class for each kind of observer
 @usableFromInline
 class Registration: Recipient, @unchecked Sendable {
-    /// The target that a notification calls for this registration.
+    /// The target to which a notification sends its value for this registration; the outermost one, if there are
+    /// conversions.
     @usableFromInline var target: AnyTarget { unsafe unsafeDowncast(self, to: AnyTarget.self) }
-    /// The observer itself: the target behind all conversions. Its registrations share one order.
-    // It is yielded, because a getter would retain it, and each change of a set asks several times.
+    /// The observer: the innermost target, that is, the target behind all conversions.
+    ///
+    /// All registrations of one observer share one order.
+    // It is yielded, because a getter would retain it, and each change of a set reads this property several times.
     var observer: AnyTarget { _read { yield unsafe unsafeDowncast(self, to: AnyTarget.self) } }
     // MARK: Gates
 
-    /// What a call has to pass for this registration, if the observer is called once.
+    /// The gate that a call for this registration must pass; nil if it has none of its own.
     var gate: OnceGate? { nil }
-    /// The registration that this one was made from, whose gates are behind this one's, seen from the set.
+    /// The registration that this one was made from; nil if there is none.
+    ///
+    /// A call must also pass the gates of the original, after this registration's own gate.
     var original: Registration? { nil }
 
     override final var isCalledOnce: Bool { gate != nil || original?.isCalledOnce == true }
-    /// Whether no call can pass all gates any longer.
+    /// Whether some gate has been passed already, so that no call can pass all of them.
     final var isClosed: Bool { gate?.isPassed == true || original?.isClosed == true }
 
-    /// Passes all gates, and ends their registrations; returns true for the one caller who may make the call.
+    /// Passes all gates, and ends their registrations; returns true if the caller may make the call.
     ///
-    /// It is asked where the observer runs, just before the call. It also returns true after the set has been released, when
-    /// `remove()` returns false: the values that are enqueued then are delivered, once.
+    /// If there are gates, only one caller gets `true`. Call this where the observer runs, just before its call. It
+    /// also returns true after the set has been deallocated, although `remove()` then returns false, because the first
+    /// value that was enqueued before is still delivered.
     final func passGates() -> Bool {
         guard passAllGates() else { return false }
-        // Only now, because the end of one registration passes the gate of the other.
+        // This comes after all gates have been passed, because ending one registration may pass the gate of another.
         endAll()
         return true
     }
 
-    // If the gate nearest to the set has been passed, those behind it may still let another source's value through.
+    // The gate nearest to the set comes first. If it has been passed before, the gates behind it are left as they are,
+    // because they may still let another source's value through.
     private final func passAllGates() -> Bool { gate?.pass() != false && original?.passAllGates() != false }
 
     private final func endAll() {
@@ -49,11 +58,11 @@ class Registration: Recipient, @unchecked Sendable {
 
     // MARK: The tag
 
-    /// What a slot stores in place of the address of a function's code: the class of this object, and what is often asked
-    /// about its observer.
+    /// The number that a slot stores in place of the address of a function's code.
     ///
-    /// The numbers are the highest ones, because no function is at such an address. Low addresses would not do on
-    /// WebAssembly, where functions are numbered from 1.
+    /// It tells the class of this object, and has the flags of the observer that are often needed. Tags are the highest
+    /// numbers, because no function has such an address. Low numbers would be wrong on WebAssembly, where functions are
+    /// numbered from 1.
     final var tag: UInt { kind | observer.traits }
     var kind: UInt { Self.leastTag }
     static var leastTag: UInt { .max - 63 }
@@ -61,6 +70,7 @@ class Registration: Recipient, @unchecked Sendable {
     static var functionKind: UInt { leastTag | 1 }
     /// The kind of a `FurtherRegistration`.
     static var furtherKind: UInt { leastTag | 2 }
+    /// The bits of a tag in which its kind is stored.
     static var kinds: UInt { leastTag | 3 }
     static var hasOwner: UInt { 4 }
     static var hasMailbox: UInt { 8 }
@@ -70,7 +80,8 @@ class Registration: Recipient, @unchecked Sendable {
 
     // MARK: The state
 
-    /// Returns this registration, or another one of the observer if this one is taken already.
+    /// Claims this registration for a set and returns it; if it has been claimed before, claims and returns another
+    /// one.
     final func claimed() -> Registration {
         if claim() { return self }
         let other = another()
@@ -78,31 +89,35 @@ class Registration: Recipient, @unchecked Sendable {
         return other
     }
 
-    /// A registration with the same target and gates, and a state of its own.
+    /// Makes a registration that has the same target and gates, and a state of its own.
     final func another() -> Registration { FurtherRegistration(target, of: self, sharingState: false) }
 
-    /// Takes the registration for a set; returns false if it is taken already.
+    /// Claims the registration for a set; returns false if it has been claimed before.
+    ///
+    /// A registration without a state can be claimed any number of times.
     final func claim() -> Bool { withState { $0.claim() } ?? true }
     final var isClaimed: Bool { withState { $0.isClaimed } ?? false }
 
-    // A value for an observer that has had its only call must neither wait nor cancel that call.
+    // The gates are asked, too, because a value that comes after the only call of an observer must neither wait for
+    // that call nor cancel it.
     override final var isActive: Bool { isRegistered && !isClosed }
     /// Whether a call has found that the owner is dead.
     final var ownerCheck: OwnerCheck { withState { $0.isOwnerKnownDead } == true ? .foundDead : .passed }
     final func noteDeadOwner() { withState { $0.noteDeadOwner() } }
 
-    /// Records that the registration has been removed, or is about to be, so that values that are still enqueued are skipped
-    /// when their turn comes.
+    /// Records that the registration has been removed, or is about to be removed.
     ///
-    /// This may be called under the lock.
+    /// Values that are still enqueued are then skipped when their turn comes. This may be called under the lock.
     final func markRemoved() { withState { $0.markRemoved() } }
 
-    /// How many values are pending for it in a mailbox, and how many were dropped because there was no room for them.
+    /// The number of values that are pending for the registration in a mailbox, and the number that were dropped
+    /// because there was no room for them.
     final var counts: (pending: Int, dropped: Int) { withState { $0.counts(isAwaited: observer.isAwaited) } ?? (0, 0) }
 
     // MARK: Values from a mailbox
 
-    /// Drops the values that are pending for it, and cancels its call in progress, if the observer awaits.
+    /// If the observer awaits, drops the values that are pending for the registration, and cancels its call in
+    /// progress.
     final func cancel() { observer.cancel(self) }
 
     override final var isInCall: Bool { observer.isBeingCalled }
@@ -113,11 +128,11 @@ class Registration: Recipient, @unchecked Sendable {
     override final func isFor(_ observer: Recipient) -> Bool { self.observer === observer }
 }
 
-/// A registration of a target that has another one already, or a registration for a single call.
+/// A registration that isn't its target's first one, or that has a gate or an original with gates.
 ///
-/// What `once` makes of an observer's registration shares the state of that registration, so that there is one state for all
-/// that is pending for the observer here: if `starting(with:)` has posted a first value for the observer, then whatever ends
-/// the registration in the set drops that value, too.
+/// A registration that `once` makes from another registration shares that one's state. So there is one state for all
+/// values that are pending. If `starting(with:)` has posted a first value to the original registration, then whatever
+/// ends the registration in the set drops that value, too.
 @usableFromInline
 final class FurtherRegistration: Registration, @unchecked Sendable {
     let ownTarget: AnyTarget
@@ -126,7 +141,9 @@ final class FurtherRegistration: Registration, @unchecked Sendable {
     private let sharesState: Bool
     private let ownState = RegistrationState()
 
-    /// A registration of `target`, made from `original`; it shares the state of that one, if that has a state.
+    /// Makes a registration of `target` from `original`.
+    ///
+    /// If `sharingState` is true and the original has a state, the new registration uses that state.
     @usableFromInline
     init(_ target: AnyTarget, _ gate: OnceGate? = nil, of original: Registration?, sharingState: Bool = true) {
         ownTarget = target
@@ -146,10 +163,10 @@ final class FurtherRegistration: Registration, @unchecked Sendable {
     override var kind: UInt { Self.furtherKind }
 }
 
-/// What a value has found out about an observer's owner on its way.
+/// What is known about an observer's owner after a value has been sent or delivered.
 enum OwnerCheck {
-    /// The owner is alive, or nobody has asked yet, or there is none.
+    /// The owner is alive, or there is no owner, or no code on the observer's actor has looked yet.
     case passed
-    /// The owner has been deallocated, so the registration is to be removed.
+    /// The owner has been deallocated, so the registration must be removed.
     case foundDead
 }

@@ -1,40 +1,45 @@
-/// The calls and traversals that a caller of `removeAndWait()` waits for.
+/// The traversals and calls that a caller of `removeAndWait()` waits for.
 ///
-/// Two things, one after the other:
+/// The caller waits for two things, one after the other:
 ///
-/// 1. The end of the traversals that may reach a removed observer. A marker is retired right behind the observer, and its
-///    `deinit` ends this wait. It is released after the observer, unless the caller releases that itself, before it waits.
+/// 1. The end of all traversals that may reach a removed observer. To know when that is, the registry retires an object
+///    right behind the observer, the *retired marker*. It is released after the observer, and its `deinit` ends this
+///    part. (If no traversal was under way at the removal, the caller itself releases the observer before it waits.)
 ///    Notifications know nothing of it.
-/// 2. The end of what those traversals had put into the observer's mailbox, and of the call that is under way there. A
-///    removed observer gets no further value when the first part is over. A marker goes into the mailbox, as for
-///    `settled()`. When its turn comes, what was in front of it has been delivered or skipped, and released.
+/// 2. The end of the call in progress from the observer's mailbox, and of the values that those traversals have put
+///    into that mailbox. No more values for the removed observer arrive there once the first part is over. So a job
+///    is enqueued behind these values, the *mailbox marker*, as for `settled()`. When its turn comes, all jobs in front
+///    of it have been delivered or skipped, and released.
 ///
-/// Each part also orders what the observer's calls have done before what the caller does next: the first by the counts of
-/// the traversals, the second by the mailbox's lock.
+/// Each part also makes sure that the caller sees everything that the observer's calls have done: the first part by the
+/// counts of the traversals, the second part by the mailbox's lock.
 final class RemovalWait {
     private let traversals = SettledWait()
-    /// What is retired behind each observer.
+    /// The retired marker, which is retired behind each removed observer; nil once the wait has begun.
     ///
-    /// Nothing else holds it when all registrations have been removed.
+    /// From then on, only what is retired holds it.
     private(set) var marker: AnyTarget?
-    /// The mailboxes of the observers.
+    /// The mailboxes of the observers whose registrations this removal has ended.
     var mailboxes: [Mailbox] = []
-    /// Where a registration had ended before; they know the mailboxes once no traversal is left.
+    /// The registries in which a registration had already ended; they know the busy mailboxes once no traversal is
+    /// left.
     var issuers: [TokenIssuer] = []
 
     init() { marker = EndOfTraversals(traversals) }
 
-    /// Called once, when all registrations have been removed.
+    /// Returns when no traversal and no call is left to wait for, or when the caller's task is cancelled.
+    ///
+    /// Call this once, after all registrations have been removed.
     nonisolated(nonsending) func wait() async {
         marker = nil
         await traversals.wait()
-        // Each once: several registrations may have one mailbox.
+        // Each mailbox is used only once, because several registrations may share it.
         let busy = (mailboxes + issuers.flatMap(\.busyMailboxes)).reduce(into: [:]) { $0[ObjectIdentifier($1)] = $1 }
         await SettledWait(of: Array(busy.values)).wait()
     }
 }
 
-/// Lets the caller go on when nothing holds it any longer.
+/// The retired marker, whose `deinit` ends the first part of the wait.
 private final class EndOfTraversals: AnyTarget, @unchecked Sendable {
     private let settledWait: SettledWait
 
@@ -44,11 +49,11 @@ private final class EndOfTraversals: AnyTarget, @unchecked Sendable {
 }
 
 extension ObserverToken {
-    /// Ends the registration, and waits until no call of its observer is running, and what the observer captured has been
-    /// released.
+    /// Ends the registration, and waits until no call of its observer is running and everything that the observer
+    /// captured has been released.
     ///
-    /// For what must not be used any more when it is taken down: a file that is closed, memory that is freed, a test's
-    /// fixture.
+    /// Use it before you take down something that the observer uses, for example before you close a file, free memory,
+    /// or end a test.
     ///
     /// ```swift
     /// let token = document.wordAdded.addAsync { word in await history.append(word) }
@@ -56,30 +61,34 @@ extension ObserverToken {
     /// // No call is running on any thread or actor, and none will.
     /// ```
     ///
-    /// The registration ends at once, as with ``remove()``: pending values are dropped, and if the observer awaits, its
-    /// call in progress is cancelled. Then this waits:
+    /// The registration ends at once, as with ``remove()``: its pending values are dropped, and if the observer awaits,
+    /// its call in progress is cancelled. Then this method waits for two things:
     ///
-    /// - for every notification under way in the set, since it may be calling the observer, or is about to;
-    /// - for the observer's call on its actor or queue, or the call that is awaited, suspensions included. To know that, it
-    ///   waits as ``NotificationSource/settled()`` does: for what has been sent to the observer's actor so far.
+    /// - Every notification under way in the set, because it may be calling the observer or may be about to.
+    /// - The observer's call on its actor or queue. If the observer awaits, this includes the call's suspensions. Like
+    ///   ``NotificationSource/settled()``, this method waits for everything that has been sent to the observer's actor
+    ///   so far.
     ///
-    /// Whatever the observer's calls have done happens before the code behind the `await`. The token of several
-    /// registrations (of a group, of merged sources) ends them all first, and then waits for all. If the registration had
-    /// ended before, by ``remove()``, with its call (``NotificationSource/once``), with its owner or with its set, this
-    /// waits for the calls in the same way, and for the pending values of other observers that were removed; but the thread
-    /// that ended it may still be releasing what it captured. So may another caller who has ended a part of a token of
-    /// several registrations, at the same moment.
+    /// The code after the `await` sees everything that the observer's calls have done. If the token stands for several
+    /// registrations (those of a group or of merged sources), this method ends them all first, and then waits for all
+    /// of them.
     ///
-    /// In the call of an observer that awaits, and in tasks which that starts with `Task { }`, it does not wait for that
-    /// call: the call would wait for itself. It goes on, is not cancelled, and is the observer's last. An observer that
-    /// does not await cannot await this either. If it starts a task and blocks its thread until that task has ended, both
-    /// wait forever.
+    /// The registration may have ended before, because of ``remove()``, its only call (``NotificationSource/once``),
+    /// its owner's end, or its set's end. Then this method waits for the calls in the same way, and also for the
+    /// pending values of other observers that were removed. But it doesn't wait until the thread that ended the
+    /// registration has released what the observer captured. The same holds if another caller ends one of several
+    /// registrations of the token at the same moment.
     ///
-    /// If the task of the caller is cancelled, the registration still ends, but this returns without waiting. So
-    /// two observers that remove each other in their calls do not wait for ever: each removal cancels the other's call. But
-    /// they do if these calls cannot be cancelled, since they are those of ``NotificationSource/once`` or have removed
-    /// themselves, or if they await this in tasks of their own. If a call never ends, a task that is not cancelled waits for
-    /// ever.
+    /// You may call this method in the call of an observer that awaits, and in a `Task { }` that the call starts. The
+    /// method then doesn't wait for that call, because the call would be waiting for itself. The call isn't cancelled
+    /// and goes on, and it is the observer's last. A synchronous observer can't await this method. If it starts a task
+    /// that does, and blocks its thread until that task has ended, both wait forever.
+    ///
+    /// If the caller's task is cancelled, the registration still ends, but this method returns without waiting.
+    /// Therefore two observers that remove each other during their calls don't wait forever, because each removal
+    /// cancels the other's call. They do wait forever if these calls can't be cancelled: they are the only calls of
+    /// ``NotificationSource/once``, they have removed their own observers, or they await this method in tasks of their
+    /// own. If a call never ends, a task that isn't cancelled waits forever.
     ///
     /// If a teardown must wait even in a cancelled task, wait in a task of its own, because that one isn't cancelled:
     ///
@@ -87,14 +96,14 @@ extension ObserverToken {
     /// _ = await Task { await token.removeAndWait() }.value
     /// ```
     ///
-    /// Only code that can suspend is able to wait in this way. The library can't interrupt a synchronous call on another
-    /// thread, nor can it block a scope that can't suspend, such as a `deinit`, until the call has returned. If the call must
-    /// not use something after such a scope has been left, guard that with a lock of your own.
+    /// Only code that can suspend is able to wait in this way. The library can't interrupt a synchronous call on
+    /// another thread, nor can it block a scope that can't suspend, such as a `deinit`, until the call has returned. If
+    /// the call must not use something after such a scope has been left, guard that with a lock of your own.
     ///
-    /// May be called on any thread.
+    /// You may call this method on any thread.
     ///
-    /// - Returns: What ``remove()`` would return: true for exactly one caller.
-    /// - Complexity: As ``remove()``.
+    /// - Returns: What ``remove()`` would return: `true` for exactly one caller.
+    /// - Complexity: The same as that of ``remove()``.
     @discardableResult
     public nonisolated(nonsending) func removeAndWait() async -> Bool {
         let removal = RemovalWait()

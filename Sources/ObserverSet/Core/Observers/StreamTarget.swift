@@ -1,21 +1,21 @@
 import Synchronization
 
-/// How many values a stream's buffer has dropped.
+/// The number of values that a stream's buffer has dropped.
 ///
-/// It is a part of the stream's token, so that the number can still be read when the registration has ended.
+/// It is one of the parts of the stream's token, so that the number can still be read when the registration has ended.
 final class DropCount: TokenIssuer, @unchecked Sendable {
     private let count = Atomic<Int>(0)
 
-    // Relaxed: this is a number, and nothing else is read because of it.
+    // The accesses are relaxed, because nobody reads any other memory on the strength of this number.
     var value: Int { count.load(ordering: .relaxed) }
     func increment() { count.wrappingAdd(1, ordering: .relaxed) }
 
     override func counts(_ id: UInt64) -> (pending: Int, dropped: Int) { (0, value) }
 }
 
-/// The target that hands values to a stream.
+/// The target that passes values to a stream.
 ///
-/// Its sources hold it, and the last one that releases it finishes the stream.
+/// The sets that it is registered with hold it. When the last of them releases it, its `deinit` finishes the stream.
 final class StreamTarget<Parameters: Sendable>: Target<Parameters>, @unchecked Sendable {
     private let continuation: AsyncStream<Parameters>.Continuation
     private let dropped: DropCount

@@ -1,35 +1,40 @@
-/// What is called with values: a function, with its owner and the place where it runs.
+/// What a notification calls with its value: a function, its owner, and the place where it runs.
 ///
-/// This class is the part that does not depend on the type of the parameters.
+/// This class has the part of a target that doesn't depend on the type of the parameters. In this and the other
+/// subclasses of `Registration`, *the observer* is the innermost target (see `Registration.observer`).
 @usableFromInline
 class AnyTarget: Registration, @unchecked Sendable {
     /// The owner, or nil if the target has none or the owner has been deallocated.
     ///
     /// Never read this property under the lock.
     var owner: AnyObject? { nil }
-    /// Where the observer runs, and how many values are pending for a registration of it, as descriptions show it.
+    /// The words for descriptions that say where the observer runs, and how many values are pending for one of its
+    /// registrations.
     func placeDescription(of registration: Registration) -> String { "nonisolated" }
     /// The mailbox for values that cannot be delivered at once; nil if the observer needs no mailbox.
     var mailbox: Mailbox? { nil }
-    /// Called when a filter holds back a value: whether the owner is known to be dead.
+    /// Whether the owner is known to be dead; asked instead of a call when `transform` has held back the value.
     ///
-    /// A notification loads an observer's owner only where the observer runs, because loading it may deallocate it
-    /// there. Elsewhere, the owner counts as alive until a call has found that it is dead.
+    /// A call loads the owner only where the observer runs, because whoever loads the owner may hold the last reference
+    /// to it, and then its `deinit` runs there. Elsewhere, the owner counts as alive until a call has found that it is
+    /// dead. A search for dead owners is different: it loads all owners on the thread that searches.
     func checkOwner(for registration: Registration, by notifier: inout Notifier) -> OwnerCheck {
         registration.ownerCheck
     }
-    /// Whether the observer awaits (`addAsync`); if so, `cancel` must be called after unlocking when a registration has been
-    /// removed.
+    /// Whether the observer awaits (`addAsync`).
+    ///
+    /// If so, whoever removes one of its registrations must call `cancel` after unlocking.
     final var isAwaited: Bool { traits & Self.isAwaited != 0 }
-    /// Drops the values that are pending for a registration, and cancels its call in progress, if the observer awaits.
+    /// If the observer awaits, drops the values that are pending for a registration, and cancels its call in progress.
     func cancel(_ registration: Registration) {}
     /// Whether the observer is being called with a value from the mailbox; only an `ActorMailbox` asks.
     var isBeingCalled: Bool { fatalError("abstract") }
-    /// Takes a value from the mailbox whose turn has come, and calls the observer with it.
+    /// Receives a value that the mailbox has taken out, and calls the observer with it.
     func receive(_ value: any Sendable, for registration: Registration) { fatalError("abstract") }
-    /// The same for an observer that awaits.
+    /// The same for an observer that awaits; returns when the call has returned.
     ///
-    /// It runs on the observer's actor, so that the owner is loaded there, and its `deinit` cannot run elsewhere.
+    /// It runs on the observer's actor, so that the owner is loaded there, and the owner's `deinit` can't run elsewhere
+    /// because of the call.
     func receive(_ value: any Sendable, for registration: Registration, on actor: isolated (any Actor)?) async {
         fatalError("abstract")
     }
@@ -61,27 +66,31 @@ class AnyTarget: Registration, @unchecked Sendable {
 /// The part of a target that depends on the type of the parameters.
 @usableFromInline
 class Target<Parameters>: AnyTarget, @unchecked Sendable {
-    /// Calls the observer for one of its registrations, or enqueues the call.
+    /// Calls the observer for one of its registrations, or enqueues the value.
     ///
-    /// If the result says that the owner is dead, the notification has the registration removed.
+    /// If the result is `foundDead`, the notification tries to remove the registrations of dead owners when it ends.
     func send(_ value: Parameters, for registration: Registration, by notifier: inout Notifier) -> OwnerCheck {
         fatalError("abstract")
     }
 
-    /// Whether a call may be made for a registration; if the observer is called once, asking uses up that call.
+    /// Whether the observer may be called for a registration.
+    ///
+    /// If the observer is called only once, this uses up that call.
     @inline(__always)
     final func takeCall(for registration: Registration) -> Bool { registration === self || registration.passGates() }
 
     /// Converts a value that `send` has posted back to the type of the parameters.
     ///
-    /// The slow cast is needed only if the parameters are themselves an existential: the mailbox then contains the
-    /// value inside it. It contains a value of any other type as it is. The cast cannot fail.
+    /// The slow cast can't fail. It is needed only if the type of the parameters is an existential: the mailbox then
+    /// contains the value that was inside it. A value of any other type is in the mailbox as it was sent.
     final func unboxed<Value>(_ value: Value) -> Parameters {
         Value.self == Parameters.self ? unsafe unsafeBitCast(value, to: Parameters.self) : value as! Parameters
     }
 }
 
-/// A function that is called once, on the notifying thread; for any other function a slot needs no target.
+/// The target of a plain function that is called only once, on the notifying thread.
+///
+/// Any other plain function needs no target, because a slot stores it directly.
 @usableFromInline
 final class OnceFunction<Parameters>: Target<Parameters>, @unchecked Sendable {
     private let function: (Parameters) -> Void
@@ -95,7 +104,7 @@ final class OnceFunction<Parameters>: Target<Parameters>, @unchecked Sendable {
     }
 }
 
-/// A target that has a weakly held owner and is called on the notifying thread.
+/// A target that is called on the notifying thread with its owner, which it holds weakly.
 ///
 /// The types of the owner and the parameters need not be `Sendable`, because local sets use this class, too. Other sets
 /// require `Sendable` where they create such a target.
@@ -104,8 +113,8 @@ final class OwnedTarget<Owner: AnyObject, Parameters>: Target<Parameters>, @unch
     private weak let weakOwner: Owner?
     private let function: (Owner, Parameters) -> Void
 
-    // The owner is borrowed, because retaining an object with weak references takes several times as long as retaining
-    // another.
+    // The owner is borrowed, because retaining an object that has weak references takes several times as long as
+    // retaining another object.
     @usableFromInline
     init(_ owner: borrowing Owner, _ function: @escaping (Owner, Parameters) -> Void) {
         weakOwner = copy owner

@@ -2,8 +2,8 @@
 struct Contents: ~Copyable, @unchecked Sendable {
     // The counts have 32 bits, to keep the registry small.
 
-    /// The number of slots that are taken, from the first one on: the registered ones, and removed ones that are not vacant
-    /// yet.
+    /// The number of slots that are taken, from the first one on: the registered ones, and removed ones that are not
+    /// vacant yet.
     var taken: UInt32 = 0
     /// The number of registered slots, that is, slots whose observer has not been removed.
     var registered: UInt32 = 0

@@ -6,7 +6,7 @@ final class RareState: @unchecked Sendable {
     var older = Retired()
     /// The thread that was the last to retire something (see `Reclamation.stackNumber()`).
     var lastRetiringThread: UInt = 0
-    /// The mailboxes of removed observers that were still busy when the observer was released.
+    /// The mailboxes of removed observers that were still busy when the observer was about to be released.
     ///
     /// `settled()` waits for them, too. So does `removeAndWait()`, if the registration had already ended. A mailbox
     /// that has become idle may stay here for a while. If it belongs to a queue, it keeps that queue alive.

@@ -287,9 +287,9 @@ import Synchronization
 // load of `hasRetired` are sequentially consistent. The stores to `hasRetired` may be relaxed, because the unlocking
 // thread's fence follows them.
 //
-// The unlocking thread repeats this while the idle counts are zero. It must not repeat it for as long as something is
-// retired, because a removal made inside an observer would then wait for its own traversal. Nor may it try only once
-// more, because a wake-up could be lost.
+// The unlocking thread repeats this while something is retired, the idle counts are zero, and it gets the lock. It must
+// not repeat it for as long as something is retired, because a removal made inside an observer would then wait for its
+// own traversal. Nor may it try only once more, because a wake-up could be lost.
 //
 // ## Re-entrancy
 // A nested traversal counts itself in again. A removal inside an observer marks the slot. From then on, all traversals

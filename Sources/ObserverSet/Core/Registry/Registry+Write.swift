@@ -5,6 +5,8 @@ import Synchronization
 /// When a comment names a section in quotation marks, that section belongs to the argument in `Reclamation.swift`.
 extension Registry {
     /// Registers an observer, and returns the id of its registration, in amortised O(1).
+    ///
+    /// Now and then, this also removes the registrations of dead owners.
     func append(_ callee: Callee, site: Site) -> UInt64 {
         let (id, shouldSweep) = write { contents, cleanup in insert(callee, site: site, &contents, &cleanup) }
         if shouldSweep { _ = remove(deadIDs()) }
@@ -134,8 +136,8 @@ extension Registry {
     /// Ends a change: moves what no traversal can reach any longer to `cleanup.releasable`, tidies up the slots, and
     /// returns whether anything is still retired.
     ///
-    /// This function isn't inlined, nor are those before and after it, because each change would otherwise be half a
-    /// kilobyte larger.
+    /// This function isn't inlined, nor are `noteRemoved`, `moveToFreshBlock` and `keepMailbox`, because each change
+    /// would otherwise be half a kilobyte larger.
     @inline(never)
     private func finishChange(_ contents: inout Contents, _ cleanup: inout Cleanup) -> Bool {
         reclamation.collect(&contents, &cleanup.releasable)

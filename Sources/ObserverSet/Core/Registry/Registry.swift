@@ -8,24 +8,34 @@ import Synchronization
 ///     ObserverToken ─────┘
 ///
 /// A registry knows who observes, a target (in `Observers`) knows what to call and where, and a mailbox (in
-/// `Mailboxes`) knows when. To read on, follow one of these four ways through the files:
+/// `Mailboxes`) knows when. To read on, follow one of these six ways through the files:
 ///
-/// - A value: `Slots`, `Slot`, `Traversal`, `Notifier`, `Registration`, `Target`, `IsolatedTarget`, `Mailbox`,
-///   `ActorMailbox`.
-/// - A value for an observer that awaits: `AwaitingTarget`, `AwaitingMailbox`, `AwaitingJobs`.
-/// - A removal: `Registry+Write`, `Cleanup`, `Retired`, `RareState`, `Reclamation`; for an observer that is called
-///   once, also `OnceGate`.
-/// - A caller that waits: `SettledWait`, `Registry+Queries`, `RemovalWait`.
+/// - An observer is added: `NotificationSource+Add`, `Observer`, `ActorMailbox.of`, `ObserverSet.register`, `Callee`
+///   (in `Slot`), `append` and `insert` (in `Registry+Write`), `Contents`, `ObserverToken`.
+/// - A value is sent: `Slots`, `Slot`, `Traversal`, `Notifier`, `Registration`, `Target`, `IsolatedTarget`,
+///   `PendingCount`, `Mailbox`, `ActorMailbox`, its `Inbox` and `Batch` (in `ActorMailbox+Batch`), `Drains`, `Turn`.
+/// - A value is sent to an observer that awaits: `AwaitingTarget`, `AwaitingMailbox`, `AwaitingJobs`.
+/// - An observer is removed: `Registry+Write`, `Cleanup`, `Retired`, `RareState`, `Reclamation`; for an observer that
+///   is called once, also `OnceGate`.
+/// - An owner dies: a call finds the owner dead (`OwnerCheck`, in `Registration`). If that call came from a mailbox,
+///   `noteDeadOwner` (in `PendingCount`) records it for the next notification. A notification that learns of a dead
+///   owner sets `Traversal.metDead`, and calls `removeDead` (in `Registry+Write`) when it ends. Adding observers also
+///   searches for dead owners from time to time (`Contents.countOneMore`).
+/// - A caller waits: `SettledWait`, `Registry+Queries`, `RemovalWait`.
+///
+/// In these files, an *owner* is the object that the user has passed to `add`. An observer lives as long as its owner,
+/// and holds it weakly. A *layer* is a folder beside `Core` and `Local`, such as `Events` or `Delegates`. It uses only
+/// what the core declares `public` or `package`, and can be deleted.
 ///
 /// If a comment has a number and the word *guarantee*, the page *Guarantees* lists that guarantee. If a comment says
 /// `fault:` and a name, `Tools/broken-variants` breaks the line below on purpose, to check that the tests notice.
 ///
-/// A token keeps the registry alive, but not the set. When a set is released, it empties its registry, so its tokens
+/// A token keeps the registry alive, but not the set. When a set is deallocated, it empties its registry, so its tokens
 /// become inactive.
 ///
-/// Whatever an observer holds has exactly one owner at a time: the observer's current slot until the observer is
-/// removed, and a `Retired` after that. All other copies of the slot's bits, in replaced blocks and in removed slots,
-/// are only borrowed by traversals.
+/// A registered function or registration is held in exactly one place at a time: in the observer's current slot until
+/// the observer is removed, and in a `Retired` after that. All other copies of the slot's bits, in replaced blocks and
+/// in removed slots, hold nothing, and traversals only borrow them.
 ///
 /// It is `package`, not internal, because a layer that holds objects weakly and calls them itself has a registry of its
 /// own (see `WeakTarget`).
@@ -36,8 +46,8 @@ import Synchronization
     /// to call.
     ///
     /// It is stored under the lock, before the slot is published. A thread may know of an observer because it has
-    /// called `add`, or because it has asked the set itself (`isEmpty`, `count`). In either case, it has acquired the
-    /// store that published the slot, and so it sees at least that observer's id.
+    /// called `add`, or because it has asked the set itself (`isEmpty`, `count`). So it has made or acquired the store
+    /// that published the slot, and it sees at least that observer's id.
     let lastID = Atomic<UInt64>(0)
     let reclamation = Reclamation()
     /// Whether the set has a producer that must be told when the set becomes observed or unobserved.
@@ -62,7 +72,7 @@ import Synchronization
         var cleanup = Cleanup()
         let removed = write(&cleanup) { contents, cleanup in
             let removed = remove(id, &contents, &cleanup)
-            // The marker is retired right behind the observer, so that it is released after the observer (see
+            // The retired marker comes right behind the observer, so that it is released after the observer (see
             // `RemovalWait`).
             if let marker = removal?.marker {
                 reclamation.retire(Retired(Callee(retaining: marker)), &contents, &cleanup.releasable)

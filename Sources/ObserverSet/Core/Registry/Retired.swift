@@ -1,4 +1,7 @@
-/// Unlinked observers and memory, which a traversal that begins now cannot reach, but an earlier one may.
+/// Observers and memory that have been unlinked and not released yet.
+///
+/// No traversal that begins now can reach them. Earlier traversals may still reach what `RareState` keeps, but nothing
+/// that is in `Cleanup.releasable`.
 ///
 /// It isn't copyable, so that nothing is released twice.
 @safe struct Retired: ~Copyable {
@@ -11,7 +14,7 @@
     /// They are in one object, because two empty arrays would have to be released at each change.
     @safe private final class Rest {
         var callees: [Callee] = []
-        /// The replaced blocks, in the order in which they were current; their slots no longer own anything.
+        /// The replaced blocks, in the order in which they were current; their slots no longer hold anything.
         var blocks = unsafe [Block]()
     }
 
@@ -58,8 +61,8 @@
 
     /// Marks an observer as removed in the blocks that contain it; returns false if a block doesn't contain it.
     ///
-    /// It begins with the latest block. If a block contains a registered observer, all later blocks do, too. So as soon as
-    /// a block doesn't contain the observer, no earlier one does, and the search ends.
+    /// It begins with the latest block. If a block contains a registered observer, all later blocks do, too. So as soon
+    /// as a block doesn't contain the observer, no earlier one does, and the search ends.
     func markRemoved(_ id: UInt64) -> Bool { unsafe blocks.reversed().allSatisfy { unsafe $0.markRemoved(id) } }
 
     /// Releases everything; the `deinit` of what closures capture runs here.

@@ -4,12 +4,12 @@ import Synchronization
 ///
 /// A callee is two words that mean nothing to the compiler. Therefore all code but the call itself is ordinary,
 /// unspecialised code, and the words may be copied while other threads read them. A callee doesn't count as a
-/// reference: whoever owns it releases it, exactly once.
+/// reference: the slot or `Retired` that holds it releases it, exactly once.
 ///
 /// The casts below are sound for two reasons. First, a stored function consists of two words, its code and its context,
 /// and the context is retained and released like any native object. Second, a registry belongs to one set or layer.
-/// Only that owner puts callees into the registry and has them called, and all of them take the owner's parameters.
-/// (Markers and weakly held objects are never called.)
+/// Only that set or layer puts callees into the registry and has them called, and all of them take its parameters.
+/// (The retired markers of `RemovalWait` and weakly held objects are never called.)
 @safe struct Callee: @unchecked Sendable {
     let code: UInt
     /// The address of the function's context, or of the registration; zero for a function without a context.
@@ -90,8 +90,8 @@ extension Callee {
 ///
 /// It consists of atomic words, because they change in place while other threads may be reading them.
 ///
-/// Storing the id publishes the slot. After that, the slot changes only once, from registered to removed. It becomes vacant
-/// again only when no traversal is left that may have seen it registered.
+/// Storing the id publishes the slot. After that, the slot changes only once, from registered to removed. It becomes
+/// vacant again only when no traversal is left that may have seen it registered.
 @safe struct Slot: ~Copyable, @unchecked Sendable {
     // The callee's two words come first, so that a slot and its callee have the same address. These two words, and
     // those of the site, are loaded and stored relaxed: they are stored before `word` is released, so a thread that

@@ -2,7 +2,7 @@ import Synchronization
 
 /// Memory with room for a fixed number of slots, of which the taken ones come first, in the order of registration.
 ///
-/// A `Block` is only a handle, and owns nothing. Code that uses it must know that the memory has not been freed. A
+/// A `Block` is only a handle, and holds nothing. Code that uses it must know that the memory has not been freed. A
 /// traversal knows this because it is counted, and a change because it holds the lock.
 @unsafe struct Block: @unchecked Sendable {
     /// The memory, which contains the capacity, followed by the slots.
@@ -28,7 +28,7 @@ import Synchronization
 
     /// The slot with this id among the first `count` slots, whether it is registered or removed.
     ///
-    /// The last of these `count` slots may be vacant.
+    /// Slots at the end may be vacant.
     func slot(of id: UInt64, among count: Int) -> UnsafeMutablePointer<Slot>? {
         let first = unsafe idAt(0)
         // If no slot is taken, `first` is greater than every id. So from here on, there is a last slot.
@@ -65,8 +65,9 @@ import Synchronization
 
 /// The slots of a set, in the order of registration.
 ///
-/// The first slot is inline, because most sets have a single observer. The others are in a block. It is replaced in
-/// three cases: it is full, more than half of many slots are removed, or it is far too large.
+/// The first slot is inline, because most sets have a single observer. The others are in a block. The block is
+/// replaced, or dropped if none is needed any longer, in four cases: it is full, more than half of many slots are
+/// removed, it is far too large, or `removeAll` has removed all observers.
 @safe struct Slots: ~Copyable {
     /// The memory of the block that follows the first slot; nil if there is no block.
     let head = unsafe Atomic<UnsafeMutableRawPointer?>(nil)
@@ -129,8 +130,8 @@ import Synchronization
         for index in 1..<Int(contents.taken) {
             let slot = unsafe self[index]
             guard unsafe slot.pointee.isRegistered else { continue }
-            // Copy only the bits, because traversals may still be reading the old slots. From now on, the fresh block
-            // owns what both hold.
+            // Copy only the bits, because traversals may still be reading the old slots. From now on, the callee counts
+            // as held by the fresh block, and no longer by the old one.
             unsafe UnsafeMutableRawPointer(place).copyMemory(from: slot, byteCount: MemoryLayout<Slot>.size)
             unsafe place += 1
         }
