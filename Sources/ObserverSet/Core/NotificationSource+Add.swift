@@ -117,7 +117,7 @@ extension NotificationSource {
         // `@isolated(any)`. It does so between methods of a class that differ in nothing but their isolation. Also, the
         // context of that type would hide from the optimizer which method it is.
         register(
-            owner, Isolation.removed(from: { @MainActor owner, parameters in method(owner)(parameters) }),
+            owner, Isolation.removed(fromMain: { owner, parameters in method(owner)(parameters) }),
             in: .of(MainActor.shared), fileID, line)
     }
 
@@ -181,10 +181,12 @@ extension NotificationSource {
         of owner: Owner, isolation actor: MainActor.Type = MainActor.self,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> ObserverToken where Parameters == (repeat each P) {
-        let call: @isolated(any) @Sendable (Owner, Parameters) -> Void = { @MainActor owner, parameters in
-            method(owner)(repeat each parameters)
-        }
-        return register(owner, Isolation.removed(from: call), in: .of(MainActor.shared), fileID, line)
+        register(
+            owner,
+            Isolation.removed(fromMain: { (owner: Owner, parameters: Parameters) in
+                method(owner)(repeat each parameters)
+            }),
+            in: .of(MainActor.shared), fileID, line)
     }
 
     /// Adds any other method that has no parameter, or several, to a source of `Void` or of an unlabelled tuple.

@@ -45,7 +45,8 @@ extension NotificationSource {
             // The notifier claims to be on the observer's actor, so that the runtime is asked, whatever the compiler
             // knows.
             var notifier = Notifier(on: mailbox?.actorAddress ?? 0)
-            observer.send(value, by: &notifier)
+            // A value that the source itself has sent may have ended the registration.
+            if token.isActive || !token.issuer.namesRegistrations { observer.send(value, by: &notifier) }
             guard isInNoSet, mailbox != nil else { return token }
             return ObserverToken([token, ObserverToken(issuer: FirstValueIssuer(registration), id: 0)])
         }

@@ -52,6 +52,23 @@ extension CatchUpTests {
         expect(log.entries, equals: [1, 2, 3, 4])
     }
 
+    @Test("An observer is caught up with if what waits for it is among the latest thousand", arguments: [999, 1_000])
+    func farBehind(others: Int) async {
+        first.add(actor) { [log] (_: isolated LoopActor, value) in log.append("A\(value)") }
+        second.add(actor) { (_: isolated LoopActor, _) in }
+        await actor.perform { [first, second, log] _ in
+            join {
+                first.notify(1)
+                for value in 0..<others { second.notify(value) }
+            }
+            first.notify(2)
+            expect(log.entries, equals: others < 1_000 ? ["A1", "A2"] : [])
+        }
+        await first.settled()
+
+        expect(log.entries, equals: ["A1", "A2"])
+    }
+
     @Test("What a drain inside a nested catch-up has passed over comes before what is notified next")
     func nested() async {
         add("A", to: first) { [second] _, value in

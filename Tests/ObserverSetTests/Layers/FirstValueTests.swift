@@ -115,6 +115,21 @@ extension FirstValueTests {
         #expect(token.remove())
     }
 
+    @Test(
+        "An observer that ends itself in its first call does not receive another first value", arguments: [false, true])
+    func endedByAnother(isIsolated: Bool) {
+        let set = ObserverSet<Int>()
+        let source = set.starting(with: 1).starting(with: 2)
+        let call = { @Sendable [log] (value: Int) in
+            log.append(value)
+            set.removeAll()
+        }
+        let token = isIsolated ? source.add { @MainActor in call($0) } : source.addNonisolated(call)
+
+        expect(log.entries, equals: [1])
+        #expect(!token.isActive)
+    }
+
     @Test("Sources that are made of others say so")
     func descriptions() async {
         let set = ObserverSet<Int>()

@@ -77,12 +77,14 @@ extension ActorMailbox {
         ///
         /// `observer` is the innermost target, so these are the jobs of all its registrations. Returns nil if an outer
         /// catch-up has already taken some of them, because those come first. (That catch-up is just releasing a value
-        /// whose `deinit` notifies.)
+        /// whose `deinit` notifies.) Also returns nil if they aren't all among the latest `Turn.limit` jobs, because
+        /// otherwise each notification would search all that is pending for the actor.
         mutating func beginCatchUp(of observer: Recipient, _ count: Int, from inbox: inout Inbox) -> [Job]? {
             _ = refill(from: &inbox)
             var indices: [Int] = []
             var index = jobs.count
-            while indices.count < count, index > head {
+            let first = max(head, jobs.count - Turn.limit)
+            while indices.count < count, index > first {
                 index -= 1
                 if jobs[index]?.recipient.isFor(observer) == true { indices.append(index) }
             }

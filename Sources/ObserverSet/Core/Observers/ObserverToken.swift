@@ -176,6 +176,9 @@ package class TokenIssuer: @unchecked Sendable {
         return "\(owner)\(isolation), registered at \(info.site)"
     }
 
+    /// Whether tokens of this issuer stand for registrations in sets, ended ones included.
+    var namesRegistrations: Bool { parts.contains { $0.issuer.namesRegistrations } }
+
     /// Whether a token of this issuer stands for exactly one registration, which was made by `issuer`.
     final func issuesTokens(for issuer: TokenIssuer) -> Bool {
         // The parts are read only once, because the registration may end in the meantime.

@@ -64,5 +64,7 @@ final class OnceGate: TokenIssuer, @unchecked Sendable {
         return isMine
     }
 
+    override var namesRegistrations: Bool { true }
+
     override var parts: [ObserverToken] { isPassed ? [] : [token].compactMap(\.self) }
 }

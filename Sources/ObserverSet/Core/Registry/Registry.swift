@@ -88,6 +88,8 @@ import Synchronization
         return endedByThisCall
     }
 
+    override var namesRegistrations: Bool { true }
+
     override func visitOwn(_ id: UInt64, _ body: (Registration?, RegistrationInfo?) -> Void) {
         let traversal = unsafe Traversal(.passUnretained(self))
         defer { extendLifetime(traversal) }

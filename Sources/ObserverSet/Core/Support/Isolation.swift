@@ -46,6 +46,17 @@ enum Isolation {
         unsafe unsafeBitCast(IsolatedOwnerAndValue(function: function), to: NonisolatedOwnerAndValue.self).function
     }
 
+    /// Removes the main actor's isolation from a function of an owner and another argument.
+    ///
+    /// It is separate, because in the context of an `@isolated(any)` function the optimizer no longer sees which method is
+    /// called, and each call would allocate.
+    @inlinable @inline(__always)
+    static func removed<Owner: AnyObject, A>(
+        fromMain function: @escaping @MainActor @Sendable (Owner, A) -> Void
+    ) -> @Sendable (Owner, A) -> Void {
+        unsafe unsafeBitCast(IsolatedToMain(function: function), to: NonisolatedOwnerAndValue.self).function
+    }
+
     /// Removes the isolation to its first argument, an actor, from a function of that actor and another argument.
     @inlinable @inline(__always)
     static func removed<Owner: Actor, A>(
@@ -109,6 +120,12 @@ enum Isolation {
     struct IsolatedOwnerAndValue<Owner: AnyObject, A> {
         @usableFromInline let function: @isolated(any) @Sendable (Owner, A) -> Void
         @inlinable init(function: @escaping @isolated(any) @Sendable (Owner, A) -> Void) { self.function = function }
+    }
+
+    @frozen @usableFromInline
+    struct IsolatedToMain<Owner: AnyObject, A> {
+        @usableFromInline let function: @MainActor @Sendable (Owner, A) -> Void
+        @inlinable init(function: @escaping @MainActor @Sendable (Owner, A) -> Void) { self.function = function }
     }
 
     @frozen @usableFromInline
