@@ -16,6 +16,35 @@ struct SettledTests {
 }
 
 extension SettledTests {
+    @Test("Inside a notification, what is pending for observers that were removed in it is waited for")
+    func removedInside() async {
+        let queue = DispatchQueue(label: "queue")
+        queue.suspend()
+        let tokens = (0..<2).map { _ in set.addNonisolated(on: queue) { _ in } }
+        let isOver = Shared<[Bool]>([])
+        let remover = set.addNonisolated { [set] _ in
+            for token in tokens { token.remove() }
+            isOver.value.append(set.beginSettledWait().isOver)
+        }
+        set.notify(1)
+        queue.resume()
+        await set.settled()
+
+        expect(isOver.value, equals: [false])
+        remover.remove()
+    }
+
+    @Test("Mailboxes of removed observers that stay busy are looked at a few times each, however many there are")
+    func busyMailboxes() {
+        let looks = Counter()
+        let rare = RareState()
+
+        for _ in 0..<30_000 { rare.keep(BusyMailbox(looks)) }
+
+        expect(looks.value, atMost: 60_000)
+        expect(rare.busy.count, equals: 30_000)
+    }
+
     @Test("`settled()` returns when its task is cancelled", arguments: [ObserverKind.queue, .awaited])
     func cancelled(_ kind: ObserverKind) async {
         let call = await StoppedCall(kind, of: set, by: set)
@@ -220,5 +249,20 @@ extension SettledTests {
 
         expect(delivered.value, equals: many(8_000))
         registration.end()
+    }
+}
+
+/// A mailbox that is never idle, and counts who asks.
+private final class BusyMailbox: Mailbox, @unchecked Sendable {
+    private let looks: Counter
+
+    init(_ looks: Counter) {
+        self.looks = looks
+        super.init(of: nil)
+    }
+
+    override var isIdle: Bool {
+        looks.increment()
+        return false
     }
 }

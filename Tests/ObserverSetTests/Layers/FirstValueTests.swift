@@ -116,13 +116,16 @@ extension FirstValueTests {
     }
 
     @Test(
-        "An observer that ends itself in its first call does not receive another first value", arguments: [false, true])
-    func endedByAnother(isIsolated: Bool) {
-        let set = ObserverSet<Int>()
-        let source = set.starting(with: 1).starting(with: 2)
+        "An observer that ends itself in its first call does not receive another first value",
+        arguments: [false, true], 0..<3)
+    func endedByAnother(isIsolated: Bool, chain: Int) {
+        let (set, other) = (ObserverSet<Int>(), ObserverSet<Int>())
+        let first = set.starting(with: 1)
+        let chains: [any NotificationSource<Int>] = [first, first.once, other.merge(with: first)]
+        let source: any NotificationSource<Int> = chains[chain].starting(with: 2)
         let call = { @Sendable [log] (value: Int) in
             log.append(value)
-            set.removeAll()
+            for set in [set, other] { set.removeAll() }
         }
         let token = isIsolated ? source.add { @MainActor in call($0) } : source.addNonisolated(call)
 

@@ -11,6 +11,9 @@ final class RareState: @unchecked Sendable {
     /// `settled()` waits for them, too. So does `removeAndWait()`, if the registration had already ended. A mailbox
     /// that has become idle may stay here for a while. If it belongs to a queue, it keeps that queue alive.
     var busy: [ObjectIdentifier: Mailbox] = [:]
+    /// The number of mailboxes at which those that have become idle are discarded.
+    private var nextDiscard = leastDiscard
+    private static var leastDiscard: Int { 4 }
     /// The producer that is told whether the set is observed.
     var demand: Demand?
     /// The ids of the registered `WeakTarget`s, by their objects' addresses.
@@ -24,13 +27,15 @@ final class RareState: @unchecked Sendable {
     /// If a block in `newer` doesn't contain the observer, no block in `older` does.
     func markRemoved(_ id: UInt64) { _ = newer.markRemoved(id) && older.markRemoved(id) }
 
-    /// Keeps the mailbox of a removed observer; if the table is full, first discards the mailboxes that have become
-    /// idle.
+    /// Keeps the mailbox of a removed observer; now and then, first discards the mailboxes that have become idle.
     func keep(_ mailbox: Mailbox) {
         let key = ObjectIdentifier(mailbox)
         guard busy[key] == nil else { return }
-        // This takes amortised O(1), because the dictionary doubles its capacity when it grows.
-        if busy.count == busy.capacity { discardIdle() }
+        // This takes amortised O(1), because twice as many as were left must come before the next time.
+        if busy.count >= nextDiscard {
+            discardIdle()
+            nextDiscard = max(Self.leastDiscard, 2 * busy.count)
+        }
         busy[key] = mailbox
     }
 
