@@ -83,8 +83,7 @@ import Synchronization
         let registry = registry!
         let id = registry.append(callee, site: site)
         let token = ObserverToken(issuer: consume registry, id: id)
-        if let gate { return Token(token: gate.arm(with: token)) }
-        return Token(token: token)
+        return Token(token: gate?.arm(with: token) ?? token)
     }
 }
 

@@ -67,8 +67,7 @@ extension Registry {
         lock.withLock { contents in
             var (observers, slots) = (0, 0)
             guard let rare = contents.rare else { return (0, 0) }
-            rare.older.forEachCallee { _ in observers += 1 }
-            rare.newer.forEachCallee { _ in observers += 1 }
+            rare.forEachRetired { _ in observers += 1 }
             unsafe (rare.older.blocks + rare.newer.blocks).forEach { unsafe slots += $0.capacity }
             return (observers, slots)
         }

@@ -89,8 +89,7 @@
 }
 
 /// The target of an isolated function with an owner, which it holds weakly.
-@usableFromInline
-@safe
+@usableFromInline @safe
 final class IsolatedOwnedTarget<Owner: AnyObject & Sendable, Parameters: Sendable>: IsolatedTarget<Parameters>,
     @unchecked Sendable
 {

@@ -12,8 +12,7 @@ final class RareState: @unchecked Sendable {
     /// that has become idle may stay here for a while. If it belongs to a queue, it keeps that queue alive.
     var busy: [ObjectIdentifier: Mailbox] = [:]
     /// The number of mailboxes at which those that have become idle are discarded.
-    private var nextDiscard = leastDiscard
-    private static var leastDiscard: Int { 4 }
+    private var nextDiscard = 4
     /// The producer that is told whether the set is observed.
     var demand: Demand?
     /// The ids of the registered `WeakTarget`s, by their objects' addresses.
@@ -21,6 +20,12 @@ final class RareState: @unchecked Sendable {
 
     /// Whether anything is retired.
     var hasRetired: Bool { !newer.isEmpty || !older.isEmpty }
+
+    /// Runs `body` for each retired observer.
+    func forEachRetired(_ body: (Callee) -> Void) {
+        newer.forEachCallee(body)
+        older.forEachCallee(body)
+    }
 
     /// Marks an observer as removed in the replaced blocks, which earlier traversals may still be walking.
     ///
@@ -34,7 +39,7 @@ final class RareState: @unchecked Sendable {
         // This takes amortised O(1), because twice as many as were left must come before the next time.
         if busy.count >= nextDiscard {
             discardIdle()
-            nextDiscard = max(Self.leastDiscard, 2 * busy.count)
+            nextDiscard = max(4, 2 * busy.count)
         }
         busy[key] = mailbox
     }

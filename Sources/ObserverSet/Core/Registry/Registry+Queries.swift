@@ -51,8 +51,7 @@ extension Registry {
         return write { contents, _ in
             contents.rare?.discardIdle()
             contents.rare?.busy.values.forEach(note)
-            contents.rare?.newer.forEachCallee { note($0.ask(\.mailbox) ?? nil) }
-            contents.rare?.older.forEachCallee { note($0.ask(\.mailbox) ?? nil) }
+            contents.rare?.forEachRetired { note($0.ask(\.mailbox) ?? nil) }
             return Array(mailboxes.values)
         }
     }
