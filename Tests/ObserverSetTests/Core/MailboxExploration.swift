@@ -198,23 +198,23 @@ private struct MailboxState {
             }
         } while fault != .endsWithoutAnotherLook && batch.refill(from: &inbox)
         inbox.drains.end()
-        rest()
+        noteIdle()
         stack.removeLast()
     }
 
     private mutating func leave() {
         stack.removeLast()
         inbox.drains.end()
-        leaveTheRest()
+        handOverTheRest()
     }
 
-    private mutating func leaveTheRest() {
+    private mutating func handOverTheRest() {
         if inbox.drains.running != nil { return }
-        guard let urgency = batch.urgencyOfTheRest(&inbox) else { return rest() }
+        guard let urgency = batch.urgencyOfTheRest(&inbox) else { return noteIdle() }
         if inbox.drains.reserve(urgency), fault != .leavesWithoutSending { sent.append(urgency) }
     }
 
-    private mutating func rest() { if batch.catchUps == 0 || fault == .restsInACatchUp { isBusy = false } }
+    private mutating func noteIdle() { if batch.catchUps == 0 || fault == .restsInACatchUp { isBusy = false } }
 
     /// Whether an observer may be caught up with: few values wait for it, and it is not in a call.
     private func mayCatchUp(_ observer: Int) -> Bool {
@@ -236,7 +236,7 @@ private struct MailboxState {
     private mutating func endCatchUp() {
         stack.removeLast()
         batch.endCatchUp()
-        leaveTheRest()
+        handOverTheRest()
     }
 
     /// A call begins, or it is a caller's turn to go on.

@@ -36,7 +36,7 @@ actor Client {
         outgoing.notify(isShutdown ? "* the server shuts down, goodbye" : "* goodbye")
         await settle(outgoing, within: hub.deadline)
         let lost = backlog.pending
-        sending?.remove()  // drops what is still pending, and cancels the call in progress
+        sending?.remove()  // drops the pending lines, and cancels the call in progress
         socket.disconnect()
         hub.logged.notify("\(name) departed" + (lost > 0 ? " without its last \(lost) lines" : ""))
     }

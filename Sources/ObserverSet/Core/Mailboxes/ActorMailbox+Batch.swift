@@ -46,15 +46,15 @@ extension ActorMailbox {
             return nil
         }
 
-        /// Takes over what has been posted; returns false if there is nothing to deliver then.
+        /// Takes over the inbox's jobs; returns false if there is still nothing to deliver.
         mutating func refill(from inbox: inout Inbox) -> Bool {
             if head == jobs.count {
                 let room = max(Self.retainedCapacity, inbox.jobs.isEmpty ? 0 : 4 * inbox.jobs.count)
                 // If a burst is followed by few values, or by none, the memory that it needed is freed.
                 jobs.removeAll(keepingCapacity: jobs.capacity <= room)
                 head = 0
-                // The urgency is not reset inside a call, because what has been passed over still needs a drain of that
-                // urgency.
+                // The urgency is not reset inside a call, because the jobs that were passed over still need a drain of
+                // that urgency.
                 if catchUps == 0 { urgency = .lowest }
                 swap(&jobs, &inbox.jobs)
             } else {
@@ -78,7 +78,7 @@ extension ActorMailbox {
         /// `observer` is the innermost target, so these are the jobs of all its registrations. Returns nil if an outer
         /// catch-up has already taken some of them, because those come first. (That catch-up is just releasing a value
         /// whose `deinit` notifies.) Also returns nil if they aren't all among the latest `Turn.limit` jobs, because
-        /// otherwise each notification would search all that is pending for the actor.
+        /// otherwise each notification would search all values that are pending for the actor.
         mutating func beginCatchUp(of observer: Recipient, _ count: Int, from inbox: inout Inbox) -> [Job]? {
             _ = refill(from: &inbox)
             var indices: [Int] = []
@@ -93,8 +93,9 @@ extension ActorMailbox {
             return indices.map { jobs[$0].take()! }
         }
 
-        /// Puts back what was passed over, because an observer whose call has ended may now be caught up with, or
-        /// called in its turn.
+        /// Puts back the jobs that were passed over.
+        ///
+        /// Their observer's call has ended, so the observer may now be caught up with, or called in its turn.
         mutating func endCatchUp() {
             catchUps -= 1
             if passedOver.isEmpty { return }

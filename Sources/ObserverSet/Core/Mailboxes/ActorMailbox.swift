@@ -180,15 +180,15 @@ import Synchronization
     /// If any are pending, this returns false in four cases:
     ///
     /// 1. Inside a call of that observer, because no value may overtake the value of the call.
-    /// 2. If more than `Turn.limit` values are pending, because the caller, perhaps an event handler, must not be
-    ///    delayed. Only the number counts, and not the time, so that whether a call is made in place doesn't depend on
-    ///    the machine.
+    /// 2. If the pending values aren't all among the latest `Turn.limit` values of the mailbox, because the caller,
+    ///    perhaps an event handler, must not be delayed. Only the number counts, and not the time, so that whether a
+    ///    call is made in place doesn't depend on the machine.
     /// 3. If the actor has been deallocated.
     /// 4. If an outer catch-up has taken out some of the values.
     override func catchUp(_ observer: Recipient, _ pending: borrowing PendingCount) -> Bool {
         if pending.isSettled { return true }
         // If the actor has been deallocated, another actor may now have its address, and another thread may be
-        // delivering.
+        // delivering. The count is asked first, so that an observer with a large backlog isn't searched for.
         guard actor != nil, !pending.isInCall, pending.count <= Turn.limit else { return false }
         // The values are counted under the lock under which they are posted. So these are all of them, the oldest
         // included.

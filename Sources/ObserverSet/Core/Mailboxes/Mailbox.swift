@@ -1,7 +1,7 @@
 /// Keeps values until their observers can be called.
 ///
-/// An actor has one mailbox for all its observers (see `ActorMailbox`). Each observer on a dispatch queue has a mailbox
-/// of its own, and so has each observer that awaits.
+/// An actor has one mailbox for all its observers (see `ActorMailbox`). Each observer on a dispatch queue has its own
+/// mailbox, and so does each observer that awaits.
 @usableFromInline
 class Mailbox: @unchecked Sendable {
     /// The actor's address, in the form in which a `Notifier` knows the caller's actor; zero if there is no actor.

@@ -7,9 +7,9 @@
 package final class SettledWait: Recipient, @unchecked Sendable {
     /// The number of mailboxes or traversals that hold up the caller, and what resumes the caller, once it waits.
     ///
-    /// The number is zero if the caller's task was cancelled. Whoever takes the closure out calls it, so the caller is
-    /// resumed only once. It is a closure, because the layout of a continuation is found only at run time, by functions
-    /// for each type that contains it.
+    /// The number is zero if the caller's task was cancelled. The thread that takes out the closure calls it, so the
+    /// caller is resumed only once. It is a closure, because the layout of a continuation is found only at run time, by
+    /// functions for each type that contains it.
     private let progress: Lock<(remaining: Int, resume: (@Sendable () -> Void)?)>
 
     init(of mailboxes: [Mailbox]) {

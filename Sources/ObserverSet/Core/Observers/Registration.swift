@@ -22,6 +22,7 @@ class Registration: Recipient, @unchecked Sendable {
     /// All registrations of one observer share one order.
     // It is yielded, because a getter would retain it, and each change of a set reads this property several times.
     var observer: AnyTarget { _read { yield unsafe unsafeDowncast(self, to: AnyTarget.self) } }
+
     // MARK: Gates
 
     /// The gate that a call for this registration must pass; nil if it has none of its own.
@@ -41,7 +42,7 @@ class Registration: Recipient, @unchecked Sendable {
     /// also returns true after the set has been deallocated, although `remove()` then returns false, because the first
     /// value that was enqueued before is still delivered.
     final func passGates() -> Bool {
-        guard passAllGates() else { return false }
+        guard passEachGate() else { return false }
         // This comes after all gates have been passed, because ending one registration may pass the gate of another.
         endAll()
         return true
@@ -49,7 +50,7 @@ class Registration: Recipient, @unchecked Sendable {
 
     // The gate nearest to the set comes first. If it has been passed before, the gates behind it are left as they are,
     // because they may still let another source's value through.
-    private final func passAllGates() -> Bool { gate?.pass() != false && original?.passAllGates() != false }
+    private final func passEachGate() -> Bool { gate?.pass() != false && original?.passEachGate() != false }
 
     private final func endAll() {
         original?.endAll()
