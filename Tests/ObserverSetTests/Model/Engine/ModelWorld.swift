@@ -354,9 +354,11 @@ final class ModelWorld: World {
             return leaving.append(owner)
         }
         ownersAlive -= 1
-        expect(Occurrence(.ownerDied, owner.id, 0))
+        expect(death(of: owner))
         run(owner.farewell)
     }
+
+    private func death(of owner: Owner) -> Occurrence { Occurrence(.ownerDied, owner.id, here?.id ?? 0) }
 
     private func release(_ set: Model) {
         set.holds -= 1
@@ -740,7 +742,7 @@ final class ModelWorld: World {
         busyActors = []
         // A task goes on where a call is suspended.
         for registration in busy { registration.mailbox!.hasTask = registration.mailbox!.call != nil }
-        if let owner = leaving.first { diverge("\(Occurrence(.ownerDied, owner.id, 0))") }
+        if let owner = leaving.first { diverge("\(death(of: owner))") }
         busy.removeAll { !$0.mailbox!.isBusy }
         for index in waiters.indices where divergence == nil {
             let waiter = waiters[index]
@@ -766,7 +768,7 @@ final class ModelWorld: World {
             || busy.contains { registration in
                 registration.owner === owner && registration.kind == .awaitedActorOwner && registration.mailbox!.hasTask
             }
-        return isKept && !(isDelivering && next == Occurrence(.ownerDied, owner.id, 0))
+        return isKept && !(isDelivering && next == death(of: owner))
     }
 
     // MARK: Waiting until a source is settled

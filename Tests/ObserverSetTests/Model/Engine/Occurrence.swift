@@ -1,7 +1,10 @@
 /// An event that both worlds report, so that it can be compared; packed, since a run reports many millions.
 struct Occurrence: Equatable, CustomStringConvertible {
     enum Tag: UInt64 {
-        case called, methodCalled, captureDied, ownerDied, removed, removedOwned, counted, isEmpty, isActive
+        case called, methodCalled, captureDied, removed, removedOwned, counted, isEmpty, isActive
+        /// The value is the actor on which the owner was deallocated: a task may have kept it a little longer than a call
+        /// that has released it.
+        case ownerDied
         /// An awaited call resumes, or returns; the value says whether it has been cancelled.
         case resumed, returned
         case settled, lost

@@ -447,7 +447,7 @@ actor WorldOwner: WorldOwning {
     }
 
     deinit {
-        world.tell(Occurrence(.ownerDied, id, 0))
+        world.tell(Occurrence(.ownerDied, id, world.here?.id ?? 0))
         world.run(farewell)
         unsafe canary = 0xDEAD
         world.alive -= 1
