@@ -48,27 +48,7 @@ extension NotificationSource {
             // A value that the source itself has sent may have ended the registration.
             if token.isActive || !token.issuer.namesRegistrations { observer.send(value, by: &notifier) }
             guard isInNoSet, mailbox != nil else { return token }
-            return ObserverToken([token, ObserverToken(issuer: FirstValueIssuer(registration), id: 0)])
+            return ObserverToken([token, ObserverToken(issuer: UnregisteredIssuer(registration), id: 0)])
         }
     }
-}
-
-/// A part of the token of an observer that no set has registered, but for which its first value may be pending.
-private final class FirstValueIssuer: TokenIssuer, @unchecked Sendable {
-    /// The registration, which is held weakly.
-    ///
-    /// While the first value is pending, its job in the mailbox holds the registration. After that, there is nothing to
-    /// end.
-    private weak let registration: Registration?
-
-    init(_ registration: Registration?) { self.registration = registration }
-
-    override func remove(_ id: UInt64, _ removal: RemovalWait?) -> Bool {
-        registration?.markRemoved()
-        registration?.cancel()
-        if let mailbox = registration?.observer.mailbox { removal?.mailboxes.append(mailbox) }
-        return false
-    }
-
-    override func visitOwn(_ id: UInt64, _ body: (Registration?, RegistrationInfo?) -> Void) { body(registration, nil) }
 }

@@ -80,12 +80,41 @@ extension Promise10SetDeathTests {
             }
             for value in 0..<100 { set.notify(value) }
         }
-        // What is delivered is not dropped by a removal, either.
-        #expect(!registration.token.isActive && !registration.token.remove())
+        #expect(!registration.token.isActive)
         isDead.set()
 
         await eventually { log.count == (kind.isOnce ? 1 : 100) }
         expect(log.entries, equals: kind.isOnce ? [0] : Array(0..<100))
+        registration.end()
+    }
+
+    @Test(
+        "A removal drops what the set enqueued before it died, for every part of a token",
+        arguments: ObserverKind.hopping, [false, true])
+    func dropped(_ kind: ObserverKind, isMerged: Bool) async {
+        let log = Log<Int>()
+        // Nothing is awaited before it is set, as above.
+        let isRemoved = Signal()
+        let other = ObserverSet<Int>()
+        let registration: KeptRegistration
+        do {
+            let set = ObserverSet<Int>()
+            registration = kind.add(to: set) { value in
+                isRemoved.wait()
+                log.append(value)
+            }
+            for value in 0..<100 { set.notify(value) }
+        }
+        let token = isMerged ? ObserverToken([registration.token, other.add { _ in }]) : registration.token
+        expect(kind.isOnce || token.pendingCount >= 99)
+
+        expect(token.remove(), equals: isMerged)
+
+        expect(token.pendingCount, equals: 0)
+        isRemoved.set()
+        await token.removeAndWait()
+        // One call may have begun before.
+        expect([[], [0]].contains(log.entries))
         registration.end()
     }
 

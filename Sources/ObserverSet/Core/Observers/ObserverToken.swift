@@ -22,9 +22,8 @@ extension ObserverToken {
     /// Combines several tokens into one, which ends all of their registrations.
     ///
     /// Use it in a source that registers each observer with several other sources. The new token is active as long as
-    /// one of the tokens is active. Its `remove()` returns `true` if one of them was still active. If a set is
-    /// deallocated while `remove()` runs, the set's pending values may be dropped although `remove()` returns `false`.
-    /// A combination of no tokens is inactive.
+    /// one of the tokens is active. Its `remove()` returns `true` if one of them was still active. A combination of no
+    /// tokens is inactive.
     ///
     /// - Complexity: O(*n*), where *n* is the number of parts. If one of the tokens is itself a combination, its parts
     ///   count, and not the token. `remove()` and `isActive` take as long as those of all parts together.
@@ -41,8 +40,9 @@ extension ObserverToken {
     /// notification in progress skips the observer. If another thread has already decided to call the observer, that
     /// call may still run (guarantee 4). An observer that is removed on its own actor is never called again.
     ///
-    /// Pending values are not delivered. If the observer awaits, they are released at once. If it runs on an actor or a
-    /// queue, each of them is released when its turn comes.
+    /// Pending values are not delivered, not even those that the set left when it was deallocated. If the observer
+    /// awaits, they are released at once. If it runs on an actor or a queue, each of them is released when its turn
+    /// comes.
     ///
     /// - Returns: `true` for exactly one caller; `false` if the registration had already ended, because it was removed,
     ///   or because its owner or its set is gone.
@@ -85,8 +85,9 @@ extension ObserverToken {
     /// if token.pendingCount > 1_000 { token.remove() }
     /// ```
     ///
-    /// It is 0 for an observer that is called in place, for a stream, and when the registration has ended. If the token
-    /// stands for several registrations, it is the sum of their numbers. While other threads enqueue and deliver
+    /// It is 0 for an observer that is called in place, for a stream, and when the registration has ended. Only the
+    /// values that a set left when it was deallocated still count, until they have been delivered or dropped. If the
+    /// token stands for several registrations, it is the sum of their numbers. While other threads enqueue and deliver
     /// values, the number may be slightly out of date.
     ///
     /// - Complexity: O(log *n*) for each registration, to find it.
@@ -115,8 +116,8 @@ extension ObserverToken: CustomStringConvertible {
 /// Issues tokens, and does the work of a token's methods.
 ///
 /// Its subclasses are `Registry`, `CombinedIssuer` for a token that combines several, and `OnceGate` for a registration
-/// that may end before it has been made. The others are `FirstValueIssuer` and `DropCount`, which belong to a token
-/// besides its registrations.
+/// that may end before it has been made. `UnregisteredIssuer` stands for a registration that is in no set, and
+/// `DropCount` belongs to a token besides its registrations.
 ///
 /// It has no type parameter, so that tokens don't depend on the type of the parameters. It is `package`, not internal,
 /// because `Registry` inherits from it.
@@ -133,7 +134,8 @@ package class TokenIssuer: @unchecked Sendable {
     /// The tokens that a token of this issuer stands for; empty for a registry, and for a gate that has been passed.
     var parts: [ObserverToken] { [] }
 
-    /// Calls `body` for each registration that a token stands for and that hasn't ended.
+    /// Calls `body` for each registration that a token stands for, unless the registration has ended and nothing is
+    /// pending for it.
     ///
     /// `body` receives the registration, which is nil for a plain function, and the data for its description, which are
     /// nil if no set has it. The registration must not escape from `body`, because nothing may hold it when
@@ -153,7 +155,10 @@ package class TokenIssuer: @unchecked Sendable {
         func add(_ more: (pending: Int, dropped: Int)) {
             sum = (sum.pending + more.pending, sum.dropped + more.dropped)
         }
-        visitOwn(id) { registration, _ in if let registration { add(registration.counts) } }
+        visitOwn(id) { registration, info in
+            guard let counts = registration?.counts else { return }
+            add(info == nil ? (counts.pending, 0) : counts)
+        }
         for token in parts { add(token.issuer.counts(token.id)) }
         return sum
     }
@@ -220,4 +225,28 @@ private final class CombinedIssuer: TokenIssuer, @unchecked Sendable {
     }
 
     override var parts: [ObserverToken] { tokens }
+}
+
+/// Stands for a registration that is in no set, and for which values may be pending: its set has ended, or no set has
+/// registered it, and it has received only the value of `starting(with:)`.
+///
+/// Such a registration isn't active. But whatever would end it drops the values.
+final class UnregisteredIssuer: TokenIssuer, @unchecked Sendable {
+    /// The registration, which is held weakly.
+    ///
+    /// While a value is pending, its job in the mailbox holds the registration. After that, there is nothing to drop.
+    private weak let registration: Registration?
+
+    init(_ registration: Registration?) { self.registration = registration }
+
+    override func remove(_ id: UInt64, _ removal: RemovalWait?) -> Bool {
+        registration?.markRemoved()
+        registration?.cancel()
+        if let mailbox = registration?.observer.mailbox { removal?.mailboxes.append(mailbox) }
+        return false
+    }
+
+    override func visitOwn(_ id: UInt64, _ body: (Registration?, RegistrationInfo?) -> Void) {
+        if let registration, registration.isRegistered { body(registration, nil) }
+    }
 }

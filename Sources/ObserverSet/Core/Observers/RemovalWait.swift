@@ -75,7 +75,7 @@ extension ObserverToken {
     ///
     /// The registration may have ended before, because of ``remove()``, its only call (``NotificationSource/once``),
     /// its owner's end, or its set's end. Then this method waits for the calls in the same way, and also for the
-    /// pending values of other observers that were removed. But it doesn't wait until the thread that ended the
+    /// pending values of other observers that were removed. What the set left is dropped, as by ``remove()``. But it doesn't wait until the thread that ended the
     /// registration has released what the observer captured. The same holds if another caller ends one of several
     /// registrations of the token at the same moment.
     ///

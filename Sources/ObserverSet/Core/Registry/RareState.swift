@@ -13,6 +13,8 @@ final class RareState: @unchecked Sendable {
     var busy: [ObjectIdentifier: Mailbox] = [:]
     /// The number of mailboxes at which those that have become idle are discarded.
     private var nextDiscard = 4
+    /// The registrations that ended with the set while values were pending for them, by their ids.
+    var unregistered: [UInt64: UnregisteredIssuer] = [:]
     /// The producer that is told whether the set is observed.
     var demand: Demand?
     /// The ids of the registered `WeakTarget`s, by their objects' addresses.

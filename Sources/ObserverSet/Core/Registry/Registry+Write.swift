@@ -98,8 +98,9 @@ extension Registry {
         let registration = callee.registration
         // The current slot is marked first, because it is the one that every new notification reads.
         unsafe slot.pointee.markRemoved()
-        if contents.hasRetired { contents.rare?.markRemoved(unsafe slot.pointee.id) }
-        if let registration { noteRemoved(callee, registration, dropping: dropping, &contents, &cleanup) }
+        let id = unsafe slot.pointee.id
+        if contents.hasRetired { contents.rare?.markRemoved(id) }
+        if let registration { noteRemoved(id, callee, registration, dropping: dropping, &contents, &cleanup) }
         contents.registered -= 1
         // This store is relaxed, because a notification that doesn't see it yet walks the slots, and finds nobody to
         // call.
@@ -114,14 +115,18 @@ extension Registry {
 
     @inline(never)
     private func noteRemoved(
-        _ callee: Callee, _ registration: Registration, dropping: Bool, _ contents: inout Contents,
+        _ id: UInt64, _ callee: Callee, _ registration: Registration, dropping: Bool, _ contents: inout Contents,
         _ cleanup: inout Cleanup
     ) {
         if callee.has(Registration.isWeak) {
             let target = unsafe unsafeDowncast(registration, to: WeakTarget.self)
             _ = contents.rare?.idsByAddress.removeAndTrim(target.address)
         }
-        if dropping { cleanup.noteRemoved(registration, isAwaited: callee.has(Registration.isAwaited)) }
+        if dropping {
+            cleanup.noteRemoved(registration, isAwaited: callee.has(Registration.isAwaited))
+        } else if registration.observer.mailbox?.isIdle == false {
+            contents.madeRare().unregistered[id] = UnregisteredIssuer(registration)
+        }
     }
 
     @inline(never)

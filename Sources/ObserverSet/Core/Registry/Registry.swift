@@ -79,8 +79,10 @@ import Synchronization
             }
             return removed
         }
+        if removed == nil, mayHaveEnded { _ = takeUnregistered(id)?.remove(0, removal) }
         if let removal {
-            if removed == nil { removal.issuers.append(self) }
+            // The tokens of a combination may all belong to this registry.
+            if removed == nil, removal.issuers.last !== self { removal.issuers.append(self) }
             if let mailbox = removed??.observer.mailbox { removal.mailboxes.append(mailbox) }
         }
         let endedByThisCall = removed.map { registration in registration?.observer.isOrphaned != true } ?? false
@@ -93,8 +95,21 @@ import Synchronization
     override func visitOwn(_ id: UInt64, _ body: (Registration?, RegistrationInfo?) -> Void) {
         let traversal = unsafe Traversal(.passUnretained(self))
         defer { extendLifetime(traversal) }
-        guard let slot = unsafe slots.registered(id), unsafe !slot.pointee.isOrphaned else { return }
-        unsafe body(slot.pointee.callee.registration, (describesIsolation, slot.pointee.site))
+        guard let slot = unsafe slots.registered(id) else {
+            if mayHaveEnded { lock.withLock { $0.rare?.unregistered[id] }?.visitOwn(0, body) }
+            return
+        }
+        if unsafe !slot.pointee.isOrphaned {
+            unsafe body(slot.pointee.callee.registration, (describesIsolation, slot.pointee.site))
+        }
+    }
+
+    /// Whether the set may have ended, so that values may be pending for a registration that isn't found.
+    private var mayHaveEnded: Bool { lastID.load(ordering: .relaxed) == 0 }
+
+    @inline(never)
+    private func takeUnregistered(_ id: UInt64) -> UnregisteredIssuer? {
+        lock.withLock { $0.rare?.unregistered.removeValue(forKey: id) }
     }
 
     // The registry no longer knows which mailbox the ended observer used, so this returns all mailboxes that are still

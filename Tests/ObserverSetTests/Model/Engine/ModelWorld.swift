@@ -12,7 +12,8 @@ final class ModelWorld: World {
         case callsAddedDuringTheEvent, tellsTheSuperclass, tellsTheDynamicType, tellsNotAllEvents
         case tellsAllEventsLast
         case keepsLocalRemoved, deliversNestedAtOnce, callsAddedWhileQueued
-        case makesTwoCallsAtATime, deliversRemoved, dropsWhatADeadSetLeft, callsLaterForDeadOwners, letsOwnersDieInCalls
+        case makesTwoCallsAtATime, deliversRemoved, callsLaterForDeadOwners, letsOwnersDieInCalls
+        case dropsWhatADeadSetLeft, deliversWhatADeadSetLeft
         case dropsAtTheOtherEnd, countsNoLosses, countsTheCallAsWaiting
         case cancelsNothing, cancelsItself, cancelsTheNextCall, cancelsWithTheSet
         case settlesTooEarly, settlesTooLate, waitsForItsOwnCall, waitsForNoRemoved
@@ -270,7 +271,11 @@ final class ModelWorld: World {
             registration.isOver = true
         }
         var isEnded = fault == .removesTwice
-        for entry in registration.entries where !entry.isRemoved {
+        for entry in registration.entries {
+            if entry.isRemoved {
+                if fault != .deliversWhatADeadSetLeft { dropWhatIsLeft(for: entry) }
+                continue
+            }
             if entry.isAlive { isEnded = true }
             if fault == .keepsLocalRemoved, Place.isLocal(registration.operation.place) { continue }
             remove([entry], from: entry.set)
@@ -282,6 +287,13 @@ final class ModelWorld: World {
             registration.hasBeenEnded = true
         }
         return isEnded
+    }
+
+    /// Drops what a set enqueued before it was deallocated.
+    private func dropWhatIsLeft(for entry: Entry) {
+        if entry.isEnded { return }
+        cancel([entry])
+        endCaptureIfUnheld(of: entry.registration)
     }
 
     override func removeAll(place: Int) {
@@ -707,6 +719,10 @@ final class ModelWorld: World {
         mailbox.wasCancelled = call.isCancelled
         mailbox.call = nil
         if fault != .releasesDuringTheCall || !call.isCancelled { registration.firmHolds -= 1 }
+        endCaptureIfUnheld(of: registration)
+    }
+
+    private func endCaptureIfUnheld(of registration: Registration) {
         guard registration.owner == nil, registration.firmHolds == 0, registration.waningHolds == 0,
             !registration.isCaptureDead
         else { return }
