@@ -54,23 +54,6 @@ extension AwaitingSettledTests {
         expect(jobs.map(\.number), equals: [1, 1, 2, 2])
     }
 
-    @Test("`settled()` waits for the only call of an observer, which its removal does not cancel")
-    func onlyCall() async {
-        let token = set.once.addAsync { [log, door] value in
-            await door.pass()
-            log.append("\(value), \(Task.isCancelled)")
-        }
-        set.notify(1)
-        await eventually { door.waiting == 1 }
-        let task = await waiting(for: set)
-
-        #expect(!token.remove())
-        door.open()
-        await task.value
-
-        expect(log.entries, equals: ["1, false", "settled"])
-    }
-
     @Test("Callers whose tasks were cancelled do not pile up behind a call that never returns")
     func cancelledCallers() {
         var jobs = AwaitingJobs()

@@ -87,25 +87,6 @@ extension Promise04RemovedIsRemovedTests {
         #expect(row.set.isEmpty)
     }
 
-    /// Scenario 4: an observer removes all.
-    @Test(
-        "When an observer empties the set, no later one is called, and it is empty",
-        arguments: ObserverKind.lastingInPlace, 0..<5)
-    func removeAll(_ kind: ObserverKind, remover: Int) {
-        let row = Row(5, kind)
-
-        let during = row.notify { row, index in
-            guard index == remover else { return }
-            row.set.removeAll()
-            expect(row.set.count, equals: 0)
-            #expect(row.set.isEmpty)
-        }
-        let after = row.notify()
-
-        expect(during, equals: Array(0...remover))
-        expect(after, equals: [])
-    }
-
     @Test(
         "A removal reaches notifications whose snapshot has been replaced since, because the set grew or was compacted",
         arguments: [0, 1, 100, 10_000], [1, 1_000])
@@ -236,6 +217,8 @@ extension Promise04RemovedIsRemovedTests {
         registration.end()
     }
 
+    /// Scenario 4: an observer removes all.
+    ///
     /// Scenario 37: an observer is removed by its own call, or elsewhere meanwhile.
     ///
     /// Source: as before.

@@ -17,6 +17,7 @@ struct Promise12BlockTests {
 extension Promise12BlockTests {
     // MARK: Many
 
+    /// Scenario 33: very many observers.
     @Test("A million observers are added, notified, and then removed with one call, or die with their set")
     func million() {
         let calls = Counter()

@@ -138,25 +138,6 @@ extension LifetimeTests {
         #expect(set.isEmpty)
     }
 
-    // MARK: Closures and tokens
-
-    /// Scenario 20: a closure without an owner, whose token is dropped.
-    ///
-    /// Source: notes#74, kickstarter/ios-oss#314, WordPress-iOS#20994 (block observers that live for ever).
-    @Test("A closure without an owner lives as long as its set, even if its token is discarded")
-    func closureLivesWithTheSet() {
-        var set: ObserverSet<Void>? = ObserverSet()
-        let log = Log<Int>()
-        _ = set?.add { [capture = Tracked(1)] in log.append(capture.value) }
-
-        set?.notify()
-        expect(log.entries, equals: [1])
-        expect(Lifetimes.current.count, equals: 1)
-        set = nil
-
-        expect(Lifetimes.current.count, equals: 0)
-    }
-
     // MARK: Emptied sets
 
     @Test("Emptying an empty set during a traversal leaves nothing waiting to be released")

@@ -190,29 +190,4 @@ extension EventPublisherTests {
         expect(weakPublisher == nil)
         await source.settled()
     }
-
-    @Test("`settled()` of a publisher waits until the events of every type are delivered")
-    func settled() async {
-        let mayGoOn = Signal()
-        let queue = DispatchQueue(label: "slow")
-        _ = publisher.observers(of: Opened.self).addNonisolated(on: DispatchQueue(label: "fast")) { [log] _ in
-            log.append("opened")
-        }
-        _ = publisher.observers(of: Closed.self).addNonisolated(on: queue) { [log] _ in
-            mayGoOn.wait()
-            log.append("closed")
-        }
-        _ = publisher.allEvents.addNonisolated(on: queue) { [log] _ in log.append("all") }
-        publisher.publish(Closed())
-        publisher.publish(Opened(name: "a"))
-
-        let waiting = Task { [publisher, log] in
-            await publisher.settled()
-            return log.entries
-        }
-        await Task.yield()
-        mayGoOn.set()
-
-        expect(await waiting.value.sorted(), equals: ["all", "all", "closed", "opened"])
-    }
 }

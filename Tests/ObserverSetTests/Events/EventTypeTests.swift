@@ -79,25 +79,6 @@ extension EventTypeTests {
         expect(events.flatMap { heard($0) }, equals: expected)
     }
 
-    // MARK: Existentials
-
-    /// Scenario 54.
-    @Test("An event published as an existential, or by generic code, is delivered to observers of its dynamic type")
-    func existentials() {
-        func publish(_ event: some Named) { publisher.publish(event) }
-        observe(Titled.self, as: "titled")
-        let named: any Named = Titled()
-        let equatable: any Event & Equatable = Titled()
-        let event: any Event = Titled()
-
-        publisher.publish(named)
-        publisher.publish(equatable)
-        publisher.publish(event)
-        publish(named)
-
-        expect(log.entries, equals: ["titled", "titled", "titled", "titled"])
-    }
-
     // MARK: Classes
 
     /// Scenario 53.
@@ -117,7 +98,7 @@ extension EventTypeTests {
         expect([heard(GenericBase<Int>()), heard(GenericBase<String>())], equals: [["base Int"], ["base String"]])
     }
 
-    /// Scenarios 53 and 54.
+    /// Scenario 53, and Scenario 54: an event that is published as an existential.
     @Test("The type that an object is published as decides which observers receive it, and not its class")
     func staticType() {
         observe(Leaf.self, as: "leaf")
@@ -167,10 +148,6 @@ private struct Outer<Value> {
 private struct Box: Event {
     let event: any Event
 }
-
-private protocol Named: Event {}
-
-private struct Titled: Named, Equatable {}
 
 private class Base: Event, @unchecked Sendable {}
 private class Middle: Base, @unchecked Sendable {}

@@ -289,20 +289,6 @@ extension NotificationCenterTests {
         expect(log.entries, equals: ["again true"])
     }
 
-    @Test("Each name has its own registration, in each center")
-    func ownRegistrations() {
-        let centers = [NotificationCenter(), NotificationCenter()]
-        for center in centers {
-            _ = center.observers(of: ThemeChanged.self).add(logged("theme"))
-            _ = center.observers(of: LoggedOut.self).add { [log] _ in log.append("out") }
-        }
-
-        centers[0].post(ThemeChanged(isDark: true))
-        centers[1].post(LoggedOut())
-
-        expect(log.entries, equals: ["theme true", "out"])
-    }
-
     @Test(
         "A center keeps no memory for a registration, nor for a name, when its last observer has gone", .measuringMemory
     )
@@ -368,21 +354,6 @@ extension NotificationCenterTests {
 
     // MARK: Lifetimes
 
-    @Test("An observer's captures are released when the observer is removed", arguments: [true, false])
-    func captureIsReleased(_ isLast: Bool) {
-        let other = isLast ? nil : center.observers(of: ThemeChanged.self).add(logged("other"))
-        let token = {
-            let capture = Tracked()
-            return center.observers(of: ThemeChanged.self).add { _ in _ = capture.value }
-        }()
-        expect(Lifetimes.current.count, equals: 1)
-
-        token.remove()
-
-        expect(Lifetimes.current.count, equals: 0)
-        other?.remove()
-    }
-
     /// Scenario 28: Foundation's center crashes when a capture of a removed closure posts in its `deinit`.
     @Test("A capture may post and observe in its `deinit`, whenever it is released")
     func bombs() {
@@ -407,38 +378,6 @@ extension NotificationCenterTests {
         center.post(ThemeChanged(isDark: true))
 
         expect(log.entries, equals: ["last", "heard", "removed", "inside", "heard"])
-    }
-
-    // MARK: Delivery
-
-    @Test("A one-time observer is called once, whichever thread posts")
-    func onceAgainstThreads() async {
-        let center = NotificationCenter()
-        for _ in 0..<200 {
-            let calls = Counter()
-            _ = center.observers(of: ThemeChanged.self).once.add { _ in calls.increment() }
-
-            await onThreads(2) { _ in center.post(ThemeChanged(isDark: true)) }
-
-            expect(calls.value, equals: 1)
-        }
-    }
-
-    @Test("Notifications of different names reach an actor in the order in which a thread posts them")
-    func oneOrderForEachActor() async {
-        let center = NotificationCenter()
-        let names = (0..<2).map { Notification.Name("OneOrder\($0)") }
-        let keeper = Keeper()
-        let all = Log<Int>()
-        let sources = names.map { name in center.observers(named: name) { $0.userInfo?["number"] as? Int } }
-        for source in sources { source.add(keeper) { (_: isolated Keeper, number) in all.append(number) } }
-
-        await onThread {
-            for number in 0..<200 { center.post(name: names[number % 2], object: nil, userInfo: ["number": number]) }
-        }
-        for source in sources { await source.settled() }
-
-        expect(all.entries, equals: Array(0..<200))
     }
 }
 

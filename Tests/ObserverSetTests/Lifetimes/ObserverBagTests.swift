@@ -37,20 +37,6 @@ extension ObserverBagTests {
         registration.end()
     }
 
-    /// Scenario 26: a bag is replaced by another.
-    @Test("A bag that is replaced ends its registrations, and its successor keeps its own")
-    func replaced() {
-        let first = set.add { [log] in log.append("first \($0)") }
-        let second = set.add { [log] in log.append("second \($0)") }
-        var bag = ObserverBag(first)
-
-        bag = ObserverBag(second)
-        set.notify(1)
-
-        expect(log.entries, equals: ["second 1"])
-        expect(bag.count, equals: 1)
-    }
-
     @Test("Of two bags with the same token, the first to die ends the registration, or all that the token combines")
     func tokenInTwoBags() {
         let mapped = set.filter { $0 > 0 }.map { "\($0)" }.add { _ in }
@@ -134,21 +120,6 @@ extension ObserverBagTests {
         counts.append(bag.count)
 
         expect(counts, equals: [4, 3, 2, 1, 0])
-    }
-
-    @Test("Living registrations are kept, however many", arguments: [1, 15, 16, 17, 2_000])
-    func livingRegistrationsAreKept(_ count: Int) {
-        let bag = ObserverBag()
-        for number in 0..<count {
-            set.add { _ in }.store(in: bag)
-            let passing = set.add { _ in }
-            passing.store(in: bag)
-            if number % 3 == 0 { passing.remove() }
-        }
-
-        expect(bag.count, equals: set.count)
-        bag.removeAll()
-        expect(set.count, equals: 0)
     }
 
     // MARK: Costs, as counts

@@ -210,23 +210,6 @@ extension LocalLifetimeTests {
         }
         expect(set.count, equals: 1)
     }
-
-    /// Scenario 33: long lists.
-    @Test("Ten thousand observers are added, called, removed in any order, and released")
-    func many() {
-        let count = 10_000
-        var calls = 0
-        var random = SeededGenerator(seed: 33)
-        let tokens = (0..<count).map { _ in set.add { _ in calls += 1 } }.shuffled(using: &random)
-        set.notify(1)
-        expect(calls, equals: count)
-        expect(tokens.prefix(count / 2).count { $0.remove() }, equals: count / 2)
-        expect(set.count, equals: count / 2)
-        set.notify(1)
-        expect(calls, equals: count + count / 2)
-        set.removeAll()
-        expect(set.count, equals: 0)
-    }
 }
 
 extension Plain {

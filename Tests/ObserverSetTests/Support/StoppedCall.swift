@@ -2,7 +2,7 @@ import ObserverSet
 
 /// An observer's call that has begun, and that stops there until the test lets it continue.
 struct StoppedCall: Sendable {
-    let registration: KeptRegistration
+    var registration: KeptRegistration
     private let mayGoOn = Signal()
     // The door is for an observer that awaits, because such an observer must not block a thread that runs tasks.
     private let door = Door()
@@ -13,7 +13,7 @@ struct StoppedCall: Sendable {
     /// Adds an observer, notifies the set on another thread, and returns when the observer's call has begun.
     ///
     /// - Parameters:
-    ///   - kind: The kind of observer. Of the kinds that await, only `awaited` may be used.
+    ///   - kind: The kind of observer. Of the kinds that await, only `awaited` and `awaitedOwner` may be used.
     ///   - source: The source to which the observer is added; it passes the observer on to the set.
     ///   - set: The set.
     ///   - atEnd: What the call does last.
@@ -22,13 +22,12 @@ struct StoppedCall: Sendable {
         atEnd: @escaping @Sendable () -> Void = {}
     ) async {
         let hasBegun = Signal()
-        if kind == .awaited {
-            registration = KeptRegistration(
-                source.addAsync { [door] _ in
-                    hasBegun.set()
-                    await door.pass()
-                    atEnd()
-                })
+        if kind.isAwaited {
+            registration = (kind.hasOwner ? AwaitingForm.owner : .closure).add(to: source) { [door] _ in
+                hasBegun.set()
+                await door.pass()
+                atEnd()
+            }
         } else {
             registration = kind.add(to: source) { [mayGoOn] _ in
                 hasBegun.set()
