@@ -208,7 +208,6 @@ extension AwaitingEndTests {
 
         set = nil
         #expect(!registration.token.isActive)
-        #expect(!registration.token.remove())
         door.open()
         await eventually { log.count == 3 }
 
