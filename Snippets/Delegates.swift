@@ -55,11 +55,11 @@ download.delegates.remove(diskGuard)
     func playerDidStop() { print("stopped") }
 }
 
-let view = PlayerView()
+let miniPlayer = PlayerView()
 
 @MainActor protocol PlayerDelegate: AnyObject { func playerDidStop() }
 let delegates = MulticastDelegate<any PlayerDelegate>()
-delegates.add(view)
+delegates.add(miniPlayer)
 delegates.notify { $0.playerDidStop() }
 
 // MARK: - Plain classes
