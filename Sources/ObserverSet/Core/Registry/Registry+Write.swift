@@ -94,11 +94,10 @@ extension Registry {
     private func remove(
         _ slot: UnsafeMutablePointer<Slot>, dropping: Bool, _ contents: inout Contents, _ cleanup: inout Cleanup
     ) -> Registration? {
-        let callee = unsafe slot.pointee.callee
+        let (id, callee) = unsafe (slot.pointee.id, slot.pointee.callee)
         let registration = callee.registration
         // The current slot is marked first, because it is the one that every new notification reads.
         unsafe slot.pointee.markRemoved()
-        let id = unsafe slot.pointee.id
         if contents.hasRetired { contents.rare?.markRemoved(id) }
         if let registration { noteRemoved(id, callee, registration, dropping: dropping, &contents, &cleanup) }
         contents.registered -= 1

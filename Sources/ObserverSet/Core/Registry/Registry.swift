@@ -79,14 +79,10 @@ import Synchronization
             }
             return removed
         }
-        if removed == nil, mayHaveEnded { _ = takeUnregistered(id)?.remove(0, removal) }
-        if let removal {
-            // The tokens of a combination may all belong to this registry.
-            if removed == nil, removal.issuers.last !== self { removal.issuers.append(self) }
-            if let mailbox = removed??.observer.mailbox { removal.mailboxes.append(mailbox) }
-        }
+        if let removal, let mailbox = removed??.observer.mailbox { removal.mailboxes.append(mailbox) }
         let endedByThisCall = removed.map { registration in registration?.observer.isOrphaned != true } ?? false
         cleanUp(cleanup)
+        if removed == nil { endUnregistered(id, removal) }
         return endedByThisCall
     }
 
@@ -96,20 +92,20 @@ import Synchronization
         let traversal = unsafe Traversal(.passUnretained(self))
         defer { extendLifetime(traversal) }
         guard let slot = unsafe slots.registered(id) else {
-            if mayHaveEnded { lock.withLock { $0.rare?.unregistered[id] }?.visitOwn(0, body) }
-            return
+            return lock.withLock { $0.rare?.unregistered[id] }?.visitOwn(0, body) ?? ()
         }
         if unsafe !slot.pointee.isOrphaned {
             unsafe body(slot.pointee.callee.registration, (describesIsolation, slot.pointee.site))
         }
     }
 
-    /// Whether the set may have ended, so that values may be pending for a registration that isn't found.
-    private var mayHaveEnded: Bool { lastID.load(ordering: .relaxed) == 0 }
-
+    /// Drops what is pending for a registration that has ended, with its set.
     @inline(never)
-    private func takeUnregistered(_ id: UInt64) -> UnregisteredIssuer? {
-        lock.withLock { $0.rare?.unregistered.removeValue(forKey: id) }
+    private func endUnregistered(_ id: UInt64, _ removal: RemovalWait?) {
+        let unregistered = lock.withLock { $0.rare?.unregistered.removeValue(forKey: id) }
+        _ = unregistered?.remove(0, removal)
+        // The tokens of a combination may all belong to this registry.
+        if let removal, removal.issuers.last !== self { removal.issuers.append(self) }
     }
 
     // The registry no longer knows which mailbox the ended observer used, so this returns all mailboxes that are still
