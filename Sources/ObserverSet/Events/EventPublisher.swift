@@ -179,7 +179,7 @@ extension EventPublisher {
     /// Ends all registrations of an owner, whatever types of events they are for.
     ///
     /// - Returns: The number of registrations that were ended.
-    /// - Complexity: O(*n*) in the number of all observers.
+    /// - Complexity: O(*n*) in the number of all observers and of all types that were ever observed.
     @discardableResult
     public func removeAll(ownedBy owner: AnyObject) -> Int {
         allChannels.reduce(0) { count, channel in count + channel.removeAll(ownedBy: owner) }

@@ -52,7 +52,8 @@ public protocol BridgedEvent: Event {
     ///
     /// By default, it returns the event that `userInfo` holds under the key `"event"`. The library looks for such an
     /// event first, and calls this initialiser only if there is none. It does so on the posting thread, once for each
-    /// observer.
+    /// observer. A subclass should declare a name of its own. If it inherits one together with this initialiser, its
+    /// observers receive an object that is made from the superclass's notification.
     init?(_ notification: Notification)
 }
 
@@ -84,7 +85,10 @@ extension BridgedEvent {
     }
 
     /// The event that `userInfo` holds under the key `"event"`, if it is of this type.
-    static func carried(by notification: Notification) -> Self? { notification.userInfo?["event"] as? Self }
+    static func carried(by notification: Notification) -> Self? {
+        // If `Self` is an optional type, a missing value can be cast to it, too.
+        notification.userInfo?["event"].flatMap { $0 as? Self }
+    }
 }
 
 /// The automatic names that have been made so far, which are kept because making one takes long.

@@ -18,7 +18,7 @@ extension NotificationCenter {
     /// - Parameters:
     ///   - event: The event that the observers receive.
     ///   - object: The sender. Observers that asked for one sender's events are called only if it is this object.
-    /// - Complexity: O(*n*).
+    /// - Complexity: O(*n*) in the number of observers of the name, whichever sender they ask for.
     public func post(_ event: some BridgedEvent, object: AnyObject? = nil) {
         var userInfo = event.userInfo ?? [:]
         // Anything else under this key stays, because code that doesn't know the type may look for it.
@@ -46,7 +46,12 @@ extension NotificationCenter {
     ///
     /// For each name, the library has one registration with the center, and a set behind it. So observers of a name are
     /// called in the order they were added, and are not called after they have been removed. Observers that other code
-    /// has registered with the center may be called before or after them.
+    /// has registered with the center may be called before or after them. If such an observer adds one of these during
+    /// a post, Foundation's order decides whether that post already calls it.
+    ///
+    /// Each name has its own observers. If an owner is deallocated, its closure is released by the next post of that
+    /// name, or after many more observers of that name have been added. If no post may come, because each object has a
+    /// name of its own, store the token in a bag that the owner holds.
     ///
     /// Foundation doesn't tell the library on which actor a notification is posted. So an observer on the main actor is
     /// called in place if you post there, but an observer on another actor is always called later, in order.
@@ -56,9 +61,9 @@ extension NotificationCenter {
     ///
     /// - Parameters:
     ///   - type: The type of the events.
-    ///   - object: The only sender whose events are received, or nil for any sender. It is held weakly. After it has
-    ///     been deallocated, the observer receives nothing, even if another object gets the same address. The observer
-    ///     stays registered until its owner or its token ends the registration.
+    ///   - object: The only sender whose events are received, or nil for any sender. It is held weakly. Once its
+    ///     `deinit` has begun, the observer receives nothing, even if another object gets the same address. The
+    ///     observer stays registered until its owner or its token ends the registration, and a stream goes on.
     /// - Returns: A source that doesn't keep the center alive. When the center is deallocated, the observers are
     ///   released.
     /// - Complexity: Adding is amortised O(1).
@@ -118,13 +123,13 @@ extension DerivedSource {
         _ transform: @escaping @Sendable (Notification) -> Parameters?
     ) {
         // The sender need not be `Sendable`, so it must never be used or deallocated on the posting thread because of
-        // this source. That can't happen: only its identity is compared, and only while the notification holds it.
+        // this source. That can't happen: only its identity is compared, and only while the post holds it.
         nonisolated(unsafe) weak let sender = object
         let identity = object.map { ObjectIdentifier($0) }
         // A sender that has been deallocated matches nothing, even if another object has its address. It is loaded only
-        // if the poster has its address. If it is alive then, it is the poster, which the notification holds.
-        let matches = { @Sendable (poster: Any?) in
-            unsafe identity == nil || poster.map { ObjectIdentifier($0 as AnyObject) } == identity && sender != nil
+        // if the poster has its address. If it is alive then, it is the poster, which the post holds.
+        let matches = { @Sendable (poster: AnyObject?) in
+            unsafe identity == nil || poster.map(ObjectIdentifier.init) == identity && sender != nil
         }
         let channel = { @Sendable [weak center] in center.flatMap { NotificationChannel.existing(name, of: $0) } }
         self.init(
@@ -135,11 +140,12 @@ extension DerivedSource {
                 // would end the registration.
                 return withExtendedLifetime(center) {
                     let channel = NotificationChannel.named(name, of: center)
+                    if identity != nil { channel.noteSender() }
                     return channel.posts.register(
                         observer.adapted { (post: NotificationChannel.Post) in
                             // This closure is what keeps the channel alive: see `NotificationChannel`.
                             withExtendedLifetime(channel) {
-                                matches(post.notification.object) ? transform(post.notification) : nil
+                                matches(post.sender) ? transform(post.notification) : nil
                             }
                         })
                 }

@@ -1,5 +1,6 @@
 #if NotificationCenter
 import Foundation
+import Synchronization
 
 /// Connects all observers of one name in one center: it has one registration with Foundation, and a set behind it.
 ///
@@ -32,12 +33,17 @@ final class NotificationChannel: Sendable {
     /// set is an adapted one, and its transform runs on the posting thread.
     struct Post: @unchecked Sendable {
         let notification: Notification
+        /// The object that posted it, which is looked up once for all observers; nil if no observer has asked for one
+        /// sender.
+        let sender: AnyObject?
     }
 
     let posts = ObserverSet<Post>()
 
     private let name: Notification.Name
     private weak let center: NotificationCenter?
+    /// Whether some observer has asked for the notifications of one sender; set before that observer is registered.
+    private let hasSenders = Atomic<Bool>(false)
     /// Foundation's token for the registration, which is set once in `init`, and read in `deinit`.
     private nonisolated(unsafe) var registration: (any NSObjectProtocol)?
     /// Shows the sanitizer that the center passes the channel from the registering thread to the posting ones.
@@ -61,9 +67,14 @@ final class NotificationChannel: Sendable {
         unsafe registration = center.addObserver(forName: name, object: nil, queue: nil) { [weak self] notification in
             guard let self else { return }
             edge.acquire()
-            posts.notify(Post(notification: notification))
+            // Relaxed: a post that has to call the observer knows of it, and so sees the store. The cast takes several
+            // times as long as a call.
+            let sender = hasSenders.load(ordering: .relaxed) ? notification.object.map { $0 as AnyObject } : nil
+            posts.notify(Post(notification: notification, sender: sender))
         }
     }
+
+    func noteSender() { hasSenders.store(true, ordering: .relaxed) }
 
     deinit {
         // If the center is gone, so are its registrations and its table.
@@ -121,7 +132,7 @@ private final class ChannelsOfACenter: Sendable {
         // The entry may already belong to another center with the same address.
         _ = Self.table.withLock { [address] table in
             let found = table[address]?()
-            if found == nil { table[address] = nil }
+            if found == nil { _ = table.removeAndTrim(address) }
             return found
         }
         let channels = channels.withLock { channels in channels.values.compactMap { $0() } }
@@ -144,7 +155,7 @@ private final class ChannelsOfACenter: Sendable {
         // The entry may already belong to another channel.
         _ = channels.withLock { channels in
             let found = channels[name]?()
-            if found == nil { channels[name] = nil }
+            if found == nil { _ = channels.removeAndTrim(name) }
             return found
         }
     }

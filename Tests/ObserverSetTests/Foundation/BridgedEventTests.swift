@@ -1,6 +1,6 @@
 #if NotificationCenter
 import Foundation
-import ObserverSet
+public import ObserverSet
 import Testing
 
 /// The names under which events are posted, and what the notifications contain.
@@ -62,6 +62,8 @@ extension BridgedEventTests {
         expect(event.userInfo?.count, equals: 1)
         expect(TrackStarted(Notification(name: names[0], userInfo: event.userInfo))?.title, equals: "So What")
         expect(TrackStarted(Notification(name: names[0]))?.title, equals: nil)
+        // A missing value can be cast to an optional type.
+        expect(LoggedOut?(Notification(name: names[0])) == nil)
     }
 
     @Test("To post or observe a private or local type without a declared name stops the program, with the remedy")
@@ -116,6 +118,9 @@ enum Player {
         struct Stopped: BridgedEvent {}
     }
 }
+
+extension Optional: Event where Wrapped == LoggedOut {}
+extension Optional: BridgedEvent where Wrapped == LoggedOut {}
 
 class Warning: BridgedEvent, @unchecked Sendable {}
 

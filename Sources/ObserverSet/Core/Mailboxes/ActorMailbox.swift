@@ -273,7 +273,7 @@ extension Mailbox {
 
 extension Dictionary {
     /// Removes a value, and frees unused memory if the dictionary has become almost empty.
-    mutating func removeAndTrim(_ key: Key) -> Value? {
+    package mutating func removeAndTrim(_ key: Key) -> Value? {
         let removed = removeValue(forKey: key)
         // `filter` doesn't help here: if it leaves nothing out, the result keeps the old capacity.
         if capacity > 64, count < capacity / 8 {
