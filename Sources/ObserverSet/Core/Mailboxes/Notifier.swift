@@ -6,7 +6,7 @@ struct Notifier {
     ///
     /// No other mailbox can have its address in the meantime, because the traversal keeps the target alive, and the
     /// target holds the mailbox.
-    private var confirmedMailbox: ObjectIdentifier?
+    private var confirmedMailbox: UInt = 0
     /// Identifies the actor to which the caller is isolated, according to the compiler; zero if there is none.
     ///
     /// Once the runtime has been asked, it identifies the actor that the caller is on, and is zero if that could not be
@@ -19,7 +19,9 @@ struct Notifier {
 
     /// Whether the caller is on a mailbox's actor; false if that can't be confirmed.
     @inline(__always)
-    mutating func isOn(_ mailbox: Mailbox) -> Bool { confirmedMailbox == ObjectIdentifier(mailbox) || confirm(mailbox) }
+    mutating func isOn(_ mailbox: Mailbox) -> Bool { confirmedMailbox == Self.address(of: mailbox) || confirm(mailbox) }
+
+    private static func address(of mailbox: Mailbox) -> UInt { UInt(bitPattern: ObjectIdentifier(mailbox)) }
 
     /// Asks the runtime whether the caller is on a mailbox's actor.
     ///
@@ -38,7 +40,7 @@ struct Notifier {
         }
         // If another mailbox has the same address, the runtime is asked once more: one of the two mailboxes belongs to
         // an actor that is gone, and whose executor may have been a different one.
-        (actorAddress, confirmedMailbox) = (mailbox.actorAddress, ObjectIdentifier(mailbox))
+        (actorAddress, confirmedMailbox) = (mailbox.actorAddress, Self.address(of: mailbox))
         return true
     }
 
