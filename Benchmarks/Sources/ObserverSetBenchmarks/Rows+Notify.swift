@@ -25,7 +25,9 @@ enum NotifyRows {
     // MARK: Observers
 
     private static var observed: [Row] {
-        [(1, 2.4), (10, 1.5), (100, 1.3), (1000, 1.3)].map { count, reach in
+        // A good run of the last two has 1.05 to 1.35, and once 1.6, because the walk's time depends on where its records
+        // happen to lie. A retain and a release of each observer would make it 3.
+        [(1, 2.4), (10, 1.5), (100, 1.7), (1000, 1.6)].map { count, reach in
             .comparing("notify, N = \(count), addNonisolated", to: walk, reach: .time(atMost: reach)) { plan in
                 (notifying(nonisolatedSet(count), plan), notifying(nonisolatedWalk(count), plan))
             }
