@@ -23,11 +23,12 @@ enum EventRows {
 
     private static var times: [Row] {
         [
-            .comparing("publish, 1 observer", to: "notify of a set, 1 observer", reach: .time(atMost: 2)) { plan in
+            // A good run has 1.75 to 2.0. A lock that is taken, or an allocation, would make it 3.
+            .comparing("publish, 1 observer", to: "notify of a set, 1 observer", reach: .time(atMost: 2.3)) { plan in
                 (publishing(publisher(), plan) { Observed(value: $0) }, NotifyRows.notifying(set(), plan))
             },
             .comparing(
-                "publish, 1 observer, among 1000 types", to: "notify of a set, 1 observer", reach: .time(atMost: 2)
+                "publish, 1 observer, among 1000 types", to: "notify of a set, 1 observer", reach: .time(atMost: 2.3)
             ) { plan in
                 let publisher = publisher()
                 observeTypes(1000, of: publisher, Unobserved.self)

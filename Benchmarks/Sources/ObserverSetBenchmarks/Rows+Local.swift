@@ -60,7 +60,7 @@ enum LocalRows {
 
     private static var change: Row {
         .comparing(
-            "LocalObserverSet, add + remove, 100 others", to: "ObserverSet, the same", reach: .time(atMost: 1)
+            "LocalObserverSet, add + remove, 100 others", to: "ObserverSet, the same", reach: .time(atMost: 1.1)
         ) { plan in
             let local = Unchecked(localSet(100))
             let set = NotifyRows.nonisolatedSet(100)
