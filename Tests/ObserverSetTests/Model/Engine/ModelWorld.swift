@@ -723,9 +723,9 @@ final class ModelWorld: World {
     }
 
     private func endCaptureIfUnheld(of registration: Registration) {
-        guard registration.owner == nil, registration.firmHolds == 0, registration.waningHolds == 0,
-            !registration.isCaptureDead
-        else { return }
+        guard registration.owner == nil, registration.firmHolds == 0, !registration.isCaptureDead else { return }
+        // As in `release`, an outer call may be the one that releases it.
+        if registration.waningHolds > 0, next != Occurrence(.captureDied, registration.id, innermost) { return }
         registration.isCaptureDead = true
         expect(Occurrence(.captureDied, registration.id, innermost))
         run(registration.operation.farewell)
