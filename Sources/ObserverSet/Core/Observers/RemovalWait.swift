@@ -74,10 +74,10 @@ extension ObserverToken {
     /// of them.
     ///
     /// The registration may have ended before, because of ``remove()``, its only call (``NotificationSource/once``),
-    /// its owner's end, or its set's end. Then this method waits for the calls in the same way, and also for the
-    /// pending values of other observers that were removed. What the set left is dropped, as by ``remove()``. But it doesn't wait until the thread that ended the
-    /// registration has released what the observer captured. The same holds if another caller ends one of several
-    /// registrations of the token at the same moment.
+    /// its owner's end, or its set's end. Then this method drops what the set left, as ``remove()`` does, and waits for
+    /// the calls in the same way, and also for the pending values of other observers that were removed. But it doesn't
+    /// wait until the thread that ended the registration has released what the observer captured. The same holds if
+    /// another caller ends one of several registrations of the token at the same moment.
     ///
     /// You may call this method in the call of an observer that awaits, and in a `Task { }` that the call starts. The
     /// method then doesn't wait for that call, because the call would be waiting for itself. The call isn't cancelled

@@ -92,7 +92,7 @@ import Synchronization
         let traversal = unsafe Traversal(.passUnretained(self))
         defer { extendLifetime(traversal) }
         guard let slot = unsafe slots.registered(id) else {
-            return lock.withLock { $0.rare?.unregistered[id] }?.visitOwn(0, body) ?? ()
+            return write { contents, _ in contents.rare?.unregistered[id] }?.visitOwn(0, body) ?? ()
         }
         if unsafe !slot.pointee.isOrphaned {
             unsafe body(slot.pointee.callee.registration, (describesIsolation, slot.pointee.site))
@@ -102,7 +102,7 @@ import Synchronization
     /// Drops what is pending for a registration that has ended, with its set.
     @inline(never)
     private func endUnregistered(_ id: UInt64, _ removal: RemovalWait?) {
-        let unregistered = lock.withLock { $0.rare?.unregistered.removeValue(forKey: id) }
+        let unregistered = write { contents, _ in contents.rare?.unregistered.removeValue(forKey: id) }
         _ = unregistered?.remove(0, removal)
         // The tokens of a combination may all belong to this registry.
         if let removal, removal.issuers.last !== self { removal.issuers.append(self) }
