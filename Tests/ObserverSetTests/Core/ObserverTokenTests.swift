@@ -26,7 +26,8 @@ extension ObserverTokenTests {
         }
 
         expect(Set(tokens.entries).count, equals: 4_000)
-        expect(sets.map(\.count).reduce(0, +), equals: tokens.entries.count { $0.isActive })
+        let active = tokens.entries.count { $0.isActive }
+        expect(sets.map(\.count).reduce(0, +), equals: active)
     }
 
     /// Scenario 58: tokens are compared and hashed, without user code.
