@@ -105,9 +105,9 @@ extension ObserverSet {
     /// - Observers that belong to the actor whose code calls this method.
     /// - Observers that belong to the main actor, if any code calls this method on the main actor.
     ///
-    /// There are two exceptions: the values that are pending for an actor's observer aren't all among the actor's latest
-    /// thousand, or the observer is being called with a value that was pending. The new value is then added to this backlog, so that the observer receives its
-    /// values in order.
+    /// There are two exceptions: the values that are pending for an actor's observer aren't all among the actor's
+    /// latest thousand, or the observer is being called with a value that was pending. The new value is then added to
+    /// this backlog, so that the observer receives its values in order.
     ///
     /// For every other observer, the value is added to a mailbox, and the observer is called later. You may call this
     /// method on any thread, and from inside an observer (guarantees 6 and 7).

@@ -52,7 +52,7 @@ public protocol BridgedEvent: Event {
     ///
     /// By default, it returns the event that `userInfo` holds under the key `"event"`. The library looks for such an
     /// event first, and calls this initialiser only if there is none. It does so on the posting thread, once for each
-    /// observer. A subclass should declare a name of its own. If it inherits one together with this initialiser, its
+    /// observer. A subclass should declare its own name. If it inherits one together with this initialiser, its
     /// observers receive an object that is made from the superclass's notification.
     init?(_ notification: Notification)
 }

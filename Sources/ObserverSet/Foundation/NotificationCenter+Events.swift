@@ -50,8 +50,8 @@ extension NotificationCenter {
     /// a post, Foundation's order decides whether that post already calls it.
     ///
     /// Each name has its own observers. If an owner is deallocated, its closure is released by the next post of that
-    /// name, or after many more observers of that name have been added. If no post may come, because each object has a
-    /// name of its own, store the token in a bag that the owner holds.
+    /// name, or after many more observers of that name have been added. If no post may come, because each object has
+    /// its own name, store the token in a bag that the owner holds.
     ///
     /// Foundation doesn't tell the library on which actor a notification is posted. So an observer on the main actor is
     /// called in place if you post there, but an observer on another actor is always called later, in order.

@@ -156,8 +156,7 @@ package class TokenIssuer: @unchecked Sendable {
             sum = (sum.pending + more.pending, sum.dropped + more.dropped)
         }
         visitOwn(id) { registration, info in
-            guard let counts = registration?.counts else { return }
-            add(info == nil ? (counts.pending, 0) : counts)
+            if let counts = registration?.counts { add((counts.pending, info == nil ? 0 : counts.dropped)) }
         }
         for token in parts { add(token.issuer.counts(token.id)) }
         return sum
@@ -230,7 +229,7 @@ private final class CombinedIssuer: TokenIssuer, @unchecked Sendable {
 /// Stands for a registration that is in no set, and for which values may be pending: its set has ended, or no set has
 /// registered it, and it has received only the value of `starting(with:)`.
 ///
-/// Such a registration isn't active. But whatever would end it drops the values.
+/// Such a registration isn't active, but removing it drops its values.
 final class UnregisteredIssuer: TokenIssuer, @unchecked Sendable {
     /// The registration, which is held weakly.
     ///

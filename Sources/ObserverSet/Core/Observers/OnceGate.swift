@@ -54,8 +54,8 @@ final class OnceGate: TokenIssuer, @unchecked Sendable {
 
     override func remove(_ id: UInt64, _ removal: RemovalWait?) -> Bool {
         guard let token else { return false }
-        // If the set has been deallocated, the token is inactive, and this returns false. What the set left is dropped
-        // below.
+        // If the set has been deallocated, the token is inactive, and this returns false. The removal below drops the
+        // values that the set left pending.
         let isMine = token.isActive && pass()
         // The registration is ended in any case. When this method returns, later notifications must not find the
         // observer, and a caller that waits must learn of a call in progress. Whether this or another caller ends the

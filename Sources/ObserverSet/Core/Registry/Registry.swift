@@ -92,18 +92,24 @@ import Synchronization
         let traversal = unsafe Traversal(.passUnretained(self))
         defer { extendLifetime(traversal) }
         guard let slot = unsafe slots.registered(id) else {
-            return write { contents, _ in contents.rare?.unregistered[id] }?.visitOwn(0, body) ?? ()
+            if mayHaveEnded { write { contents, _ in contents.rare?.unregistered[id] }?.visitOwn(0, body) }
+            return
         }
-        if unsafe !slot.pointee.isOrphaned {
-            unsafe body(slot.pointee.callee.registration, (describesIsolation, slot.pointee.site))
-        }
+        guard unsafe !slot.pointee.isOrphaned else { return }
+        unsafe body(slot.pointee.callee.registration, (describesIsolation, slot.pointee.site))
     }
 
-    /// Drops what is pending for a registration that has ended, with its set.
-    @inline(never)
+    /// Whether the set may have been deallocated; false as long as it has observers, so that asking or removing one that
+    /// has been removed needs no lock for what only a deallocated set has left.
+    ///
+    /// Relaxed: a thread that knows of the set's end also sees the zero.
+    private var mayHaveEnded: Bool { lastID.load(ordering: .relaxed) == 0 }
+
+    /// Drops the values that the set left pending for a registration when it was deallocated.
     private func endUnregistered(_ id: UInt64, _ removal: RemovalWait?) {
-        let unregistered = write { contents, _ in contents.rare?.unregistered.removeValue(forKey: id) }
-        _ = unregistered?.remove(0, removal)
+        if mayHaveEnded {
+            _ = write { contents, _ in contents.rare?.unregistered.removeValue(forKey: id) }?.remove(0, removal)
+        }
         // The tokens of a combination may all belong to this registry.
         if let removal, removal.issuers.last !== self { removal.issuers.append(self) }
     }

@@ -48,8 +48,8 @@ enum Isolation {
 
     /// Removes the main actor's isolation from a function of an owner and another argument.
     ///
-    /// It is separate, because in the context of an `@isolated(any)` function the optimizer no longer sees which method is
-    /// called, and each call would allocate.
+    /// It is separate, because in the context of an `@isolated(any)` function the optimizer no longer sees which method
+    /// is called, and each call would allocate.
     @inlinable @inline(__always)
     static func removed<Owner: AnyObject, A>(
         fromMain function: @escaping @MainActor @Sendable (Owner, A) -> Void
