@@ -204,7 +204,7 @@ extension Promise07OneOrderForEachActorTests {
 
     /// Scenario 14: the main actor as notifier and observer.
     @Test(
-        "Values from the main actor, another thread, and the main actor again arrive in that order",
+        "Values from the main actor, another thread, and the main actor again arrive in that order, in place",
         arguments: ofTheMainActor, [false, true])
     @MainActor func mainAndElsewhere(_ kind: ObserverKind, withoutIsolation: Bool) async {
         let registration = kind.add(to: set) { [log] in
@@ -215,20 +215,24 @@ extension Promise07OneOrderForEachActorTests {
         nonisolated func notifyWithoutIsolation(_ value: Int) { set.notify(value) }
         func notify(_ value: Int) { withoutIsolation ? notifyWithoutIsolation(value) : set.notify(value) }
 
+        var timesInPlace = 0
         for _ in 0..<50 {
             notify(0)
             expect(log.entries, equals: [0])
             // The main actor is occupied, so these must wait …
             join { [set] in for value in 1..<100 { set.notify(value) } }
             expect(log.entries, equals: [0])
-            // … and are delivered before this, in place, unless other tests have just filled the main actor's mailbox.
+            // … and are delivered before this, in place, unless other tests have just put a thousand values behind them.
             notify(100)
-            expect([[0], Array(0...100)].contains(log.entries))
+            let isInPlace = log.entries == Array(0...100)
+            expect(isInPlace || log.entries == [0])
+            if isInPlace { timesInPlace += 1 }
 
             await set.settled()
             expect(log.entries, equals: Array(0...100))
             log.removeAll()
         }
+        expect(timesInPlace > 0)
         registration.end()
     }
 

@@ -105,6 +105,28 @@ extension QueueTests {
         }
     }
 
+    /// Scenario 38, between two values.
+    ///
+    /// Source: qcoro#168.
+    @Test("An owner released in a call on a queue is not called for the values that still wait")
+    func ownerDiesInItsCallOnAQueue() async {
+        let owner = Shared<Tracked?>(Tracked())
+        set.addNonisolated(on: queue, owner.value!) { [log, queue] tracked, value in
+            dispatchPrecondition(condition: .onQueue(queue))
+            log.append(value)
+            if value == 1 { owner.value = nil }
+            #expect(tracked.isIntact)
+        }
+
+        queue.suspend()
+        for value in 0..<10 { set.notify(value) }
+        queue.resume()
+        await set.settled()
+
+        expect(log.entries, equals: [0, 1])
+        expect(Lifetimes.current.count, equals: 0)
+    }
+
     @Test("What has waited leaves the room of a few values, and not that of a burst", arguments: [8, 10_000])
     func roomThatIsKept(_ count: Int) throws {
         var jobs = Queue<Int>()

@@ -49,6 +49,30 @@ extension StreamTokenTests {
         expect(token.pendingCount, equals: 0)
     }
 
+    @Test("What ends the loop ends the registration, and the token with it", arguments: [true, false])
+    func loopEnds(byCancelling: Bool) async {
+        let set = ObserverSet<Int>()
+        let (stream, token) = set.makeStream(buffering: .newest(1))
+        let hasBegun = Signal()
+        let reading = Task {
+            for await value in stream {
+                hasBegun.set()
+                if value == 2 { break }
+            }
+        }
+        set.notify(1)
+        await eventually { hasBegun.isSet }
+        if byCancelling { reading.cancel() } else { set.notify(2) }
+        await reading.value
+
+        if byCancelling { await eventually { !token.isActive } }
+        // Leaving a loop ends nothing while the stream is held.
+        expect(token.isActive, equals: !byCancelling)
+        expect(token.remove(), equals: !byCancelling)
+        #expect(set.isEmpty)
+        withExtendedLifetime(stream) {}
+    }
+
     @Test("The token ends a stream behind map, filter, once and a first value")
     func adapted() async {
         let set = ObserverSet<Int>()
@@ -84,6 +108,21 @@ extension StreamTokenTests {
         expect(await stream.reduce(into: []) { $0.append($1) }, equals: [-3])
         expect(token.droppedCount, equals: 5)
         expect(first.isEmpty && second.isEmpty)
+    }
+
+    @Test("The token holds neither the stream nor what it has buffered")
+    func lifetimes() {
+        let set = ObserverSet<Tracked>()
+        let token: ObserverToken
+        do {
+            let (stream, ofStream) = set.makeStream()
+            token = ofStream
+            set.notify(Tracked())
+            expect(Lifetimes.current.count, equals: 1)
+            withExtendedLifetime(stream) {}
+        }
+        expect(Lifetimes.current.count, equals: 0)
+        expect(!token.isActive && set.isEmpty)
     }
 
     /// Scenarios 42 and 49, for a stream that several threads end in different ways while another one sends.

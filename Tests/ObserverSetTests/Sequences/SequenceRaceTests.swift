@@ -43,6 +43,29 @@ extension SequenceRaceTests {
         expect(set.count, equals: 0)
     }
 
+    /// Scenario 42 for `first()`, which registers only when it is called.
+    ///
+    /// Source: as before.
+    @Test("`first()` returns when a notification and a cancellation come at the same time")
+    func firstAgainstCancel() async {
+        let set = ObserverSet<Int>()
+
+        await race(times: many(5_000, long: 100_000)) { round in
+            let isOver = Signal()
+            let task = Task {
+                _ = await set.first()
+                isOver.set()
+            }
+            for _ in 0..<round % 8 { Thread.yield() }
+            task.cancel()
+            isOver.wait()
+        } _: { round in
+            set.notify(round)
+        }
+
+        expect(set.count, equals: 0)
+    }
+
     /// Scenario 49: no element is lost without being counted.
     ///
     /// Source: tokio loom_broadcast.rs (drop_rx, broadcast_wrap: received + lagged == sent).
