@@ -7,7 +7,7 @@ import Testing
 struct ModelTests {}
 
 extension ModelTests {
-    private static let operations = many(1_000_000, long: 100_000_000)
+    private static let operations = many(400_000, long: 100_000_000)
     /// `OBSERVERSET_SEED` replays the run with that seed.
     private static let seed =
         ProcessInfo.processInfo.environment["OBSERVERSET_SEED"].flatMap(UInt64.init) ?? .random(in: 0...UInt64.max)
