@@ -3,9 +3,7 @@ import Testing
 
 /// How much work the tests do, set by the environment variable `OBSERVERSET_EFFORT`.
 enum Effort: String {
-    /// A run that takes seconds, for use after each change.
-    ///
-    /// This is the default. `Tools/mutate.py` uses it, too.
+    /// A run that takes seconds, for use after each change; this is the default.
     case quick
     /// Twenty times as many repetitions, which take minutes.
     case ci
