@@ -2,13 +2,11 @@
 struct Options {
     static let usage = """
         usage: Stress [--threads 1,2,4,8,16] [--deliveries N] [--seed S] [--seconds T]
-               Stress --awaits N [--threads 2,4,8,16] [--seed S] [--seconds T]
                Stress --growth N [--seed S]
 
         --threads     how many threads meet, one number after the other
         --deliveries  how many calls of observers, over all of these (default 1000000)
         --seconds     when to end though fewer have been made; who then still waits is taken to wait for ever
-        --awaits      race N times to notify and to end an observer that awaits, over all numbers of threads above one
         --growth      add, remove and let owners die N times, and look at the memory that is occupied
         --seed        which random numbers (default: others in each run)
         """
@@ -16,7 +14,6 @@ struct Options {
     private(set) var threads = [1, 2, 4, 8, 16]
     private(set) var deliveries = 1_000_000
     private(set) var seconds: Double?
-    private(set) var races: Int?
     private(set) var growth: Int?
     private(set) var seed = UInt64.random(in: 1...UInt64(UInt32.max))
 
@@ -36,9 +33,6 @@ struct Options {
             case "--seconds":
                 guard let number else { return nil }
                 seconds = Double(number)
-            case "--awaits":
-                guard let number else { return nil }
-                races = number
             case "--growth":
                 guard let number else { return nil }
                 growth = number

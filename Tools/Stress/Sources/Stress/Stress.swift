@@ -25,26 +25,12 @@ enum Stress {
         let mistakes = Mistakes()
         if let operations = options.growth {
             await Growth(operations: operations, seed: options.seed, mistakes: mistakes).run()
-        } else if let races = options.races {
-            await awaits(races, options, mistakes)
         } else {
             await storms(options, mistakes)
         }
         let list = mistakes.list
         say(list.isEmpty ? "all held" : "did not hold: \(list.map { "\($0)" }.joined(separator: ", "))")
         exit(list.isEmpty ? 0 : 1)
-    }
-
-    private static func awaits(_ races: Int, _ options: Options, _ mistakes: Mistakes) async {
-        watch(options.seconds)
-        for threads in options.threads where threads > 1 {
-            let began = Date()
-            let deadline = Deadline(options.seconds.map { $0 / Double(options.threads.count) })
-            let share = races / options.threads.count { $0 > 1 }
-            let count = await Awaits(threads: threads, races: share, seed: options.seed, mistakes)
-                .run { deadline.isOver }
-            say("threads \(threads): \(count) races in \(Date().timeIntervalSince(began).formatted(digits: 1)) s")
-        }
     }
 
     private static func storms(_ options: Options, _ mistakes: Mistakes) async {
