@@ -36,20 +36,26 @@ extension CatchUpTests {
             log.entries, equals: ["A1", "B1", "once 1", "loop ended, over: [false, false]", "A2", "notified", "A3"])
     }
 
-    @Test("What the deinit of a value notifies comes behind the values that wait") @MainActor
-    func valuesNotify() async {
+    @Test("What comes while a value is released comes behind the values that wait", arguments: [false, true])
+    func valuesNotify(inAnEventLoop: Bool) async {
         let set = ObserverSet<Tracked>()
-        let log = Log<Int>()
         let lifetimes = Lifetimes.current
-        _ = set.add { value in log.append(value.value) }
-        join {
-            set.notify(Tracked(1, in: lifetimes) { [weak set] in set?.notify(Tracked(4, in: lifetimes)) })
-            set.notify(Tracked(2, in: lifetimes))
+        set.add(actor) { [log] (_: isolated LoopActor, value) in log.append("\(value.value)") }
+        await actor.perform { [actor] _ in
+            join {
+                set.notify(
+                    Tracked(1, in: lifetimes) { [weak set] in
+                        if !inAnEventLoop { return set!.notify(Tracked(4, in: lifetimes)) }
+                        join { [set] in set?.notify(Tracked(4, in: lifetimes)) }
+                        actor.runLoop()
+                    })
+                set.notify(Tracked(2, in: lifetimes))
+            }
+            set.notify(Tracked(3, in: lifetimes))
         }
-        set.notify(Tracked(3))
         await set.settled()
 
-        expect(log.entries, equals: [1, 2, 3, 4])
+        expect(log.entries, equals: ["1", "2", "3", "4"])
     }
 
     @Test("An observer is caught up with if what waits for it is among the latest thousand", arguments: [998, 1_000])

@@ -7,7 +7,7 @@
 struct MailboxExploration {
     enum Fault: CaseIterable {
         case endsWithoutAnotherLook, leavesWithoutSending, callsTheLastFirst, overtakesItsOwnCall, callsInsideACall,
-            restsInACatchUp
+            overtakesACatchUp, restsInACatchUp
     }
 
     /// A value for an observer, or a caller of `settled()`.
@@ -45,7 +45,8 @@ private final class ExploredObserver: AnyTarget, @unchecked Sendable {
 private struct MailboxState {
     /// What runs on the actor, one inside the other: a drain, or a catch-up with values that it has still to deliver.
     private struct Frame {
-        var isDrain = true
+        /// The observer that is caught up with; nil for a drain.
+        var observer: Int?
         var rest: [Int] = []
         /// What it is calling an observer with.
         var called: Int?
@@ -98,7 +99,7 @@ private struct MailboxState {
         add(begun)
         add(returned.sorted())
         for frame in stack {
-            add(frame.isDrain)
+            add(frame.observer ?? 2)
             add(frame.mayLeave)
             add(frame.called ?? 0)
             add(frame.rest)
@@ -120,6 +121,9 @@ private struct MailboxState {
         stack.contains { frame in frame.called.map { self.observer(of: $0) == observer } ?? false }
     }
 
+    private func isCaughtUpWith(_ observer: Int) -> Bool { stack.contains { $0.observer == observer } }
+    private func mayNotBeOvertaken(_ observer: Int) -> Bool { isInCall(observer) || isCaughtUpWith(observer) }
+
     private var top: Frame {
         get { stack[stack.count - 1] }
         set { stack[stack.count - 1] = newValue }
@@ -132,7 +136,8 @@ private struct MailboxState {
         var moves: [MailboxState] = []
         func add(_ name: String, _ move: (inout MailboxState) -> Void) {
             for (number, observer) in observers.enumerated() {
-                observer.isCalled = fault != .callsInsideACall && isInCall(number)
+                let isCalled = fault == .overtakesACatchUp ? isInCall(number) : mayNotBeOvertaken(number)
+                observer.isCalled = fault != .callsInsideACall && isCalled
             }
             var next = self
             next.trace.append(name)
@@ -141,8 +146,8 @@ private struct MailboxState {
             moves.append(next)
         }
         if posted < posts.count { add("a value is posted") { $0.post() } }
-        // On the actor: its own code, or a call that notifies or runs an event loop.
-        if stack.last.map({ $0.called != nil }) ?? true, stack.count < 3 {
+        // On the actor: its own code, a call that notifies or runs an event loop, or a value's `deinit` that does so.
+        if stack.last.map({ $0.called != nil || $0.observer != nil }) ?? true, stack.count < 3 {
             for index in sent.indices { add("a drain arrives") { $0.arrive(index) } }
             for observer in 0..<2 where mayCatchUp(observer) {
                 add(observer == 0 ? "the actor notifies 0" : "the actor notifies 1") { $0.catchUp(observer) }
@@ -151,7 +156,7 @@ private struct MailboxState {
         if let frame = stack.last {
             if frame.called != nil {
                 add("the call returns") { $0.endCall() }
-            } else if frame.isDrain {
+            } else if frame.observer == nil {
                 add("the drain goes on") { $0.goOn() }
                 if frame.mayLeave { add("the drain's turn is over") { $0.leave() } }
             } else if frame.rest.isEmpty {
@@ -220,7 +225,7 @@ private struct MailboxState {
     private func mayCatchUp(_ observer: Int) -> Bool {
         let waiting = waiting(for: observer)
         return (1...2).contains(waiting.count) && catchUpsLeft > 0
-            && (fault == .overtakesItsOwnCall || !isInCall(observer))
+            && (fault == .overtakesItsOwnCall ? !isCaughtUpWith(observer) : !mayNotBeOvertaken(observer))
     }
 
     private mutating func catchUp(_ observer: Int) {
@@ -228,7 +233,7 @@ private struct MailboxState {
         let waiting = waiting(for: observer).count
         let taken = batch.beginCatchUp(of: observers[observer], waiting, from: &inbox)!.compactMap { $0.value as? Int }
         if taken.count < waiting { wrong = "\(waiting) values wait for observer \(observer), and \(taken) is found" }
-        stack.append(Frame(isDrain: false, rest: fault == .callsTheLastFirst ? taken : taken.reversed()))
+        stack.append(Frame(observer: observer, rest: fault == .callsTheLastFirst ? taken : taken.reversed()))
     }
 
     private mutating func goOnInPlace() { begin(top.rest.removeFirst()) }
@@ -269,10 +274,12 @@ private struct MailboxState {
     // MARK: What must hold
 
     private mutating func check() {
-        if wrong != nil || stack.contains(where: \.isDrain) { return }
+        if wrong != nil || stack.contains(where: { $0.observer == nil }) { return }
         // Inside a call, however long it takes, the others are delivered to; what waits for its end is looked for then.
         let isFree = stack.last.map { $0.called != nil } ?? true
-        let waiting = (0..<2).filter { isFree && !isInCall($0) }.flatMap { observer in self.waiting(for: observer) }
+        let waiting = (0..<2).filter { isFree && !mayNotBeOvertaken($0) }.flatMap { observer in
+            self.waiting(for: observer)
+        }
         if !waiting.isEmpty && sent.isEmpty { wrong = "nobody delivers \(waiting)" }
         if hasTurnedOneAway || !stack.isEmpty { return }
         for case .value(_, let urgency) in waiting.compactMap({ contents[$0] })

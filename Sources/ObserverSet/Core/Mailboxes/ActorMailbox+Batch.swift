@@ -75,10 +75,9 @@ extension ActorMailbox {
 
         /// Takes out all `count` pending jobs of an observer, and returns the newest one first.
         ///
-        /// `observer` is the innermost target, so these are the jobs of all its registrations. Returns nil if an outer
-        /// catch-up has already taken some of them, because those come first. (That catch-up is just releasing a value
-        /// whose `deinit` notifies.) Also returns nil if they aren't all among the latest `Turn.limit` jobs, because
-        /// otherwise each notification would search all values that are pending for the actor.
+        /// `observer` is the innermost target, so these are the jobs of all its registrations. Returns nil if they
+        /// aren't all among the latest `Turn.limit` jobs, because otherwise each notification would search all values
+        /// that are pending for the actor.
         mutating func beginCatchUp(of observer: Recipient, _ count: Int, from inbox: inout Inbox) -> [Job]? {
             _ = refill(from: &inbox)
             var indices: [Int] = []

@@ -177,14 +177,14 @@ import Synchronization
 
     /// Delivers the values that are pending for one observer, ahead of the values for other observers.
     ///
-    /// If any are pending, this returns false in four cases:
+    /// If any are pending, this returns false in three cases:
     ///
-    /// 1. Inside a call of that observer, because no value may overtake the value of the call.
+    /// 1. Inside a call of that observer, because no value may overtake the value of the call. Inside a catch-up, too:
+    ///    it may be releasing a value whose `deinit` notifies, or runs an event loop.
     /// 2. If the pending values aren't all among the latest `Turn.limit` values of the mailbox, because the caller,
     ///    perhaps an event handler, must not be delayed. Only the number counts, and not the time, so that whether a
     ///    call is made in place doesn't depend on the machine.
     /// 3. If the actor has been deallocated.
-    /// 4. If an outer catch-up has taken out some of the values.
     override func catchUp(_ observer: Recipient, _ pending: borrowing PendingCount) -> Bool {
         if pending.isSettled { return true }
         // If the actor has been deallocated, another actor may now have its address, and another thread may be
@@ -195,10 +195,13 @@ import Synchronization
         guard
             var jobs = withAll({ batch, inbox in batch.beginCatchUp(of: observer, pending.count, from: &inbox) })
         else { return false }
+        // From here on, a drain in an event loop passes over the observer, so that no value overtakes those in `jobs`.
+        pending.noteCatchUp()
         // The newest job comes first, so `popLast` takes the oldest one. Each job is released before the next one is
         // delivered.
         // fault: last-of-what-waits-first
         while let job = jobs.popLast() { job.run() }
+        pending.noteReturn()
         handOverTheRest { batch, _ in batch.endCatchUp() }
         return true
     }

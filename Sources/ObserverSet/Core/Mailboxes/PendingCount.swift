@@ -34,6 +34,9 @@ struct PendingCount: ~Copyable, Sendable {
     func notePosted() { posted.increment() }
     func noteCall() { called.increment() }
     func noteReturn() { returned.increment() }
+
+    /// Records that a catch-up begins, so that until `noteReturn` the observer is in a call, even between two calls.
+    func noteCatchUp() { returned.store(returned.load(ordering: .relaxed) &- 1, ordering: .relaxed) }
 }
 
 /// The state of a registration for which values may be pending.

@@ -10,7 +10,7 @@ package class Recipient: @unchecked Sendable {
     ///
     /// They share one order, so a catch-up takes out the values of all of them.
     func isFor(_ observer: Recipient) -> Bool { false }
-    /// Whether the observer is being called with a value from the mailbox.
+    /// Whether the observer is being called with a value from the mailbox, or caught up with.
     var isInCall: Bool { fatalError("abstract") }
     /// Receives a value whose turn has come.
     func receive(_ value: any Sendable) { fatalError("abstract") }

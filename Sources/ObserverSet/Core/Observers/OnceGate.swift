@@ -33,9 +33,7 @@ final class OnceGate: TokenIssuer, @unchecked Sendable {
     private var token: ObserverToken? { state.load(ordering: .acquiring) & Self.armed != 0 ? unsafe storedToken : nil }
 
     /// Passes the gate; returns true for exactly one caller.
-    func pass() -> Bool {
-        state.bitwiseOr(Self.passed, ordering: .acquiringAndReleasing).oldValue & Self.passed == 0
-    }
+    func pass() -> Bool { state.bitwiseOr(Self.passed, ordering: .acquiringAndReleasing).oldValue & Self.passed == 0 }
 
     /// Ends the registration if the gate is armed, and otherwise leaves that to `arm`.
     ///

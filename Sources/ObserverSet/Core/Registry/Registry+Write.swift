@@ -148,9 +148,7 @@ extension Registry {
         // While anything is retired, a traversal may have seen these slots registered: see "Slots at the end".
         // fault: slot-vacant-too-early
         if !contents.hasRetired { slots.trim(&contents) }
-        if slots.areWasteful(contents) {
-            moveToFreshBlock(&contents, &cleanup)
-        }
+        if slots.areWasteful(contents) { moveToFreshBlock(&contents, &cleanup) }
         cleanup.releasable.forEachCallee { callee in
             if callee.has(Registration.hasMailbox) { keepMailbox(of: callee, &contents) }
         }
