@@ -8,9 +8,7 @@ import PackageDescription
 let package = Package(
     name: "Stress",
     platforms: [.macOS(.v15)],
-    dependencies: [
-        .package(name: "ObserverSet", path: "../..")
-    ],
+    dependencies: [.package(name: "ObserverSet", path: "../..")],
     targets: [
         .executableTarget(
             name: "Stress",

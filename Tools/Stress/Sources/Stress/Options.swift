@@ -23,20 +23,14 @@ struct Options {
         while let name = rest.popFirst() {
             guard let text = rest.popFirst() else { return nil }
             let number = Int(text).flatMap { $0 > 0 ? $0 : nil }
-            switch name {
-            case "--threads":
+            switch (name, number) {
+            case ("--threads", _):
                 threads = text.split(separator: ",").compactMap { Int($0) }.filter { (1...1_000).contains($0) }
                 if threads.count != text.split(separator: ",", omittingEmptySubsequences: false).count { return nil }
-            case "--deliveries":
-                guard let number else { return nil }
-                deliveries = number
-            case "--seconds":
-                guard let number else { return nil }
-                seconds = Double(number)
-            case "--growth":
-                guard let number else { return nil }
-                growth = number
-            case "--seed":
+            case ("--deliveries", let number?): deliveries = number
+            case ("--seconds", let number?): seconds = Double(number)
+            case ("--growth", let number?): growth = number
+            case ("--seed", _):
                 guard let number = UInt64(text) else { return nil }
                 seed = number
             default: return nil

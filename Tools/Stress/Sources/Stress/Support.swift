@@ -4,9 +4,7 @@ import Foundation
 struct Deadline {
     private let end: Date?
 
-    init(_ seconds: Double?) {
-        end = seconds.map { Date().addingTimeInterval($0) }
-    }
+    init(_ seconds: Double?) { end = seconds.map { Date().addingTimeInterval($0) } }
 
     var isOver: Bool { end.map { $0 < Date() } ?? false }
 }
