@@ -12,8 +12,12 @@ struct OnceTests {
 extension OnceTests {
     @Test(
         "Behind `once`, or several, an observer of any kind is called once, or not at all if it is removed",
-        arguments: ObserverKind.lasting)
-    func everyKind(_ kind: ObserverKind) async {
+        arguments: ObserverKind.lasting, [false, true])
+    func everyKind(_ kind: ObserverKind, fromTheMainActor: Bool) async {
+        let notify: @Sendable () -> Void = { [set] in
+            set.notify(1)
+            set.notify(2)
+        }
         let sources: [any NotificationSource<Int>] = [
             set.once, set.once.once, set.once.once.once, set.once.map { $0 }.once,
         ]
@@ -23,8 +27,7 @@ extension OnceTests {
             let tokens = registrations.map(\.token)
             #expect(tokens[0].isActive && tokens[0].description.contains("registered at") && tokens[1].remove())
 
-            set.notify(1)
-            set.notify(2)
+            if fromTheMainActor { await MainActor.run(body: notify) } else { notify() }
             await set.settled()
 
             expect(calls.entries, equals: [1])
