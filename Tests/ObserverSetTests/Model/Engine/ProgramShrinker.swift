@@ -94,7 +94,10 @@ struct ProgramShrinker {
     private mutating func accept(_ candidate: ModelProgram) -> Bool {
         guard attempts > 0 else { return false }
         attempts -= 1
-        guard let divergence = ModelRound.firstDivergence(of: candidate, fault: fault) else { return false }
+        // It must diverge twice, since a drain's turn also ends by time, which a program doesn't repeat.
+        guard let divergence = ModelRound.firstDivergence(of: candidate, fault: fault),
+            ModelRound.firstDivergence(of: candidate, fault: fault) != nil
+        else { return false }
         self.divergence = divergence
         return true
     }
