@@ -22,7 +22,7 @@ extension ActorMailboxOrderTests {
         return sequences(count - 1).flatMap { sequence in values.map { sequence + [$0] } }
     }
 
-    /// All of at most three posts, or more, the last of which may wait until the actor is settled.
+    /// All sequences of at most so many posts, the last of which may wait until the actor is settled.
     private static var programs: [[Post]] {
         let longest =
             switch Effort.current {
@@ -30,9 +30,7 @@ extension ActorMailboxOrderTests {
             case .ci: 4
             case .long: 5
             }
-        return (1...longest).flatMap { count in
-            sequences(count) + (count > 1 ? sequences(count - 1).map { $0 + [.settled] } : [])
-        }
+        return (1...longest).flatMap(sequences) + (1..<longest).flatMap(sequences).map { $0 + [.settled] }
     }
 
     @Test("Nothing is lost, late, out of order or thought to be over", arguments: programs)

@@ -45,8 +45,9 @@ extension CatchUpTests {
             join {
                 set.notify(
                     Tracked(1, in: lifetimes) { [weak set] in
-                        if !inAnEventLoop { return set!.notify(Tracked(4, in: lifetimes)) }
-                        join { [set] in set?.notify(Tracked(4, in: lifetimes)) }
+                        let notify: @Sendable () -> Void = { [set] in set?.notify(Tracked(4, in: lifetimes)) }
+                        guard inAnEventLoop else { return notify() }
+                        join(notify)
                         actor.runLoop()
                     })
                 set.notify(Tracked(2, in: lifetimes))

@@ -1,6 +1,7 @@
 @testable import ObserverSet
 
-/// What an actor's mailbox may meet: threads that post, drains that arrive, calls that notify or run an event loop.
+/// What an actor's mailbox may meet: threads that post, drains that arrive, calls and values' `deinit`s that notify or run
+/// an event loop.
 ///
 /// The decisions are those of the library (`ActorMailbox+Batch.swift`); what it does with them, and who does what when, is
 /// played through here, in every order.
@@ -50,6 +51,7 @@ private struct MailboxState {
         var rest: [Int] = []
         /// What it is calling an observer with.
         var called: Int?
+        var isDrain: Bool { observer == nil }
         var mayLeave = false
     }
 
@@ -136,8 +138,12 @@ private struct MailboxState {
         var moves: [MailboxState] = []
         func add(_ name: String, _ move: (inout MailboxState) -> Void) {
             for (number, observer) in observers.enumerated() {
-                let isCalled = fault == .overtakesACatchUp ? isInCall(number) : mayNotBeOvertaken(number)
-                observer.isCalled = fault != .callsInsideACall && isCalled
+                observer.isCalled =
+                    switch fault {
+                    case .callsInsideACall: false
+                    case .overtakesACatchUp: isInCall(number)
+                    default: mayNotBeOvertaken(number)
+                    }
             }
             var next = self
             next.trace.append(name)
@@ -147,7 +153,7 @@ private struct MailboxState {
         }
         if posted < posts.count { add("a value is posted") { $0.post() } }
         // On the actor: its own code, a call that notifies or runs an event loop, or a value's `deinit` that does so.
-        if stack.last.map({ $0.called != nil || $0.observer != nil }) ?? true, stack.count < 3 {
+        if stack.last.map({ $0.called != nil || !$0.isDrain }) ?? true, stack.count < 3 {
             for index in sent.indices { add("a drain arrives") { $0.arrive(index) } }
             for observer in 0..<2 where mayCatchUp(observer) {
                 add(observer == 0 ? "the actor notifies 0" : "the actor notifies 1") { $0.catchUp(observer) }
@@ -156,7 +162,7 @@ private struct MailboxState {
         if let frame = stack.last {
             if frame.called != nil {
                 add("the call returns") { $0.endCall() }
-            } else if frame.observer == nil {
+            } else if frame.isDrain {
                 add("the drain goes on") { $0.goOn() }
                 if frame.mayLeave { add("the drain's turn is over") { $0.leave() } }
             } else if frame.rest.isEmpty {
@@ -274,7 +280,7 @@ private struct MailboxState {
     // MARK: What must hold
 
     private mutating func check() {
-        if wrong != nil || stack.contains(where: { $0.observer == nil }) { return }
+        if wrong != nil || stack.contains(where: \.isDrain) { return }
         // Inside a call, however long it takes, the others are delivered to; what waits for its end is looked for then.
         let isFree = stack.last.map { $0.called != nil } ?? true
         let waiting = (0..<2).filter { isFree && !mayNotBeOvertaken($0) }.flatMap { observer in

@@ -25,10 +25,10 @@ extension ActorMailbox {
         /// The index of the first job that may still be there.
         private(set) var head = 0
         private var urgency = Urgency.lowest
-        /// The number of catch-ups in progress, one nested in a call that another one makes.
+        /// The number of catch-ups in progress, each nested in a call that another one makes, or in a `deinit`.
         private(set) var catchUps = 0
-        /// The jobs that a drain inside such a call has passed over: values for observers that are in a call, and the
-        /// markers of callers of `settled()`.
+        /// The jobs that a drain inside a catch-up has passed over: values for observers that are in a call or caught up
+        /// with, and the markers of callers of `settled()`.
         private(set) var passedOver: [Job?] = []
 
         /// The number of jobs for which an idle mailbox keeps memory; what a burst needed beyond that is freed.
@@ -39,8 +39,9 @@ extension ActorMailbox {
             while head < jobs.count {
                 defer { head += 1 }
                 guard let job = jobs[head].take() else { continue }
-                // A call has started an event loop, and this drain runs inside it. Values for observers that are in a
-                // call, and callers of `settled()`, must wait until that call returns.
+                // A call, or the `deinit` of a value, has started an event loop, and this drain runs inside it. Values
+                // for observers that are in a call or caught up with, and callers of `settled()`, must wait until that
+                // ends.
                 if catchUps > 0, job.recipient.isInCall { passedOver.append(job) } else { return job }
             }
             return nil
@@ -94,7 +95,7 @@ extension ActorMailbox {
 
         /// Puts back the jobs that were passed over.
         ///
-        /// Their observer's call has ended, so the observer may now be caught up with, or called in its turn.
+        /// Their observer's catch-up has ended, so the observer may be caught up with again, or called in its turn.
         mutating func endCatchUp() {
             catchUps -= 1
             if passedOver.isEmpty { return }

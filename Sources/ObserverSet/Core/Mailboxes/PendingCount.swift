@@ -36,7 +36,7 @@ struct PendingCount: ~Copyable, Sendable {
     func noteReturn() { returned.increment() }
 
     /// Records that a catch-up begins, so that until `noteReturn` the observer is in a call, even between two calls.
-    func noteCatchUp() { returned.store(returned.load(ordering: .relaxed) &- 1, ordering: .relaxed) }
+    func noteCatchUp() { returned.decrement() }
 }
 
 /// The state of a registration for which values may be pending.
@@ -98,12 +98,13 @@ struct RegistrationState: ~Copyable, Sendable {
     /// Records that a value has been taken out of the mailbox of an observer that awaits.
     ///
     /// Call this under the mailbox's lock. Therefore, a single count of the pending values is enough.
-    func noteAwaitedTaken() { posted.store(posted.load(ordering: .relaxed) &- 1, ordering: .relaxed) }
+    func noteAwaitedTaken() { posted.decrement() }
     func noteDropped() { if takenOrDropped.load(ordering: .relaxed) < .max { takenOrDropped.increment() } }
 }
 
 extension Atomic<UInt32> {
     fileprivate func increment() { store(load(ordering: .relaxed) &+ 1, ordering: .relaxed) }
+    fileprivate func decrement() { store(load(ordering: .relaxed) &- 1, ordering: .relaxed) }
 }
 
 extension UInt32 {
