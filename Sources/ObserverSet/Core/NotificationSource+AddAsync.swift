@@ -144,7 +144,7 @@ extension NotificationSource {
         _ function: @escaping AwaitingTarget<Parameters>.Function
     ) -> ObserverToken {
         buffering.checkRoom(of: "An observer that awaits", file: fileID, line: line)
-        let mailbox = AwaitingMailbox(on: Mailbox.actor(for: isolation, addedOn: adder), buffering)
+        let mailbox = AwaitingMailbox(on: isolation ?? (adder === MainActor.shared ? nil : adder), buffering)
         let target = AwaitingTarget(owner: owner, in: mailbox, function)
         return register(Observer(target, site: Site(fileID: fileID, line: line)))
     }

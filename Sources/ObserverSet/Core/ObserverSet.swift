@@ -160,12 +160,11 @@ extension ObserverSet {
             LockCheck.assertNoLockIsHeld()
             if _fastPath(isPlain) {
                 unsafe BorrowedFunction.at(slot).pointee(parameters)
-            } else if unsafe !slot.pointee.callClosure(parameters, by: &notifier),
-                unsafe slot.pointee.send(parameters, by: &notifier) == .foundDead
-            {
-                traversal.metDead = true
+            } else if unsafe !slot.pointee.callClosure(parameters, by: &notifier) {
+                unsafe slot.pointee.send(parameters, by: &notifier)
             }
         }
+        traversal.metDead = notifier.metDead
     }
 
     /// Calls every observer of an event that carries `Void` or an unlabelled tuple, without a second pair of

@@ -44,7 +44,7 @@ extension NotificationSource {
     ///   member.
     @inlinable
     public func merge(with others: [any NotificationSource<Parameters>]) -> some NotificationSource<Parameters> {
-        MergedSource(base: self, others: others)
+        MergedSource(members: ((self as Any) as? MergedSource<Parameters>).map { $0.members + others } ?? [self as any NotificationSource<Parameters>] + others)
     }
 }
 
@@ -52,31 +52,18 @@ extension NotificationSource {
 ///
 /// It is inlinable for the reason that `NotificationSource+Map.swift` gives.
 @frozen @usableFromInline
-struct MergedSource<Base: NotificationSource>: NotificationSource, CustomDebugStringConvertible {
-    @usableFromInline let base: Base
-    @usableFromInline let others: [any NotificationSource<Base.Parameters>]
+struct MergedSource<Parameters: Sendable>: NotificationSource, CustomDebugStringConvertible {
+    @usableFromInline let members: [any NotificationSource<Parameters>]
 
     @inlinable
-    init(base: Base, others: [any NotificationSource<Base.Parameters>]) {
-        self.base = base
-        self.others = others
-    }
+    init(members: [any NotificationSource<Parameters>]) { self.members = members }
 
     @inlinable
-    func register(_ observer: Observer<Base.Parameters>) -> ObserverToken {
-        var tokens: [ObserverToken] = []
-        tokens.reserveCapacity(1 + others.count)
-        tokens.append(base.register(observer))
-        for other in others { tokens.append(other.register(observer)) }
-        return ObserverToken(tokens)
+    func register(_ observer: Observer<Parameters>) -> ObserverToken {
+        ObserverToken(members.map { $0.register(observer) })
     }
     @usableFromInline
-    func settled() async {
-        await base.settled()
-        for other in others { await other.settled() }
-    }
+    func settled() async { for member in members { await member.settled() } }
     @usableFromInline
-    var debugDescription: String {
-        ([String(reflecting: base)] + others.map { String(reflecting: $0) }).joined(separator: "\n")
-    }
+    var debugDescription: String { members.map { String(reflecting: $0) }.joined(separator: "\n") }
 }

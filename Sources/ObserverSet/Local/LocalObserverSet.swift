@@ -144,10 +144,11 @@ extension LocalObserverSet {
         while let slot = unsafe traversal.next(&isPlain) {
             if _fastPath(isPlain) {
                 unsafe BorrowedFunction.at(slot).pointee(parameters)
-            } else if unsafe slot.pointee.send(parameters, by: &notifier) == .foundDead {
-                traversal.metDead = true
+            } else {
+                unsafe slot.pointee.send(parameters, by: &notifier)
             }
         }
+        traversal.metDead = notifier.metDead
     }
 
     /// Calls every observer of a set whose parameters are `Void` or an unlabelled tuple, without a second pair of

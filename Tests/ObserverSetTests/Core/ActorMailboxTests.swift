@@ -32,6 +32,26 @@ extension ActorMailboxTests {
         #expect((10...100).contains(jobs.count))
     }
 
+    @Test("What has been caught up with leaves no gap behind a value for another observer")
+    func noGaps() throws {
+        var inbox = ActorMailbox.Inbox()
+        var batch = ActorMailbox.Batch()
+        let other = SettledWait()
+        let target = OnceFunction<Int> { _ in }
+        _ = inbox.append(Job(value: 0, recipient: other), .lowest)
+
+        for value in 0..<10_000 {
+            _ = inbox.append(Job(value: value, recipient: target), .lowest)
+            let taken = batch.beginCatchUp(of: target, 1, from: &inbox)
+            #expect(taken?.count == 1)
+            batch.endCatchUp()
+        }
+
+        #expect(batch.jobs.count == 1)
+        // The value of the other observer is among the latest values.
+        #expect(batch.popFirst()?.recipient === other)
+    }
+
     // MARK: One mailbox for each actor
 
     @Test("An actor's mailbox is released with its last observer")

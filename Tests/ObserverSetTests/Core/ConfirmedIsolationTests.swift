@@ -340,7 +340,7 @@ private final class Mailslot: Mailbox, @unchecked Sendable {
     }
 
     override func post(
-        _ value: any Sendable, to registration: Recipient, _ pending: borrowing PendingCount,
+        _ value: any Sendable, to registration: Registration, _ pending: borrowing PendingCount,
         by notifier: inout Notifier
     ) {
         posts.increment()

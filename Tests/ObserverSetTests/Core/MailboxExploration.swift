@@ -39,7 +39,7 @@ struct MailboxExploration {
 /// An observer as a mailbox sees it.
 private final class ExploredObserver: AnyTarget, @unchecked Sendable {
     var isCalled = false
-    override var isBeingCalled: Bool { isCalled }
+    override func isBeingCalled(for registration: Registration) -> Bool { isCalled }
 }
 
 /// One moment of it, from which each move makes another.
@@ -178,7 +178,7 @@ private struct MailboxState {
         let post = posts[posted]
         posted += 1
         let urgency: Urgency
-        let recipient: Recipient
+        let recipient: Registration
         switch post {
         case .settled:
             if !isBusy { return settle(posted) }

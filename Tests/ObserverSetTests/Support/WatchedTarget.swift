@@ -38,8 +38,8 @@ final class WatchedTarget: Target<Int>, @unchecked Sendable {
         return hasOwner && !isOver.load(ordering: .relaxed) ? self : nil
     }
 
-    override func send(_ parameters: Int, for registration: Registration, by notifier: inout Notifier) -> OwnerCheck {
-        isOver.load(ordering: .relaxed) ? .foundDead : .passed
+    override func send(_ parameters: Int, for registration: Registration, by notifier: inout Notifier) {
+        if isOver.load(ordering: .relaxed) { notifier.metDead = true }
     }
 }
 

@@ -20,9 +20,9 @@ extension ActorMailbox {
 
     /// The values that a drain has taken over from the inbox.
     struct Batch: Sendable {
-        /// The jobs in order; those that have been taken out are nil.
+        /// The jobs in order; those before `head` have been taken out, and are nil.
         private(set) var jobs: [Job?] = []
-        /// The index of the first job that may still be there.
+        /// The index of the first job that is still there.
         private(set) var head = 0
         private var urgency = Urgency.lowest
         /// The number of catch-ups in progress, each nested in a call that another one makes, or in a `deinit`.
@@ -37,12 +37,16 @@ extension ActorMailbox {
         /// Takes out the first job that may be delivered now.
         mutating func popFirst() -> Job? {
             while head < jobs.count {
-                defer { head += 1 }
-                guard let job = jobs[head].take() else { continue }
+                let job = jobs[head].take()!
+                head += 1
                 // A call, or the `deinit` of a value, has started an event loop, and this drain runs inside it. Values
                 // for observers that are in a call or caught up with, and callers of `settled()`, must wait until that
                 // ends.
-                if catchUps > 0, job.recipient.isInCall { passedOver.append(job) } else { return job }
+                if catchUps > 0, job.recipient.observer.isBeingCalled(for: job.recipient) {
+                    passedOver.append(job)
+                } else {
+                    return job
+                }
             }
             return nil
         }
@@ -79,18 +83,20 @@ extension ActorMailbox {
         /// `observer` is the innermost target, so these are the jobs of all its registrations. Returns nil if they
         /// aren't all among the latest `Turn.limit` jobs, because otherwise each notification would search all values
         /// that are pending for the actor.
-        mutating func beginCatchUp(of observer: Recipient, _ count: Int, from inbox: inout Inbox) -> [Job]? {
+        mutating func beginCatchUp(of observer: AnyTarget, _ count: Int, from inbox: inout Inbox) -> [Job]? {
             _ = refill(from: &inbox)
             var indices: [Int] = []
             var index = jobs.count
             let first = max(head, jobs.count - Turn.limit)
             while indices.count < count, index > first {
                 index -= 1
-                if jobs[index]?.recipient.isFor(observer) == true { indices.append(index) }
+                if jobs[index]?.recipient.observer === observer { indices.append(index) }
             }
             guard indices.count == count else { return nil }
             catchUps += 1
-            return indices.map { jobs[$0].take()! }
+            // No gaps stay behind. While a single value is pending, they would pile up behind it, and they would count
+            // among the latest jobs. Each removal moves fewer than `Turn.limit` jobs.
+            return indices.map { jobs.remove(at: $0)! }
         }
 
         /// Puts back the jobs that were passed over.
@@ -105,7 +111,6 @@ extension ActorMailbox {
 
         /// The urgency of the drain that the remaining jobs need; nil if there are none.
         mutating func urgencyOfTheRest(_ inbox: inout Inbox) -> Urgency? {
-            while head < jobs.count, jobs[head] == nil { head += 1 }
             guard head == jobs.count, inbox.jobs.isEmpty else { return max(urgency, inbox.urgency) }
             jobs.removeAll(keepingCapacity: jobs.capacity <= Self.retainedCapacity)
             inbox.jobs.removeAll(keepingCapacity: inbox.jobs.capacity <= Self.retainedCapacity)

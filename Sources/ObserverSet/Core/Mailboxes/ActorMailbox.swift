@@ -46,7 +46,7 @@ import Synchronization
     // MARK: Posting
 
     override func post(
-        _ value: any Sendable, to recipient: Recipient, _ pending: borrowing PendingCount,
+        _ value: any Sendable, to recipient: Registration, _ pending: borrowing PendingCount,
         by notifier: inout Notifier
     ) {
         let urgency = notifier.urgency
@@ -185,7 +185,7 @@ import Synchronization
     ///    perhaps an event handler, must not be delayed. Only the number counts, and not the time, so that whether a
     ///    call is made in place doesn't depend on the machine.
     /// 3. If the actor has been deallocated.
-    override func catchUp(_ observer: Recipient, _ pending: borrowing PendingCount) -> Bool {
+    override func catchUp(_ observer: AnyTarget, _ pending: borrowing PendingCount) -> Bool {
         if pending.isSettled { return true }
         // If the actor has been deallocated, another actor may now have its address, and another thread may be
         // delivering. The count is asked first, so that an observer with a large backlog isn't searched for.
@@ -270,7 +270,7 @@ extension Mailbox {
     /// actor is an exception, because nobody passes methods of `MainActor` itself. So a nonisolated function that is
     /// added on the main actor runs on the notifying thread.
     static func actor(for isolation: (any Actor)?, addedOn adder: (any Actor)?) -> (any Actor)? {
-        isolation ?? (adder === MainActor.shared ? nil : adder)
+        isolation ?? adder
     }
 }
 

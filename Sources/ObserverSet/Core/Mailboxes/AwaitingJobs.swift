@@ -4,13 +4,13 @@
 /// an existential, as in every mailbox, because the runtime would have to look up a generic type for each value.
 final class AwaitingJob: @unchecked Sendable {
     let value: any Sendable
-    let recipient: Recipient
+    let recipient: Registration
     /// The notifier's urgency.
     let urgency: Urgency
     /// The value's number, which ascends in each mailbox; set once, under the mailbox's lock.
     fileprivate(set) var number: UInt64 = 0
 
-    init(_ value: any Sendable, to recipient: Recipient, _ urgency: Urgency) {
+    init(_ value: any Sendable, to recipient: Registration, _ urgency: Urgency) {
         self.value = value
         self.recipient = recipient
         self.urgency = urgency
@@ -66,11 +66,10 @@ struct AwaitingJobs: Sendable {
     /// Removes and returns the first value.
     mutating func removeFirst() -> AwaitingJob { noteRemoved(jobs.removeFirst()) }
 
-    /// Removes and returns all values for a registration.
-    mutating func remove(for recipient: Recipient) -> [AwaitingJob] {
-        let address = recipient.stateAddress
-        return jobs.remove { $0.recipient.stateAddress == address }.map { noteRemoved($0) }
-    }
+    /// Removes and returns all values for registrations that have ended.
+    ///
+    /// These may be more than one, because a token for several registrations marks them all before it removes any.
+    mutating func removeEnded() -> [AwaitingJob] { jobs.remove { !$0.recipient.isRegistered }.map { noteRemoved($0) } }
 
     private mutating func noteRemoved(_ job: AwaitingJob) -> AwaitingJob {
         counts[job.urgency] -= 1

@@ -112,7 +112,7 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
     // MARK: Posting and removing
 
     /// Appends a value for an observer, and makes sure that it will be delivered.
-    func post(_ value: any Sendable, to recipient: Recipient, _ urgency: Urgency) {
+    func post(_ value: any Sendable, to recipient: Registration, _ urgency: Urgency) {
         post(AwaitingJob(value, to: recipient, urgency), holding: nil, isActorHeld: !holdsActor)
     }
 
@@ -150,11 +150,11 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
 
     /// Drops the values that are pending for a removed observer, and cancels its call, unless that call itself removes
     /// the observer.
-    func dropAll(for recipient: Recipient) {
+    func dropAll(for recipient: Registration) {
         var unblocked: [SettledWait] = []
         var dropped: [AwaitingJob] = []
         let task = state.withLock { state -> Task<Void, Never>? in
-            dropped = state.jobs.remove(for: recipient)
+            dropped = state.jobs.removeEnded()
             // These values may have been all that was left in front of a waiter.
             unblocked = state.takeUnblockedWaiters()
             return state.current?.stateAddress == recipient.stateAddress ? state.cancelCall(in: self) : nil
@@ -183,7 +183,7 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
 
     override var isIdle: Bool { state.withLock { state in state.worker == nil && state.jobs.values == 0 } }
 
-    func isCalling(_ recipient: Recipient) -> Bool {
+    func isCalling(_ recipient: Registration) -> Bool {
         state.withLock { $0.current?.stateAddress == recipient.stateAddress }
     }
 
@@ -191,13 +191,15 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
 
     private func startDrain(_ urgency: Urgency, on actor: (any Actor)?) {
         let worker = Worker(urgency)
-        // The task is stored under the lock, which the task takes before its first call. So no call begins before it
-        // can be cancelled.
-        state.withLock { _ in
-            // The task is detached, because the observer must not see the task-local values of the notifier that
-            // happened to start it.
-            worker.task = Task.detached(priority: urgency.priority) { await self.drain(worker, holding: actor) }
+        // No lock is held here, because an executor, which may be user code, enqueues the task. The task is detached,
+        // because the observer must not see the task-local values of the notifier that happened to start it.
+        let task = Task.detached(priority: urgency.priority) { await self.drain(worker, holding: actor) }
+        // The task's call may have begun, and may have been cancelled, before the task is stored.
+        let isCancelled = state.withLock { _ in
+            worker.task = task
+            return worker.isCancelled
         }
+        if isCancelled { task.cancel() }
     }
 
     private func drain(_ worker: Worker, holding actor: (any Actor)?) async {
@@ -218,8 +220,10 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
                 // This closure captures `actor`, and so it stays on the actor. A closure that doesn't would leave the
                 // main actor for each call, and come back to it, which takes two changes of thread.
                 await AwaitingJobs.$currentCall.withValue((self, job.number)) {
-                    await job.recipient.receive(job.value, on: actor)
+                    await job.recipient.observer.receive(job.value, for: job.recipient, on: actor)
                 }
+                // The call may have cancelled its own task, which must not make the next calls.
+                if Task.isCancelled { state.withLock { _ in worker.isCancelled = true } }
                 if releasesActor { return true }
             case .drop:
                 break

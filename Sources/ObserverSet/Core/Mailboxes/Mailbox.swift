@@ -33,11 +33,11 @@ class Mailbox: @unchecked Sendable {
     ///
     /// `observer` is the innermost target, whose registrations share one order. If this returns false, the caller must
     /// post the next value. Call this on the actor.
-    func catchUp(_ observer: Recipient, _ pending: borrowing PendingCount) -> Bool { false }
+    func catchUp(_ observer: AnyTarget, _ pending: borrowing PendingCount) -> Bool { false }
 
     /// Appends a value for an observer, and makes sure that it will be delivered.
     func post(
-        _ value: any Sendable, to recipient: Recipient, _ pending: borrowing PendingCount,
+        _ value: any Sendable, to recipient: Registration, _ pending: borrowing PendingCount,
         by notifier: inout Notifier
     ) {
         fatalError("abstract")
@@ -71,11 +71,11 @@ class Mailbox: @unchecked Sendable {
 /// generic, because the runtime would have to look up a generic type for each value.
 struct Job: Sendable {
     let value: any Sendable
-    let recipient: Recipient
+    let recipient: Registration
 
     /// Delivers the value; call this where the observer runs, and under no lock.
     func run() {
         LockCheck.assertNoLockIsHeld()
-        recipient.receive(value)
+        recipient.observer.receive(value, for: recipient)
     }
 }

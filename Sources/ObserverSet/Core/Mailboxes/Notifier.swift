@@ -14,6 +14,8 @@ struct Notifier {
     private var actorAddress: UInt
     private var hasAskedRuntime = false
     private var knownUrgency: Urgency?
+    /// Whether the notification has learned of a dead owner, whose registration must be removed when it ends.
+    var metDead = false
 
     init(on actorAddress: UInt) { self.actorAddress = actorAddress }
 

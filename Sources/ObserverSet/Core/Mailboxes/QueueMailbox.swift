@@ -23,7 +23,7 @@ final class QueueMailbox: Mailbox, @unchecked Sendable {
     override var description: String { "queue \(queue.label)" }
 
     override func post(
-        _ value: any Sendable, to recipient: Recipient, _ pending: borrowing PendingCount,
+        _ value: any Sendable, to recipient: Registration, _ pending: borrowing PendingCount,
         by notifier: inout Notifier
     ) {
         queued.withLock { queued in

@@ -4,7 +4,7 @@
 /// It first puts a mailbox marker into all mailboxes, and is awaited only then. A caller that entered the mailboxes one
 /// after the other would also wait for values that had arrived in the meantime. That would take longer the more
 /// mailboxes there are, and perhaps forever.
-package final class SettledWait: Recipient, @unchecked Sendable {
+package final class SettledWait: AnyTarget, @unchecked Sendable {
     /// The number of mailboxes or traversals that hold up the caller, and what resumes the caller, once it waits.
     ///
     /// The number is zero if the caller's task was cancelled. The thread that takes out the closure calls it, so the
@@ -23,9 +23,9 @@ package final class SettledWait: Recipient, @unchecked Sendable {
 
     /// Always true, so that a drain inside an event loop that a call has started doesn't let the caller go on before
     /// that call ends.
-    override var isInCall: Bool { true }
+    override func isBeingCalled(for registration: Registration) -> Bool { true }
 
-    override func receive(_ value: any Sendable) { countDown() }
+    override func receive(_ value: any Sendable, for registration: Registration) { countDown() }
 
     /// Whether the caller no longer waits, or need not wait.
     var isOver: Bool { progress.withLock { $0.remaining == 0 } }

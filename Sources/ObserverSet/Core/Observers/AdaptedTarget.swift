@@ -24,16 +24,16 @@ final class AdaptedTarget<Input: Sendable, Parameters: Sendable>: Target<Input>,
         self.transform = transform
     }
 
-    override func send(_ value: Input, for registration: Registration, by notifier: inout Notifier) -> OwnerCheck {
+    override func send(_ value: Input, for registration: Registration, by notifier: inout Notifier) {
         guard let parameters = transform(value) else { return observer.checkOwner(for: registration, by: &notifier) }
         // `transform` is user code, and may have removed the registration.
-        guard registration.isRegistered else { return registration.ownerCheck }
+        guard registration.isRegistered else { return registration.reportDeadOwner(to: &notifier) }
         if let adapted {
-            return unsafe unsafeDowncast(adapted, to: Target<Parameters>.self)
+            unsafe unsafeDowncast(adapted, to: Target<Parameters>.self)
                 .send(parameters, for: registration, by: &notifier)
+        } else if takeCall(for: registration) {
+            function(parameters)
         }
-        if takeCall(for: registration) { function(parameters) }
-        return .passed
     }
 
     override var state: UnsafePointer<RegistrationState>? {

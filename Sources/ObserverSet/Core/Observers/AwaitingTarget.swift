@@ -17,10 +17,9 @@ final class AwaitingTarget<Parameters: Sendable>: Target<Parameters>, @unchecked
         ownMailbox = mailbox
     }
 
-    override func send(_ value: Parameters, for registration: Registration, by notifier: inout Notifier) -> OwnerCheck {
-        guard registration.isActive else { return registration.ownerCheck }
+    override func send(_ value: Parameters, for registration: Registration, by notifier: inout Notifier) {
+        guard registration.isActive else { return registration.reportDeadOwner(to: &notifier) }
         ownMailbox.post(value, to: registration, notifier.urgency)
-        return .passed
     }
 
     override func receive(_ value: any Sendable, for registration: Registration, on actor: isolated (any Actor)?) async
@@ -36,12 +35,7 @@ final class AwaitingTarget<Parameters: Sendable>: Target<Parameters>, @unchecked
     override var owner: AnyObject? { weakOwner }
     override var mailbox: Mailbox? { ownMailbox }
 
-    override func placeDescription(of registration: Registration) -> String {
-        let (pending, dropped) = registration.counts
-        return "on " + ownMailbox.description
-            + Mailbox.describe(isInCall: ownMailbox.isCalling(registration), pending: pending, dropped: dropped)
-    }
-
+    override func isBeingCalled(for registration: Registration) -> Bool { ownMailbox.isCalling(registration) }
     override var traits: UInt { Self.hasMailbox | Self.isAwaited | (isOwned ? Self.hasOwner : 0) }
     override func cancel(_ registration: Registration) { ownMailbox.dropAll(for: registration) }
 }

@@ -14,8 +14,8 @@
 
     deinit { ownMailbox.endUse() }
 
-    /// Calls the function, unless its owner is dead; call this only where the observer runs.
-    fileprivate func call(_ parameters: Parameters) -> OwnerCheck { fatalError("abstract") }
+    /// Calls the function, or returns false if its owner is dead; call this only where the observer runs.
+    fileprivate func call(_ parameters: Parameters) -> Bool { fatalError("abstract") }
 
     /// Whether the notifier is on the target's actor, and neither a pending value nor a call in progress would be
     /// overtaken by a call in place.
@@ -25,40 +25,36 @@
     }
 
     @inline(never)
-    override func send(_ value: Parameters, for registration: Registration, by notifier: inout Notifier) -> OwnerCheck {
+    override func send(_ value: Parameters, for registration: Registration, by notifier: inout Notifier) {
         if !mayCallInPlace(for: &notifier) {
-            guard registration.isRegistered else { return registration.ownerCheck }
+            guard registration.isRegistered else { return registration.reportDeadOwner(to: &notifier) }
             guard notifier.isOn(ownMailbox), ownMailbox.catchUp(self, pending) else {
-                ownMailbox.post(value, to: registration, pending, by: &notifier)
-                return .passed
+                return ownMailbox.post(value, to: registration, pending, by: &notifier)
             }
             // One of the pending values may have ended the registration.
-            guard registration.isRegistered else { return registration.ownerCheck }
+            guard registration.isRegistered else { return registration.reportDeadOwner(to: &notifier) }
         }
-        return takeCall(for: registration) ? call(value) : .passed
+        if takeCall(for: registration), !call(value) { notifier.metDead = true }
     }
 
     override final func receive(_ value: any Sendable, for registration: Registration) {
         pending.noteCall()
         registration.noteTaken()
-        if registration.isRegistered, takeCall(for: registration), call(unboxed(value)) == .foundDead {
+        if registration.isRegistered, takeCall(for: registration), !call(unboxed(value)) {
             registration.noteDeadOwner()
         }
         pending.noteReturn()
     }
 
-    override final func checkOwner(for registration: Registration, by notifier: inout Notifier) -> OwnerCheck {
-        guard mayCallInPlace(for: &notifier) else { return registration.ownerCheck }
-        return isOrphaned ? .foundDead : .passed
+    override final func checkOwner(for registration: Registration, by notifier: inout Notifier) {
+        guard mayCallInPlace(for: &notifier) else { return registration.reportDeadOwner(to: &notifier) }
+        if isOrphaned { notifier.metDead = true }
     }
 
     override final var state: UnsafePointer<RegistrationState>? { unsafe withUnsafePointer(to: ownState) { unsafe $0 } }
-    override final var isBeingCalled: Bool { pending.isInCall }
+    override final func isBeingCalled(for registration: Registration) -> Bool { pending.isInCall }
     override final var mailbox: Mailbox? { ownMailbox }
     override var traits: UInt { Self.hasMailbox }
-    override final func placeDescription(of registration: Registration) -> String {
-        "on " + ownMailbox.description + Mailbox.describe(isInCall: pending.isInCall, pending: pending.count)
-    }
 }
 
 /// The target of an isolated function without an owner.
@@ -80,9 +76,9 @@
         return true
     }
 
-    fileprivate override func call(_ parameters: Parameters) -> OwnerCheck {
+    fileprivate override func call(_ parameters: Parameters) -> Bool {
         function(parameters)
-        return .passed
+        return true
     }
 
     override var kind: UInt { Self.functionKind }
@@ -106,16 +102,18 @@ final class IsolatedOwnedTarget<Owner: AnyObject & Sendable, Parameters: Sendabl
     }
 
     // This is overridden so that a call in place, which is the usual case, needs no jump through the method table.
-    override func send(_ value: Parameters, for registration: Registration, by notifier: inout Notifier) -> OwnerCheck {
-        registration === self && mayCallInPlace(for: &notifier)
-            ? call(value) : super.send(value, for: registration, by: &notifier)
+    override func send(_ value: Parameters, for registration: Registration, by notifier: inout Notifier) {
+        guard registration === self, mayCallInPlace(for: &notifier) else {
+            return super.send(value, for: registration, by: &notifier)
+        }
+        if !call(value) { notifier.metDead = true }
     }
 
     @inline(__always)
-    fileprivate override func call(_ parameters: Parameters) -> OwnerCheck {
-        guard let owner = weakOwner else { return .foundDead }
+    fileprivate override func call(_ parameters: Parameters) -> Bool {
+        guard let owner = weakOwner else { return false }
         function(owner, parameters)
-        return .passed
+        return true
     }
 
     override var owner: AnyObject? { weakOwner }

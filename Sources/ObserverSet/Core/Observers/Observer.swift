@@ -88,7 +88,7 @@ public struct Observer<Parameters: Sendable>: Sendable {
     func send(_ parameters: Parameters, by notifier: inout Notifier) {
         LockCheck.assertNoLockIsHeld()
         guard let registration else { return function(parameters) }
-        _ = unsafe unsafeDowncast(registration.target, to: Target<Parameters>.self)
+        unsafe unsafeDowncast(registration.target, to: Target<Parameters>.self)
             .send(parameters, for: registration, by: &notifier)
     }
 }

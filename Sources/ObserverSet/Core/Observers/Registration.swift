@@ -8,12 +8,11 @@
 /// A target that has no state needs no further registrations. All its calls are made in place, so the removed flag in
 /// the slot is all there is to know, and several slots may refer to the same target.
 ///
-///     Recipient ─┬ SettledWait
-///                └ Registration ─┬ FurtherRegistration
-///                                └ AnyTarget ─┬ WeakTarget
-///                                             └ Target<Parameters> ── one class for each kind of observer
+///     Registration ─┬ FurtherRegistration
+///                   └ AnyTarget ─┬ WeakTarget, and the markers: SettledWait, EndOfTraversals
+///                                └ Target<Parameters> ── one class for each kind of observer
 @usableFromInline
-class Registration: Recipient, @unchecked Sendable {
+package class Registration: @unchecked Sendable {
     /// The target to which a notification sends its value for this registration; the outermost one, if there are
     /// conversions.
     @usableFromInline var target: AnyTarget { unsafe unsafeDowncast(self, to: AnyTarget.self) }
@@ -32,7 +31,10 @@ class Registration: Recipient, @unchecked Sendable {
     /// A call must also pass the gates of the original, after this registration's own gate.
     var original: Registration? { nil }
 
-    override final var isCalledOnce: Bool { gate != nil || original?.isCalledOnce == true }
+    /// Whether the observer is called only once.
+    ///
+    /// If so, its call is never cancelled, because the call itself has ended the registration.
+    final var isCalledOnce: Bool { gate != nil || original?.isCalledOnce == true }
     /// Whether some gate has been passed already, so that no call can pass all of them.
     final var isClosed: Bool { gate?.isPassed == true || original?.isClosed == true }
 
@@ -81,6 +83,19 @@ class Registration: Recipient, @unchecked Sendable {
 
     // MARK: The state
 
+    /// The registration's state, which lives as long as this object; nil if there is none.
+    ///
+    /// Several registrations may share a state: see `FurtherRegistration`.
+    var state: UnsafePointer<RegistrationState>? { nil }
+
+    @inline(__always)
+    final func withState<Result>(_ body: (borrowing RegistrationState) -> Result) -> Result? {
+        unsafe state.map { unsafe body($0.pointee) }
+    }
+
+    /// Identifies the registration in its mailbox; registrations that share a state count as one.
+    final var stateAddress: UInt { unsafe UInt(bitPattern: state) }
+
     /// Claims this registration for a set and returns it; if it has been claimed before, claims and returns another
     /// one.
     final func claimed() -> Registration {
@@ -99,11 +114,21 @@ class Registration: Recipient, @unchecked Sendable {
     final func claim() -> Bool { withState { $0.claim() } ?? true }
     final var isClaimed: Bool { withState { $0.isClaimed } ?? false }
 
+    /// Whether the registration has been claimed and not removed, and its owner isn't known to be dead; true if there
+    /// is no state.
+    ///
+    /// Unlike `isActive`, this ignores gates.
+    final var isRegistered: Bool { withState { $0.isRegistered } != false }
+
+    /// Whether values for the registration may still be posted and delivered: it is registered, and no gate has been
+    /// passed.
     // The gates are asked, too, because a value that comes after the only call of an observer must neither wait for
     // that call nor cancel it.
-    override final var isActive: Bool { isRegistered && !isClosed }
-    /// Whether a call has found that the owner is dead.
-    final var ownerCheck: OwnerCheck { withState { $0.isOwnerKnownDead } == true ? .foundDead : .passed }
+    final var isActive: Bool { isRegistered && !isClosed }
+    /// Tells the notifier if a call has found that the owner is dead.
+    final func reportDeadOwner(to notifier: inout Notifier) {
+        if withState({ $0.isOwnerKnownDead }) == true { notifier.metDead = true }
+    }
     final func noteDeadOwner() { withState { $0.noteDeadOwner() } }
 
     /// Records that the registration has been removed, or is about to be removed.
@@ -117,16 +142,16 @@ class Registration: Recipient, @unchecked Sendable {
 
     // MARK: Values from a mailbox
 
+    /// Call this under the mailbox's lock.
+    final func notePosted() { withState { $0.notePosted() } }
+    final func noteTaken() { withState { $0.noteTaken() } }
+    /// Call this and the next method under the mailbox's lock, and only for observers that await.
+    final func noteAwaitedTaken() { withState { $0.noteAwaitedTaken() } }
+    final func noteDropped() { withState { $0.noteDropped() } }
+
     /// If the observer awaits, drops the values that are pending for the registration, and cancels its call in
     /// progress.
     final func cancel() { observer.cancel(self) }
-
-    override final var isInCall: Bool { observer.isBeingCalled }
-    override final func receive(_ value: any Sendable) { observer.receive(value, for: self) }
-    override final func receive(_ value: any Sendable, on actor: isolated (any Actor)?) async {
-        await observer.receive(value, for: self, on: actor)
-    }
-    override final func isFor(_ observer: Recipient) -> Bool { self.observer === observer }
 }
 
 /// A registration that isn't its target's first one, or that has a gate or an original with gates.
@@ -162,12 +187,4 @@ final class FurtherRegistration: Registration, @unchecked Sendable {
     override var gate: OnceGate? { ownGate }
     override var original: Registration? { ownOriginal }
     override var kind: UInt { Self.furtherKind }
-}
-
-/// What is known about an observer's owner after a value has been sent or delivered.
-enum OwnerCheck {
-    /// The owner is alive, or there is no owner, or no code on the observer's actor has looked yet.
-    case passed
-    /// The owner has been deallocated, so the registration must be removed.
-    case foundDead
 }

@@ -30,10 +30,9 @@ final class StreamTarget<Parameters: Sendable>: Target<Parameters>, @unchecked S
         continuation.finish()
     }
 
-    override func send(_ value: Parameters, for registration: Registration, by notifier: inout Notifier) -> OwnerCheck {
+    override func send(_ value: Parameters, for registration: Registration, by notifier: inout Notifier) {
         // fault: drops-uncounted
         if takeCall(for: registration), case .dropped = continuation.yield(value) { dropped.increment() }
-        return .passed
     }
 
     override func placeDescription(of registration: Registration) -> String {

@@ -3,23 +3,28 @@
 /// This class has the part of a target that doesn't depend on the type of the parameters. In this and the other
 /// subclasses of `Registration`, *the observer* is the innermost target (see `Registration.observer`).
 @usableFromInline
-class AnyTarget: Registration, @unchecked Sendable {
+package class AnyTarget: Registration, @unchecked Sendable {
     /// The owner, or nil if the target has none or the owner has been deallocated.
     ///
     /// Never read this property under the lock.
     var owner: AnyObject? { nil }
     /// The words for descriptions that say where the observer runs, and how many values are pending for one of its
     /// registrations.
-    func placeDescription(of registration: Registration) -> String { "nonisolated" }
+    func placeDescription(of registration: Registration) -> String {
+        guard let mailbox else { return "nonisolated" }
+        let (pending, dropped) = registration.counts
+        return "on " + mailbox.description
+            + Mailbox.describe(isInCall: isBeingCalled(for: registration), pending: pending, dropped: dropped)
+    }
     /// The mailbox for values that cannot be delivered at once; nil if the observer needs no mailbox.
     var mailbox: Mailbox? { nil }
-    /// Whether the owner is known to be dead; asked instead of a call when `transform` has held back the value.
+    /// Tells the notifier if the owner is dead, as far as is known; called when `transform` has held back the value.
     ///
     /// A call loads the owner only where the observer runs, because whoever loads the owner may hold the last reference
     /// to it, and then its `deinit` runs there. Elsewhere, the owner counts as alive until a call has found that it is
     /// dead. A search for dead owners is different: it loads all owners on the thread that searches.
-    func checkOwner(for registration: Registration, by notifier: inout Notifier) -> OwnerCheck {
-        registration.ownerCheck
+    func checkOwner(for registration: Registration, by notifier: inout Notifier) {
+        registration.reportDeadOwner(to: &notifier)
     }
     /// Whether the observer awaits (`addAsync`).
     ///
@@ -27,8 +32,9 @@ class AnyTarget: Registration, @unchecked Sendable {
     final var isAwaited: Bool { traits & Self.isAwaited != 0 }
     /// If the observer awaits, drops the values that are pending for a registration, and cancels its call in progress.
     func cancel(_ registration: Registration) {}
-    /// Whether the observer is being called with a value from the mailbox; only an `ActorMailbox` asks.
-    var isBeingCalled: Bool { fatalError("abstract") }
+    /// Whether the observer is being called with a value from the mailbox, or caught up with; if it awaits, with a value
+    /// for this registration.
+    func isBeingCalled(for registration: Registration) -> Bool { fatalError("abstract") }
     /// Receives a value that the mailbox has taken out, and calls the observer with it.
     func receive(_ value: any Sendable, for registration: Registration) { fatalError("abstract") }
     /// The same for an observer that awaits; returns when the call has returned.
@@ -68,8 +74,9 @@ class AnyTarget: Registration, @unchecked Sendable {
 class Target<Parameters>: AnyTarget, @unchecked Sendable {
     /// Calls the observer for one of its registrations, or enqueues the value.
     ///
-    /// If the result is `foundDead`, the notification tries to remove the registrations of dead owners when it ends.
-    func send(_ value: Parameters, for registration: Registration, by notifier: inout Notifier) -> OwnerCheck {
+    /// If the owner turns out to be dead, this sets `notifier.metDead`, and the notification tries to remove the
+    /// registrations of dead owners when it ends.
+    func send(_ value: Parameters, for registration: Registration, by notifier: inout Notifier) {
         fatalError("abstract")
     }
 
@@ -98,9 +105,8 @@ final class OnceFunction<Parameters>: Target<Parameters>, @unchecked Sendable {
     @usableFromInline
     init(_ function: @escaping (Parameters) -> Void) { self.function = function }
 
-    override func send(_ value: Parameters, for registration: Registration, by notifier: inout Notifier) -> OwnerCheck {
+    override func send(_ value: Parameters, for registration: Registration, by notifier: inout Notifier) {
         if takeCall(for: registration) { function(value) }
-        return .passed
     }
 }
 
@@ -121,15 +127,14 @@ final class OwnedTarget<Owner: AnyObject, Parameters>: Target<Parameters>, @unch
         self.function = function
     }
 
-    override func send(_ value: Parameters, for registration: Registration, by notifier: inout Notifier) -> OwnerCheck {
-        guard takeCall(for: registration) else { return .passed }
-        guard let owner = weakOwner else { return .foundDead }
+    override func send(_ value: Parameters, for registration: Registration, by notifier: inout Notifier) {
+        guard takeCall(for: registration) else { return }
+        guard let owner = weakOwner else { return notifier.metDead = true }
         function(owner, value)
-        return .passed
     }
 
-    override func checkOwner(for registration: Registration, by notifier: inout Notifier) -> OwnerCheck {
-        weakOwner == nil ? .foundDead : .passed
+    override func checkOwner(for registration: Registration, by notifier: inout Notifier) {
+        if weakOwner == nil { notifier.metDead = true }
     }
     override var owner: AnyObject? { weakOwner }
     override var traits: UInt { Self.hasOwner }

@@ -116,17 +116,17 @@ extension Callee {
 
     /// Calls the observer, or enqueues the value for it.
     @inline(__always)
-    func send<Parameters>(_ parameters: Parameters, by notifier: inout Notifier) -> OwnerCheck {
+    func send<Parameters>(_ parameters: Parameters, by notifier: inout Notifier) {
         if code.load(ordering: .relaxed) & Registration.kinds == Registration.furtherKind {
             return sendFurther(parameters, by: &notifier)
         }
-        return unsafe registration(as: Target<Parameters>.self)._withUnsafeGuaranteedRef {
+        unsafe registration(as: Target<Parameters>.self)._withUnsafeGuaranteedRef {
             $0.send(parameters, for: $0, by: &notifier)
         }
     }
 
     @inline(never)
-    private func sendFurther<Parameters>(_ parameters: Parameters, by notifier: inout Notifier) -> OwnerCheck {
+    private func sendFurther<Parameters>(_ parameters: Parameters, by notifier: inout Notifier) {
         unsafe registration(as: FurtherRegistration.self)._withUnsafeGuaranteedRef {
             unsafe unsafeDowncast($0.ownTarget, to: Target<Parameters>.self).send(parameters, for: $0, by: &notifier)
         }

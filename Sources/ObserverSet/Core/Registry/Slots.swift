@@ -12,18 +12,21 @@ import Synchronization
 
     /// Allocates a block of vacant slots.
     init(capacity: Int) {
-        let size = MemoryLayout<Int>.stride + capacity * MemoryLayout<Slot>.stride
+        let size = Self.headerSize + capacity * MemoryLayout<Slot>.stride
         unsafe memory = .allocate(byteCount: size, alignment: MemoryLayout<Slot>.alignment)
         unsafe memory.initializeMemory(as: Int.self, to: capacity)
         for index in 0..<capacity { unsafe (slots + index).initialize(to: Slot()) }
     }
+
+    /// The size of the capacity, and of the gap behind it that aligns the slots where an `Int` has 32 bits.
+    private static var headerSize: Int { max(MemoryLayout<Int>.stride, MemoryLayout<Slot>.alignment) }
 
     @inline(__always)
     var capacity: Int { unsafe memory.load(as: Int.self) }
 
     @inline(__always)
     var slots: UnsafeMutablePointer<Slot> {
-        unsafe (memory + MemoryLayout<Int>.stride).assumingMemoryBound(to: Slot.self)
+        unsafe (memory + Self.headerSize).assumingMemoryBound(to: Slot.self)
     }
 
     /// The slot with this id among the first `count` slots, whether it is registered or removed.
@@ -109,7 +112,8 @@ import Synchronization
     /// That is so in two cases. There are many slots, and more than half of them are removed, so that notifications
     /// walk these for nothing. Or a large block has less than a quarter of its slots taken.
     func areWasteful(_ contents: borrowing Contents) -> Bool {
-        contents.taken >= 32 && contents.registered * 2 < contents.taken || room >= 32 && Int(contents.taken) * 4 < room
+        let removed = contents.taken - contents.registered
+        return contents.taken >= 32 && removed > contents.registered || room >= 32 && Int(contents.taken) * 4 < room
     }
 
     private var room: Int { unsafe block?.capacity ?? 0 }

@@ -25,7 +25,7 @@ enum Isolation {
     static func removed<A>(
         from function: @escaping @isolated(any) @Sendable (A) -> Void
     ) -> @Sendable (A) -> Void {
-        unsafe unsafeBitCast(UnaryIsolated(function: function), to: UnaryNonisolated.self).function
+        unsafe unsafeBitCast(UnaryIsolated.function(function), to: UnaryNonisolated.self).function
     }
 
     /// Removes the isolation of a function of an owner.
@@ -35,7 +35,7 @@ enum Isolation {
     static func removed<Owner: AnyObject>(
         from function: @escaping @isolated(any) @Sendable (Owner) -> Void
     ) -> @Sendable (Owner) -> Void {
-        unsafe unsafeBitCast(IsolatedOwnerOnly(function: function), to: NonisolatedOwnerOnly.self).function
+        unsafe unsafeBitCast(IsolatedOwnerOnly.function(function), to: NonisolatedOwnerOnly.self).function
     }
 
     /// Removes the isolation of a function of an owner and another argument.
@@ -43,7 +43,7 @@ enum Isolation {
     static func removed<Owner: AnyObject, A>(
         from function: @escaping @isolated(any) @Sendable (Owner, A) -> Void
     ) -> @Sendable (Owner, A) -> Void {
-        unsafe unsafeBitCast(IsolatedOwnerAndValue(function: function), to: NonisolatedOwnerAndValue.self).function
+        unsafe unsafeBitCast(IsolatedOwnerAndValue.function(function), to: NonisolatedOwnerAndValue.self).function
     }
 
     /// Removes the main actor's isolation from a function of an owner and another argument.
@@ -54,7 +54,7 @@ enum Isolation {
     static func removed<Owner: AnyObject, A>(
         fromMain function: @escaping @MainActor @Sendable (Owner, A) -> Void
     ) -> @Sendable (Owner, A) -> Void {
-        unsafe unsafeBitCast(IsolatedToMain(function: function), to: NonisolatedOwnerAndValue.self).function
+        unsafe unsafeBitCast(IsolatedToMain.function(function), to: NonisolatedOwnerAndValue.self).function
     }
 
     /// Removes the isolation to its first argument, an actor, from a function of that actor and another argument.
@@ -62,7 +62,7 @@ enum Isolation {
     static func removed<Owner: Actor, A>(
         from function: @escaping @Sendable (isolated Owner, A) -> Void
     ) -> @Sendable (Owner, A) -> Void {
-        unsafe unsafeBitCast(IsolatedToOwner(function: function), to: NonisolatedOwnerAndValue.self).function
+        unsafe unsafeBitCast(IsolatedToOwner.function(function), to: NonisolatedOwnerAndValue.self).function
     }
 
     /// Removes the isolation of a function of any number of arguments.
@@ -77,15 +77,13 @@ enum Isolation {
     @inline(__always)
     static func address(of actor: (any Actor)?) -> UInt { actor.map { UInt(bitPattern: ObjectIdentifier($0)) } ?? 0 }
 
-    // A function is cast as the field of a structure, because a bare function would be wrapped in one closure on its
-    // way into the cast, and in another on its way out, and each call would go through both. The structures are frozen,
-    // so that their sizes are known even where the library is built for library evolution.
+    // A function is cast as the field of a structure, or as the payload of an enumeration that has no other case, because
+    // a bare function would be wrapped in one closure on its way into the cast, and in another on its way out, and each
+    // call would go through both. These types are frozen, so that their sizes are known even where the library is built
+    // for library evolution. (An enumeration can't have a parameter pack yet.)
 
     @frozen @usableFromInline
-    struct UnaryIsolated<A> {
-        @usableFromInline let function: @isolated(any) @Sendable (A) -> Void
-        @inlinable init(function: @escaping @isolated(any) @Sendable (A) -> Void) { self.function = function }
-    }
+    enum UnaryIsolated<A> { case function(@isolated(any) @Sendable (A) -> Void) }
 
     @frozen @usableFromInline
     struct UnaryNonisolated<A> {
@@ -106,10 +104,7 @@ enum Isolation {
     }
 
     @frozen @usableFromInline
-    struct IsolatedOwnerOnly<Owner: AnyObject> {
-        @usableFromInline let function: @isolated(any) @Sendable (Owner) -> Void
-        @inlinable init(function: @escaping @isolated(any) @Sendable (Owner) -> Void) { self.function = function }
-    }
+    enum IsolatedOwnerOnly<Owner: AnyObject> { case function(@isolated(any) @Sendable (Owner) -> Void) }
 
     @frozen @usableFromInline
     struct NonisolatedOwnerOnly<Owner: AnyObject> {
@@ -117,22 +112,13 @@ enum Isolation {
     }
 
     @frozen @usableFromInline
-    struct IsolatedOwnerAndValue<Owner: AnyObject, A> {
-        @usableFromInline let function: @isolated(any) @Sendable (Owner, A) -> Void
-        @inlinable init(function: @escaping @isolated(any) @Sendable (Owner, A) -> Void) { self.function = function }
-    }
+    enum IsolatedOwnerAndValue<Owner: AnyObject, A> { case function(@isolated(any) @Sendable (Owner, A) -> Void) }
 
     @frozen @usableFromInline
-    struct IsolatedToMain<Owner: AnyObject, A> {
-        @usableFromInline let function: @MainActor @Sendable (Owner, A) -> Void
-        @inlinable init(function: @escaping @MainActor @Sendable (Owner, A) -> Void) { self.function = function }
-    }
+    enum IsolatedToMain<Owner: AnyObject, A> { case function(@MainActor @Sendable (Owner, A) -> Void) }
 
     @frozen @usableFromInline
-    struct IsolatedToOwner<Owner: Actor, A> {
-        @usableFromInline let function: @Sendable (isolated Owner, A) -> Void
-        @inlinable init(function: @escaping @Sendable (isolated Owner, A) -> Void) { self.function = function }
-    }
+    enum IsolatedToOwner<Owner: Actor, A> { case function(@Sendable (isolated Owner, A) -> Void) }
 
     @frozen @usableFromInline
     struct NonisolatedOwnerAndValue<Owner: AnyObject, A> {

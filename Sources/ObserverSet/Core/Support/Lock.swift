@@ -1,6 +1,8 @@
 import Synchronization
 
-#if canImport(Glibc)
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Glibc)
 import Glibc
 #elseif canImport(Musl)
 import Musl
@@ -19,13 +21,12 @@ import Android
 /// It is `package`, not internal, because the layers guard their own state with it, and must follow the same rule.
 package struct Lock<State: ~Copyable & Sendable>: ~Copyable, Sendable {
     private let mutex: SystemMutex<State>
-    private let edge = SanitizerEdge()
 
     package init(_ state: consuming sending State) { mutex = SystemMutex(state) }
 
     @inline(__always)
     package func withLock<Result: Sendable>(_ body: (inout State) -> Result) -> Result {
-        mutex.withLock { state in holding { body(&state) } }
+        mutex.withLock { state in LockCheck.whileHolding { body(&state) } }
     }
 
     /// Runs `body` if no thread holds the lock, and returns nil otherwise.
@@ -34,26 +35,69 @@ package struct Lock<State: ~Copyable & Sendable>: ~Copyable, Sendable {
     /// this call.
     @inline(__always)
     func withLockIfAvailable<Result: Sendable>(_ body: (inout State) -> Result) -> Result? {
-        mutex.withLockIfAvailable { state in holding { body(&state) } }
-    }
-
-    /// Runs `body`, and tells the thread sanitizer and the debug flag about it.
-    @inline(__always)
-    private func holding<Result>(_ body: () -> Result) -> Result {
-        edge.acquire()
-        defer { edge.release() }
-        return LockCheck.whileHolding(body)
+        mutex.withLockIfAvailable { state in LockCheck.whileHolding { body(&state) } }
     }
 }
 
-#if compiler(<6.4) && (canImport(Glibc) || canImport(Musl) || canImport(Android))
+/// The debug flag "this thread holds a lock of the library", which is checked before every call of user code.
+///
+/// It is `package`, not internal, because layers check it before their own calls of user code.
+package enum LockCheck {
+    // Builds for the thread sanitizer don't maintain the flag. Reading it goes through a lazily initialised global,
+    // which would order the accesses around it, and so hide races.
+    #if DEBUG && !OBSERVERSET_TSAN && (canImport(Darwin) || canImport(Glibc) || canImport(Musl) || canImport(Android))
+    /// Whether this build maintains the flag, and checks both the flag and the registries' invariants.
+    static var isEnabled: Bool { true }
+
+    /// The key of the flag among the thread's own values.
+    ///
+    /// The flag isn't a task-local value, because the runtime takes a lock of the task to set one. It also holds that
+    /// lock while it calls cancellation handlers, and these may take a lock of the library.
+    private static let key = {
+        var key = pthread_key_t()
+        unsafe pthread_key_create(&key, nil)
+        return key
+    }()
+
+    private static var holdsLock: Bool {
+        get { unsafe pthread_getspecific(key) != nil }
+        set { unsafe pthread_setspecific(key, UnsafeRawPointer(bitPattern: newValue ? 1 : 0)) }
+    }
+    #else
+    static var isEnabled: Bool { false }
+
+    private static var holdsLock: Bool {
+        get { false }
+        set {}
+    }
+    #endif
+
+    @inline(__always)
+    static func whileHolding<Result>(_ body: () -> Result) -> Result {
+        // Locks may be nested, so only the outermost one sets the flag.
+        guard isEnabled, !holdsLock else { return body() }
+        holdsLock = true
+        defer { holdsLock = false }
+        return body()
+    }
+
+    /// Stops a debug build in which user code is about to run while this thread holds a lock.
+    @inline(__always)
+    package static func assertNoLockIsHeld() {
+        guard isEnabled else { return }
+        precondition(!holdsLock, "ObserverSet is about to run user code while it holds its lock")
+    }
+}
+
+#if (compiler(<6.4) || OBSERVERSET_TSAN) && (canImport(Glibc) || canImport(Musl) || canImport(Android))
 /// The C library's mutex, with the state that it guards, in memory of its own.
 ///
 /// The standard library's `Mutex` is too slow here. In Swift 6.2 and 6.3 for Linux, a thread that finds it taken goes
 /// to sleep at once, and whoever unlocks it hands it to a sleeping thread, so everybody waits until that thread has
 /// been woken (swiftlang/swift#88440). With eight threads, a notification of a busy actor then takes a hundred times as
 /// long. The C library's adaptive mutex spins before it sleeps. From Swift 6.4 on, `Mutex` spins, too
-/// (swiftlang/swift#88523), and this type is no longer compiled.
+/// (swiftlang/swift#88523), and this type is compiled only for the thread sanitizer, which knows the C library's mutexes,
+/// but not the kernel's calls that a contended `Mutex` makes.
 ///
 /// The memory is allocated, because the C library must find the mutex at one address as long as it exists.
 @safe struct SystemMutex<State: ~Copyable & Sendable>: ~Copyable, @unchecked Sendable {

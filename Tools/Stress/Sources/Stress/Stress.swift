@@ -5,7 +5,7 @@ import Foundation
 ///     swift run -c release --package-path Tools/Stress --sanitize=thread \
 ///         -Xswiftc -DOBSERVERSET_TSAN Stress --deliveries 10000000
 ///
-/// `Core/Support/SanitizerEdge.swift` explains `OBSERVERSET_TSAN`. If you give the same seed, each thread decides the
+/// `Core/Support/Lock.swift` explains `OBSERVERSET_TSAN`. If you give the same seed, each thread decides the
 /// same, but the threads interleave in another way.
 @main
 enum Stress {
