@@ -79,6 +79,45 @@ extension FirstValueTests {
         expect(log.entries, equals: [1, 1], "\(chain)")
     }
 
+    @Test("After the set's release, the token still counts it, and drops it", arguments: Chain.allCases)
+    func droppedAfterTheRelease(_ chain: Chain) async {
+        let owner = Tracked()
+        let tokens: [ObserverToken]
+        do {
+            let (set, other) = (ObserverSet<Int>(), ObserverSet<Int>())
+            tokens = add(to: chain.source(set, other), owner)
+        }
+        expect(tokens.map(\.pendingCount), equals: [1, 1], "\(chain)")
+
+        expect(tokens.map { $0.remove() }, equals: [false, false])
+
+        expect(tokens.map(\.pendingCount), equals: [0, 0])
+        queue.resume()
+        for token in tokens { await token.removeAndWait() }
+        await withCheckedContinuation { continuation in queue.async { continuation.resume() } }
+        expect(log.entries, equals: [], "\(chain)")
+    }
+
+    @Test("After the set's release, the token still cancels the call with it", arguments: Chain.allCases)
+    func cancelledAfterTheRelease(_ chain: Chain) async {
+        let isCalled = Signal()
+        let token: ObserverToken
+        do {
+            let (set, other) = (ObserverSet<Int>(), ObserverSet<Int>())
+            token = chain.source(set, other).addAsync { [log] _ in
+                isCalled.set()
+                if chain != .startingThenOnce { await cancellation() }
+                log.append(Task.isCancelled ? 1 : 0)
+            }
+            await eventually { isCalled.isSet }
+        }
+
+        await token.removeAndWait()
+
+        // The only call of an observer that is called once is never cancelled.
+        expect(log.entries, equals: [chain == .startingThenOnce ? 0 : 1], "\(chain)")
+    }
+
     @Test("If the source registers nothing, the token ends what is pending for the observer", arguments: [true, false])
     func registeredNowhere(isAwaited: Bool) async {
         let kept = KeptObserver<Int>()
@@ -96,6 +135,25 @@ extension FirstValueTests {
         await source.settled()
 
         expect(log.entries, equals: [])
+        kept.observer.value = nil
+    }
+
+    @Test("If the source registers nothing, the token ends a second first value, too, when the first has been received")
+    func registeredNowhereTwice() async {
+        let kept = KeptObserver<Int>()
+        let source = kept.starting(with: 1).map { $0 }.starting(with: 2)
+        let token = source.addNonisolated(on: queue) { [log, queue] value in
+            log.append(value)
+            if value == 1 { queue.suspend() }
+        }
+        await eventually { log.count == 1 && token.pendingCount < 2 }
+        expect(token.pendingCount, equals: 1)
+
+        token.remove()
+
+        queue.resume()
+        await withCheckedContinuation { continuation in queue.async { continuation.resume() } }
+        expect(log.entries, equals: [1])
         kept.observer.value = nil
     }
 

@@ -39,6 +39,7 @@ final class AdaptedTarget<Input: Sendable, Parameters: Sendable>: Target<Input>,
     override var state: UnsafePointer<RegistrationState>? {
         unsafe adapted?.state ?? withUnsafePointer(to: ownState) { unsafe $0 }
     }
+    override var stateOwner: Registration { unsafe adapted?.state == nil ? self : adapted!.stateOwner }
     override var observer: AnyTarget {
         _read {
             if let adapted { yield adapted.observer } else { yield self }

@@ -231,12 +231,14 @@ private final class CombinedIssuer: TokenIssuer, @unchecked Sendable {
 ///
 /// Such a registration isn't active, but removing it drops its values.
 final class UnregisteredIssuer: TokenIssuer, @unchecked Sendable {
-    /// The registration, which is held weakly.
+    /// The owner of the registration's state, which is held weakly.
     ///
-    /// While a value is pending, its job in the mailbox holds the registration. After that, there is nothing to drop.
+    /// While a value is pending, its job in the mailbox holds this object, but perhaps not the set's registration:
+    /// `starting(with:)` sends its value to the observer that was added, and a `map` before it makes another
+    /// registration. When nothing is pending any more, there is nothing to drop.
     private weak let registration: Registration?
 
-    init(_ registration: Registration?) { self.registration = registration }
+    init(_ registration: Registration?) { self.registration = registration?.stateOwner }
 
     override func remove(_ id: UInt64, _ removal: RemovalWait?) -> Bool {
         registration?.markRemoved()

@@ -87,6 +87,10 @@ package class Registration: @unchecked Sendable {
     ///
     /// Several registrations may share a state: see `FurtherRegistration`.
     var state: UnsafePointer<RegistrationState>? { nil }
+    /// The registration that has the state: this one, or the one whose state it shares.
+    ///
+    /// Each pending value holds it, whichever of the registrations that share the state the value was sent to.
+    var stateOwner: Registration { self }
 
     @inline(__always)
     final func withState<Result>(_ body: (borrowing RegistrationState) -> Result) -> Result? {
@@ -183,6 +187,9 @@ final class FurtherRegistration: Registration, @unchecked Sendable {
     override var state: UnsafePointer<RegistrationState>? {
         // fault: first-value-outlives-its-registration
         unsafe (sharesState ? ownOriginal?.state : nil) ?? withUnsafePointer(to: ownState) { unsafe $0 }
+    }
+    override var stateOwner: Registration {
+        unsafe sharesState && ownOriginal?.state != nil ? ownOriginal!.stateOwner : self
     }
     override var gate: OnceGate? { ownGate }
     override var original: Registration? { ownOriginal }
