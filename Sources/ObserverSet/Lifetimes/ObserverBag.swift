@@ -1,9 +1,9 @@
 /// Holds tokens, and ends their registrations when it is deallocated.
 ///
 /// Use it for observers without an owner, and for observers that should end before their owner does. If you make the
-/// bag a property of the object that the observers belong to, they end together with that object. If the object also
-/// holds the set, declare the bag before the set. Swift releases properties in the order of their declarations, and
-/// once the set is gone, the bag can no longer cancel the call of an observer that awaits.
+/// bag a property of the object that the observers belong to, they end together with that object. If a set was
+/// deallocated before, the bag still drops the values that it left pending, and cancels the calls of observers that
+/// await.
 ///
 /// ```swift
 /// final class Player: Sendable {
@@ -17,15 +17,15 @@
 ///
 /// You may use and release a bag on any thread, and inside an observer. It ends a registration by calling the token's
 /// `remove()`, so guarantees 4 and 9 hold. A bag doesn't keep a set, an owner or an observer alive. If a registration
-/// ends in another way, the bag discards its token sooner or later, so such tokens don't accumulate.
+/// ends in another way, the bag discards its token sooner or later, so such tokens don't accumulate. If values that a
+/// set left are pending, it does so only after these have been delivered.
 ///
 /// The idea of a registration that ends with its holder comes from the article "NSNotificationCenter, Swift and
 /// blocks".
 public final class ObserverBag: Sendable {
     /// The tokens, in the order they were inserted.
     ///
-    /// The array may hold a token twice, and tokens whose registrations have ended. When the array is full, the bag
-    /// removes these.
+    /// The array may hold a token twice, and tokens that are spent. When the array is full, the bag removes these.
     private let tokens = Lock([ObserverToken]())
 
     /// Creates an empty bag.
@@ -57,7 +57,7 @@ public final class ObserverBag: Sendable {
         }
         guard let full else { return }
         // This is done outside the lock, because it loads the owners, and may run the `deinit` of one.
-        let ended = Set(full.lazy.filter { !$0.isActive })
+        let ended = Set(full.lazy.filter(\.isSpent))
         tokens.withLock { tokens in
             var seen = ended
             // No token's last reference is dropped under the lock, because `ended` or the new array still holds an

@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import Testing
 
@@ -47,6 +48,29 @@ extension ObserverBagTests {
         bags.removeLast()
 
         expect([set.count, bags[0].count], equals: [0, 0])
+    }
+
+    @Test(
+        "A bag that dies drops what a dead set left pending, however many tokens came after",
+        arguments: [0, 15, 16, 40])
+    func afterTheSetsEnd(others: Int) async {
+        let queue = DispatchQueue(label: "queue")
+        queue.suspend()
+        var bag: ObserverBag? = ObserverBag()
+        do {
+            let dying = ObserverSet<Int>()
+            dying.addNonisolated(on: queue) { [log] in log.append("\($0)") }.store(in: bag!)
+            dying.notify(1)
+        }
+        for _ in 0..<others { set.addNonisolated { _ in }.store(in: bag!) }
+        expect([bag!.count, set.count], equals: [others, others])
+
+        bag = nil
+
+        queue.resume()
+        await withCheckedContinuation { continuation in queue.async { continuation.resume() } }
+        expect(log.entries, equals: [])
+        expect(set.count, equals: 0)
     }
 
     @Test("A bag keeps neither set nor owner alive")

@@ -57,6 +57,10 @@ extension ObserverToken {
     /// - Complexity: O(log *n*).
     public var isActive: Bool { issuer.isActive(id) }
 
+    /// Whether `remove()` would find nothing to end or to drop: the token isn't active, and no value is pending that a
+    /// set left when it was deallocated.
+    package var isSpent: Bool { issuer.isSpent(id) }
+
     /// The number of values that have been dropped because there was no room for them.
     ///
     /// Values can be dropped by an observer that awaits, and by the buffer of a stream that
@@ -194,6 +198,12 @@ package class TokenIssuer: @unchecked Sendable {
         var isActive = false
         visit(id) { _, info in isActive = isActive || info != nil }
         return isActive
+    }
+
+    final func isSpent(_ id: UInt64) -> Bool {
+        var isSpent = true
+        visit(id) { _, _ in isSpent = false }
+        return isSpent
     }
 
     /// The registrations in the form in which their sets' descriptions show them; nil if none is active any longer.
