@@ -113,6 +113,40 @@ extension Promise05WeakOwnersTests {
         expect(Lifetimes.current.count, equals: 0)
     }
 
+    @Test(
+        "An actor is released when its values have been delivered, although a less urgent task hasn't begun to deliver",
+        arguments: [false, true])
+    func lateTask(isAwaited: Bool) async {
+        let (isSent, isOver) = (Signal(), Signal())
+        var keeper: Keeper? = Keeper()
+        weak let weakKeeper = keeper
+        await keeper!.perform { [set, calls] keeper in
+            if isAwaited {
+                set.addAsync(keeper) { _, _ in calls.increment() }
+            } else {
+                set.add(keeper) { _, _ in calls.increment() }
+            }
+        }
+        Task.detached(priority: .background) { [set] in
+            // These occupy all threads for tasks of this priority.
+            for _ in 0..<32 { Task.detached(priority: .background) { while !isOver.isSet {} } }
+            set.notify(1)
+            isSent.set()
+            while !isOver.isSet {}
+        }
+        await eventually { isSent.isSet }
+        await Task.detached(priority: .high) { [set] in
+            set.notify(2)
+            await set.settled()
+        }.value
+
+        keeper = nil
+
+        await eventually { weakKeeper == nil }
+        isOver.set()
+        expect(calls.value, equals: 2)
+    }
+
     // MARK: During the call
 
     /// Scenario 17: the last reference to the owner is released in the owner's own call.

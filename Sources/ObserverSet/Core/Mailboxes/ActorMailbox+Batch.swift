@@ -8,6 +8,8 @@ extension ActorMailbox {
         /// The highest urgency of the notifiers that have posted these values.
         fileprivate var urgency = Urgency.lowest
         var drains = Drains()
+        /// The actor, which is held while values are pending; nil if it has been deallocated, and for the main actor.
+        var actor: (any Actor)?
 
         /// Appends a job, and returns whether a drain must be started.
         @inline(__always)

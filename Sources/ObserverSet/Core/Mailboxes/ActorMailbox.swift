@@ -50,13 +50,15 @@ import Synchronization
         by notifier: inout Notifier
     ) {
         let urgency = notifier.urgency
+        // The actor is loaded without the lock, when the first of several values is posted.
         var actor: (any Actor)?
-        // Once a drain is claimed, other notifiers rely on it and may release the actor. So the caller must hold it by
-        // then.
-        var isActorHeld = isMain
+        var isActorLoaded = isMain
         while true {
             let mustStartDrain = inbox.withLock { inbox -> Bool? in
-                if !isActorHeld, inbox.drains.isNeeded(for: urgency) { return nil }
+                if !isMain, inbox.actor == nil {
+                    guard isActorLoaded else { return nil }
+                    inbox.actor = actor
+                }
                 pending.notePosted()
                 recipient.notePosted()
                 // Relaxed, because a caller that must wait for this value knows that it was posted, and so sees this
@@ -64,23 +66,21 @@ import Synchronization
                 isBusy.store(true, ordering: .relaxed)
                 return inbox.append(Job(value: value, recipient: recipient), urgency)
             }
-            if let mustStartDrain { return mustStartDrain ? startDrain(urgency, on: actor) : () }
+            if let mustStartDrain { return mustStartDrain ? startDrain(urgency) : () }
             actor = self.actor
-            isActorHeld = true
+            isActorLoaded = true
         }
     }
 
     override func enqueueMarker(for settledWait: SettledWait) -> Bool {
         let urgency = Urgency.current
-        // Load a strong reference before a drain is claimed, as `post` does for a value.
-        let actor = actor
         let (mustWait, mustStartDrain) = inbox.withLock { inbox in
             if isIdle { return (false, false) }
             // The marker goes behind the pending values, so that the drain resumes the caller after them, and under no
             // lock.
             return (true, inbox.append(Job(value: (), recipient: settledWait), urgency))
         }
-        if mustStartDrain { startDrain(urgency, on: actor) }
+        if mustStartDrain { startDrain(urgency) }
         return mustWait
     }
 
@@ -90,15 +90,16 @@ import Synchronization
     ///
     /// A separate task for each value would lose the order, because the runtime may start tasks in any order. The task
     /// is detached, because observers must not see the task-local values of the notifier that happened to start it.
-    private func startDrain(_ urgency: Urgency, on actor: (any Actor)?, again: Bool = false) {
+    private func startDrain(_ urgency: Urgency, again: Bool = false) {
         let priority = urgency.priority
         if isMain {
             Task.detached(priority: priority) { @MainActor in self.drain(urgency) }
-        } else if let actor {
-            // The task keeps the actor alive until the actor has received the values that were sent to it.
-            Task.detached(priority: priority) { await self.drain(urgency, on: actor) }
-        } else if again {
-            Task.detached(priority: priority) { self.drain(urgency) }
+        } else if again || actor != nil {
+            // The inbox keeps the actor alive until the actor has received the values that were sent to it. The task
+            // doesn't, because it may begin long after a more urgent one has delivered them.
+            Task.detached(priority: priority) {
+                if let actor = self.actor { await self.drain(urgency, on: actor) } else { self.drain(urgency) }
+            }
         } else {
             // The actor has been deallocated. If it was the observer's owner, delivering a value calls nothing.
             // Otherwise the observer has no isolation of its own and may be called anywhere. So drain here, but for no
@@ -138,7 +139,7 @@ import Synchronization
                 // fault: inbox-looked-into-once
                 if batch.refill(from: &inbox) { return true }
                 inbox.drains.end()
-                noteIdle(batch.catchUps)
+                noteIdle(batch.catchUps, &inbox)
                 return false
             }
             return nil
@@ -152,19 +153,22 @@ import Synchronization
             // Inside a call that a drain makes, that drain will continue and deliver the rest.
             if inbox.drains.running != nil { return nil }
             guard let urgency = batch.urgencyOfTheRest(&inbox) else {
-                noteIdle(batch.catchUps)
+                noteIdle(batch.catchUps, &inbox)
                 return nil
             }
             return inbox.drains.reserve(urgency) ? urgency : nil
         }
-        if let urgency { startDrain(urgency, on: actor, again: true) }
+        if let urgency { startDrain(urgency, again: true) }
     }
 
     /// Marks the mailbox as idle; called under both locks when no values are left.
-    private func noteIdle(_ catchUps: Int) {
+    private func noteIdle(_ catchUps: Int, _ inbox: inout Inbox) {
         // A catch-up has taken out values that it has not delivered yet, and a caller of `settled()` must wait for
         // them.
-        if catchUps == 0 { isBusy.store(false, ordering: .releasing) }
+        guard catchUps == 0 else { return }
+        isBusy.store(false, ordering: .releasing)
+        // This isn't the last reference: the caller runs on the actor, and so the actor is held until it returns.
+        inbox.actor = nil
     }
 
     private func withAll<Result: Sendable>(_ body: (inout Batch, inout Inbox) -> Result) -> Result {

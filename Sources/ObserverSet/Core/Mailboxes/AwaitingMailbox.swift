@@ -5,8 +5,8 @@
 /// the task's turn is over, the remaining values need another priority, or a call was cancelled. An idle mailbox has no
 /// task, and holds nothing that belongs to the user.
 ///
-/// If all values are kept, the task holds the actor from the moment a value is posted until nothing is left. If values
-/// may be dropped anyway, the task holds the actor only during each call. Otherwise, an actor for which values keep
+/// If all values are kept, the mailbox holds the actor from the moment a value is posted until nothing is left. If
+/// values may be dropped anyway, the actor is held only during each call. Otherwise, an actor for which values keep
 /// coming would never be released.
 final class AwaitingMailbox: Mailbox, @unchecked Sendable {
     /// A task that delivers; guarded by the state's lock.
@@ -38,10 +38,8 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
         /// The task that delivers; nil if none has begun.
         var worker: Worker?
         var drains = Drains()
-
-        /// Whether a task must be started, because none is delivering, and none that is at least as urgent is on its
-        /// way.
-        func needsDrain(_ urgency: Urgency) -> Bool { worker == nil && drains.isNeeded(for: urgency) }
+        /// The actor, if it must be held because values are pending or a call is in progress.
+        var actor: (any Actor)?
 
         /// Records that a task is started, and returns true; returns false if no task is needed.
         mutating func reserveDrain(_ urgency: Urgency) -> Bool { worker == nil && drains.reserve(urgency) }
@@ -80,8 +78,10 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
             }
             self.worker = nil
             drains.end()
-            guard let urgency = jobs.urgency, reserveDrain(urgency) else { return .end }
-            return .handOver(urgency)
+            if let urgency = jobs.urgency { return reserveDrain(urgency) ? .handOver(urgency) : .end }
+            // This isn't the last reference, because the task runs on the actor.
+            actor = nil
+            return .end
         }
 
         /// Makes a task that has arrived the one that delivers; returns false if another one is delivering.
@@ -104,7 +104,7 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
 
     override var description: String { "\(actorType.map { "\($0)" } ?? "no actor"), awaited" }
 
-    /// Whether a task must hold the actor as long as values are pending.
+    /// Whether the actor must be held as long as values are pending.
     private var holdsActor: Bool { buffering == .unbounded && !isMain && actorType != nil }
     /// Whether a task must release the actor between two calls.
     private var releasesActor: Bool { buffering != .unbounded && !isMain && actorType != nil }
@@ -113,10 +113,10 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
 
     /// Appends a value for an observer, and makes sure that it will be delivered.
     func post(_ value: any Sendable, to recipient: Registration, _ urgency: Urgency) {
-        post(AwaitingJob(value, to: recipient, urgency), holding: nil, isActorHeld: !holdsActor)
+        post(AwaitingJob(value, to: recipient, urgency), holding: nil, isActorLoaded: !holdsActor)
     }
 
-    private func post(_ job: AwaitingJob, holding actor: (any Actor)?, isActorHeld: Bool) {
+    private func post(_ job: AwaitingJob, holding actor: (any Actor)?, isActorLoaded: Bool) {
         var dropped: AwaitingJob?
         var cancelled: Task<Void, Never>?
         var unblocked: [SettledWait] = []
@@ -124,9 +124,11 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
             // This is checked under the lock, because a value that is posted after `dropAll(for:)` must not wait behind
             // a call that was cancelled.
             guard job.recipient.isActive else { return false }
-            // Once a task is claimed, other notifiers rely on it, and may release the actor. So the caller must hold
-            // the actor by then.
-            if !isActorHeld, state.needsDrain(job.urgency) { return nil }
+            // The actor is loaded without the lock, when the first of several values is posted.
+            if state.actor == nil {
+                guard isActorLoaded else { return nil }
+                state.actor = actor
+            }
             if let room = buffering.room, state.jobs.values >= room {
                 if case .oldest = buffering {
                     job.recipient.noteDropped()
@@ -140,8 +142,8 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
             state.jobs.append(job)
             return state.reserveDrain(job.urgency)
         }
-        guard let mustStart else { return post(job, holding: self.actor, isActorHeld: true) }
-        if mustStart { startDrain(job.urgency, on: actor) }
+        guard let mustStart else { return post(job, holding: self.actor, isActorLoaded: true) }
+        if mustStart { startDrain(job.urgency) }
         cancelled?.cancel()
         unblocked.countDown()
         // They are released here, and not under the lock.
@@ -153,8 +155,10 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
     func dropAll(for recipient: Registration) {
         var unblocked: [SettledWait] = []
         var dropped: [AwaitingJob] = []
+        var unheld: (any Actor)?
         let task = state.withLock { state -> Task<Void, Never>? in
             dropped = state.jobs.removeEnded()
+            if state.worker == nil, state.jobs.values == 0 { unheld = state.actor.take() }
             // These values may have been all that was left in front of a waiter.
             unblocked = state.takeUnblockedWaiters()
             return state.current?.stateAddress == recipient.stateAddress ? state.cancelCall(in: self) : nil
@@ -162,13 +166,11 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
         task?.cancel()
         unblocked.countDown()
         // They are released here, and not under the lock.
-        dropped.removeAll()
+        withExtendedLifetime((dropped, unheld)) {}
     }
 
     override func enqueueMarker(for settledWait: SettledWait) -> Bool {
         let urgency = Urgency.current
-        // Load a strong reference before a task is claimed, as `post` does for a value.
-        let actor = holdsActor ? actor : nil
         let (mustWait, mustStart) = state.withLock { state in
             // An observer that waited for its own call would wait forever.
             guard state.current != nil || state.jobs.values > 0, !state.isCaller(in: self) else {
@@ -177,7 +179,7 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
             state.jobs.append(settledWait, urgency)
             return (true, state.reserveDrain(urgency))
         }
-        if mustStart { startDrain(urgency, on: actor) }
+        if mustStart { startDrain(urgency) }
         return mustWait
     }
 
@@ -189,22 +191,17 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
 
     // MARK: Delivering
 
-    private func startDrain(_ urgency: Urgency, on actor: (any Actor)?) {
+    private func startDrain(_ urgency: Urgency) {
         let worker = Worker(urgency)
         // No lock is held here, because an executor, which may be user code, enqueues the task. The task is detached,
         // because the observer must not see the task-local values of the notifier that happened to start it.
-        let task = Task.detached(priority: urgency.priority) { await self.drain(worker, holding: actor) }
+        let task = Task.detached(priority: urgency.priority) { while await self.drain(worker, on: self.actor) {} }
         // The task's call may have begun, and may have been cancelled, before the task is stored.
         let isCancelled = state.withLock { _ in
             worker.task = task
             return worker.isCancelled
         }
         if isCancelled { task.cancel() }
-    }
-
-    private func drain(_ worker: Worker, holding actor: (any Actor)?) async {
-        // If the actor isn't held, it is loaded each time.
-        while await drain(worker, on: holdsActor ? actor : self.actor) {}
     }
 
     /// Delivers on the actor for one turn; returns true if the actor must be released before the next call, and false
@@ -230,7 +227,7 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
             case .resumeWaiters(let waiters):
                 waiters.countDown()
             case .handOver(let urgency):
-                startDrain(urgency, on: holdsActor ? actor : nil)
+                startDrain(urgency)
                 return false
             case .end:
                 return false
