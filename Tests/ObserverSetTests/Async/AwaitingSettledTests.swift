@@ -165,6 +165,6 @@ extension AwaitingSettledTests {
     }
 }
 
-private final class WeakCaller {
+final class WeakCaller {
     weak var settledWait: SettledWait?
 }

@@ -58,6 +58,25 @@ extension SettledTests {
         await set.settled()
     }
 
+    @Test(
+        "A caller whose task was cancelled leaves nothing behind that the next caller doesn't use",
+        arguments: [ObserverKind.mainActorOwner, .queue])
+    func cancelledCallers(_ kind: ObserverKind) async {
+        let call = await StoppedCall(kind, of: set, by: set)
+        let callers = (0..<1_000).map { _ in WeakCaller() }
+
+        for caller in callers {
+            let settledWait = set.beginSettledWait()
+            caller.settledWait = settledWait
+            settledWait.countDown()
+        }
+
+        expect(callers.count { $0.settledWait != nil }, equals: 1)
+        let waiting = Task { [set] in await set.settled() }
+        await call.end()
+        await waiting.value
+    }
+
     @Test("`settled()` waits for what was notified to the observers' actors by other sets, too")
     func otherSets() async {
         let keeper = Keeper()

@@ -18,6 +18,15 @@ extension ActorMailbox {
             self.urgency = max(self.urgency, urgency)
             return drains.reserve(urgency)
         }
+
+        /// Appends the marker of a caller of `settled()`, in the place of the last job if that is the marker of one that
+        /// was cancelled.
+        ///
+        /// Otherwise, the markers of a caller that tries again and again would pile up behind a call that never ends.
+        mutating func append(_ settledWait: SettledWait, _ urgency: Urgency) -> Bool {
+            if (jobs.last??.recipient as? SettledWait)?.isOver == true { jobs.removeLast() }
+            return append(Job(value: (), recipient: settledWait), urgency)
+        }
     }
 
     /// The values that a drain has taken over from the inbox.

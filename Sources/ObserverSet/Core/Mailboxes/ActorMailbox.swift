@@ -78,7 +78,7 @@ import Synchronization
             if isIdle { return (false, false) }
             // The marker goes behind the pending values, so that the drain resumes the caller after them, and under no
             // lock.
-            return (true, inbox.append(Job(value: (), recipient: settledWait), urgency))
+            return (true, inbox.append(settledWait, urgency))
         }
         if mustStartDrain { startDrain(urgency) }
         return mustWait

@@ -35,9 +35,16 @@ final class QueueMailbox: Mailbox, @unchecked Sendable {
 
     override func enqueueMarker(for settledWait: SettledWait) -> Bool {
         queued.withLock { queued in
-            let isBusy = queued.begun > 0 || queued.jobs.count > 0
-            if isBusy { enqueue(Job(value: (), recipient: settledWait), &queued.jobs) }
-            return isBusy
+            guard queued.begun > 0 || queued.jobs.count > 0 else { return false }
+            let job = Job(value: (), recipient: settledWait)
+            // The marker of a cancelled caller is replaced, and its block serves the new one. Otherwise, the markers of
+            // a caller that tries again and again would pile up while the queue is suspended.
+            if (queued.jobs.last?.recipient as? SettledWait)?.isOver == true {
+                queued.jobs.replaceLast(with: job)
+            } else {
+                enqueue(job, &queued.jobs)
+            }
+            return true
         }
     }
 

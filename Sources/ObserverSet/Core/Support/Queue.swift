@@ -18,8 +18,11 @@ package struct Queue<Element> {
     package var count: Int { elements.count - Int(head) }
 
     var first: Element? { count > 0 ? elements[Int(head)] : nil }
+    var last: Element? { count > 0 ? elements[elements.count - 1] : nil }
 
     package mutating func append(_ element: Element) { elements.append(element) }
+
+    mutating func replaceLast(with element: Element) { elements[elements.count - 1] = element }
 
     package mutating func removeFirst() -> Element {
         let element = elements[Int(head)].take()!
