@@ -128,5 +128,18 @@ extension ActorMailbox {
             head = 0
             return nil
         }
+
+        /// Checks the invariants that hold whenever both locks are free; called under both, in builds for which
+        /// `LockCheck.isEnabled` is true.
+        ///
+        /// It looks at the jobs only if there are few, because that takes O(*n*).
+        func checkInvariants(_ inbox: borrowing Inbox) {
+            guard LockCheck.isEnabled else { return }
+            precondition(passedOver.isEmpty || catchUps > 0)
+            // No job is forgotten: a drain is running, or on its way.
+            precondition(head == jobs.count && inbox.jobs.isEmpty || !inbox.drains.isNeeded(for: .lowest))
+            guard jobs.count <= 64 else { return }
+            precondition(jobs[..<head].allSatisfy { $0 == nil } && jobs[head...].allSatisfy { $0 != nil })
+        }
     }
 }

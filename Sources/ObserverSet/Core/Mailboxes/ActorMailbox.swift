@@ -140,6 +140,7 @@ import Synchronization
                 if batch.refill(from: &inbox) { return true }
                 inbox.drains.end()
                 noteIdle(batch.catchUps, &inbox)
+                batch.checkInvariants(inbox)
                 return false
             }
             return nil
@@ -173,7 +174,10 @@ import Synchronization
 
     private func withAll<Result: Sendable>(_ body: (inout Batch, inout Inbox) -> Result) -> Result {
         batch.withLock { batch in
-            inbox.withLock { inbox in body(&batch, &inbox) }
+            inbox.withLock { inbox in
+                defer { batch.checkInvariants(inbox) }
+                return body(&batch, &inbox)
+            }
         }
     }
 

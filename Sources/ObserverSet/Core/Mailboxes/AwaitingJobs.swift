@@ -77,6 +77,8 @@ struct AwaitingJobs: Sendable {
         return job
     }
 
+    func checkInvariants() { precondition(counts.wrappedSum() == jobs.count + waiters.count) }
+
     /// Removes and returns the waiters with no value left in front of them.
     mutating func takeWaiters() -> [SettledWait] {
         var taken: [SettledWait] = []

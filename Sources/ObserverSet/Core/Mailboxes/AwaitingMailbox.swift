@@ -84,6 +84,16 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
             return .end
         }
 
+        /// Checks what holds whenever the lock is free, in builds for which `LockCheck.isEnabled` is true.
+        func checkInvariants() {
+            guard LockCheck.isEnabled else { return }
+            precondition((worker == nil) == (drains.running == nil))
+            precondition(worker != nil || current == nil)
+            // Nothing is forgotten: a task delivers, or is on its way. If there is nothing, no actor is held.
+            precondition(worker != nil || (jobs.urgency == nil ? actor == nil : !drains.isNeeded(for: .lowest)))
+            jobs.checkInvariants()
+        }
+
         /// Makes a task that has arrived the one that delivers; returns false if another one is delivering.
         private mutating func begin(_ worker: Worker) -> Bool {
             guard drains.begin(worker.urgency) else { return false }
@@ -109,6 +119,13 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
     /// Whether a task must release the actor between two calls.
     private var releasesActor: Bool { buffering != .unbounded && !isMain && actorType != nil }
 
+    private func withState<Result: Sendable>(_ body: (inout State) -> Result) -> Result {
+        state.withLock { state in
+            defer { state.checkInvariants() }
+            return body(&state)
+        }
+    }
+
     // MARK: Posting and removing
 
     /// Appends a value for an observer, and makes sure that it will be delivered.
@@ -120,7 +137,7 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
         var dropped: AwaitingJob?
         var cancelled: Task<Void, Never>?
         var unblocked: [SettledWait] = []
-        let mustStart = state.withLock { state -> Bool? in
+        let mustStart = withState { state -> Bool? in
             // This is checked under the lock, because a value that is posted after `dropAll(for:)` must not wait behind
             // a call that was cancelled.
             guard job.recipient.isActive else { return false }
@@ -156,7 +173,7 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
         var unblocked: [SettledWait] = []
         var dropped: [AwaitingJob] = []
         var unheld: (any Actor)?
-        let task = state.withLock { state -> Task<Void, Never>? in
+        let task = withState { state -> Task<Void, Never>? in
             dropped = state.jobs.removeEnded()
             if state.worker == nil, state.jobs.values == 0 { unheld = state.actor.take() }
             // These values may have been all that was left in front of a waiter.
@@ -171,7 +188,7 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
 
     override func enqueueMarker(for settledWait: SettledWait) -> Bool {
         let urgency = Urgency.current
-        let (mustWait, mustStart) = state.withLock { state in
+        let (mustWait, mustStart) = withState { state in
             // An observer that waited for its own call would wait forever.
             guard state.current != nil || state.jobs.values > 0, !state.isCaller(in: self) else {
                 return (false, false)
@@ -183,10 +200,10 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
         return mustWait
     }
 
-    override var isIdle: Bool { state.withLock { state in state.worker == nil && state.jobs.values == 0 } }
+    override var isIdle: Bool { withState { state in state.worker == nil && state.jobs.values == 0 } }
 
     func isCalling(_ recipient: Registration) -> Bool {
-        state.withLock { $0.current?.stateAddress == recipient.stateAddress }
+        withState { $0.current?.stateAddress == recipient.stateAddress }
     }
 
     // MARK: Delivering
@@ -197,7 +214,7 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
         // because the observer must not see the task-local values of the notifier that happened to start it.
         let task = Task.detached(priority: urgency.priority) { while await self.drain(worker, on: self.actor) {} }
         // The task's call may have begun, and may have been cancelled, before the task is stored.
-        let isCancelled = state.withLock { _ in
+        let isCancelled = withState { _ in
             worker.task = task
             return worker.isCancelled
         }
@@ -211,7 +228,7 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
         // This is false at first, so that each task that begins makes at least one step.
         var isOver = false
         while true {
-            switch state.withLock({ $0.step(worker, isOver: isOver) }) {
+            switch withState({ $0.step(worker, isOver: isOver) }) {
             case .call(let job):
                 LockCheck.assertNoLockIsHeld()
                 // This closure captures `actor`, and so it stays on the actor. A closure that doesn't would leave the
@@ -220,7 +237,7 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
                     await job.recipient.observer.receive(job.value, for: job.recipient, on: actor)
                 }
                 // The call may have cancelled its own task, which must not make the next calls.
-                if Task.isCancelled { state.withLock { _ in worker.isCancelled = true } }
+                if Task.isCancelled { withState { _ in worker.isCancelled = true } }
                 if releasesActor { return true }
             case .drop:
                 break
