@@ -13,6 +13,31 @@ struct ConfirmedIsolationTests {
 }
 
 extension ConfirmedIsolationTests {
+    // MARK: Executors of actors
+
+    @Test(
+        "Outside tasks, an actor's observers are called in place if its own executor says that the caller is on it",
+        arguments: [true, false])
+    func enteredByItsThread(answers: Bool) async {
+        guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else { return }
+        let (set, log) = (ObserverSet<Int>(), Log<Int>())
+        let connection = QueueActor(answers: answers)
+        await connection.perform { connection in
+            set.add(connection) { (_: isolated QueueActor, value) in log.append(value) }
+        }
+
+        await withCheckedContinuation { continuation in
+            connection.executor.queue.async {
+                connection.assumeIsolated { _ = $0.notify(set, 1) }
+                log.append(2)
+                continuation.resume()
+            }
+        }
+        await set.settled()
+
+        expect(log.entries, equals: answers ? [1, 2] : [2, 1])
+    }
+
     // MARK: Closures of which the compiler is wrong
 
     /// Source: swiftlang/swift#83812, #86083, #87097.
@@ -345,4 +370,37 @@ private final class Mailslot: Mailbox, @unchecked Sendable {
     ) {
         posts.increment()
     }
+}
+
+/// An actor on a queue, whose executor says whether the caller is on that queue, or leaves that open.
+private actor QueueActor {
+    final class Executor: SerialExecutor {
+        let queue = DispatchQueue(label: "connection")
+        private let key = DispatchSpecificKey<Bool>()
+        private let answers: Bool
+
+        init(answers: Bool) {
+            self.answers = answers
+            queue.setSpecific(key: key, value: true)
+        }
+
+        func enqueue(_ job: consuming ExecutorJob) {
+            let job = UnownedJob(job)
+            queue.async { unsafe job.runSynchronously(on: self.asUnownedSerialExecutor()) }
+        }
+
+        func checkIsolated() { dispatchPrecondition(condition: .onQueue(queue)) }
+
+        func isIsolatingCurrentContext() -> Bool? {
+            answers ? DispatchQueue.getSpecific(key: key) == true : nil
+        }
+    }
+
+    nonisolated let executor: Executor
+    nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe executor.asUnownedSerialExecutor() }
+
+    init(answers: Bool) { executor = Executor(answers: answers) }
+
+    func perform(_ body: @Sendable (isolated QueueActor) -> Void) { body(self) }
+    func notify(_ set: ObserverSet<Int>, _ value: Int) { set.notify(value) }
 }

@@ -35,7 +35,7 @@ import Synchronization
         super.init(of: actor)
     }
 
-    override var isCurrent: Bool { executor.isCurrent }
+    override var isCurrent: Bool { executor.isCurrent || !isMain && actor.map(executor.confirmsCaller) == true }
 
     // Acquiring, paired with the stores of `false`: a caller that sees the mailbox idle, and doesn't wait, also sees
     // what the observers' calls have written.

@@ -37,6 +37,20 @@ struct ActorExecutor: Sendable {
         return unsafe Self.identity(of: currentExecutor()) == identity || isMain && isOnMainQueue()
     }
 
+    /// Whether an executor of the actor's own says that the caller runs on it, although the thread has entered no
+    /// executor.
+    ///
+    /// That is so if code on a serial queue or an event loop, outside tasks, has called `assumeIsolated`. The executor
+    /// answers, which is user code, so never call this under a lock.
+    func confirmsCaller(on actor: any Actor) -> Bool {
+        guard identity != Isolation.address(of: actor), unsafe Self.identity(of: currentExecutor()) == 0 else {
+            return false
+        }
+        guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else { return false }
+        LockCheck.assertNoLockIsHeld()
+        return unsafe actor.unownedExecutor.asSerialExecutor()?.isIsolatingCurrentContext() == true
+    }
+
     private static func identity(of executor: UnownedSerialExecutor) -> UInt {
         unsafe unsafeBitCast(executor, to: (UInt, UInt).self).0
     }
