@@ -46,7 +46,7 @@ extension NotificationSource {
         @_inheritActorContext _ observer: @escaping @isolated(any) @Sendable (Parameters) -> Void,
         isolation: isolated (any Actor)? = #isolation, fileID: StaticString = #fileID, line: UInt = #line
     ) -> ObserverToken {
-        register(Isolation.removed(from: observer), in: .of(observer.isolation, addedOn: isolation), fileID, line)
+        register(Isolation.removed(from: observer), on: observer.isolation, addedOn: isolation, fileID, line)
     }
 
     /// Adds an observer that lives as long as its owner, which it is passed, and that runs on the actor that its
@@ -79,7 +79,7 @@ extension NotificationSource {
         isolation: isolated (any Actor)? = #isolation, fileID: StaticString = #fileID, line: UInt = #line
     ) -> ObserverToken {
         register(
-            owner, Isolation.removed(from: observer), in: .of(observer.isolation, addedOn: isolation), fileID, line)
+            owner, Isolation.removed(from: observer), on: observer.isolation, addedOn: isolation, fileID, line)
     }
 
     /// Adds a method of the main actor, which runs there, and lives as long as the owner whose method it is.
@@ -152,7 +152,7 @@ extension NotificationSource {
         of owner: Owner, fileID: StaticString = #fileID, line: UInt = #line
     ) -> ObserverToken {
         register(
-            owner, { owner, parameters in Isolation.removed(from: method(owner))(parameters) },
+            owner, Isolation.erased { (owner: Owner, parameters: Parameters) in Isolation.removed(from: method(owner))(parameters) },
             in: .of(method(owner).isolation), fileID, line)
     }
 
@@ -209,7 +209,7 @@ extension NotificationSource {
         of owner: Owner, fileID: StaticString = #fileID, line: UInt = #line
     ) -> ObserverToken where Parameters == (repeat each P) {
         register(
-            owner, { owner, parameters in Isolation.removed(fromMethod: method(owner))(repeat each parameters) },
+            owner, Isolation.erased { (owner: Owner, parameters: Parameters) in Isolation.removed(fromMethod: method(owner))(repeat each parameters) },
             in: .of(method(owner).isolation), fileID, line)
     }
 
@@ -284,7 +284,7 @@ extension NotificationSource {
         _ owner: Owner, _ observer: @escaping @Sendable (Owner, Parameters) -> Void,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> ObserverToken {
-        register(owner, observer, in: nil, fileID, line)
+        register(owner, Isolation.erased(observer), in: nil, fileID, line)
     }
 }
 
@@ -304,11 +304,23 @@ extension NotificationSource {
         return register(Observer(IsolatedFunction(call, in: mailbox), site: site))
     }
 
+    @inlinable @inline(never)
+    func register(
+        _ owner: AnyObject, _ call: @escaping @Sendable (AnyObject, Parameters) -> Void, on isolation: (any Actor)?,
+        addedOn adder: (any Actor)?, _ fileID: StaticString, _ line: UInt
+    ) -> ObserverToken { register(owner, call, in: .of(isolation, addedOn: adder), fileID, line) }
+
+    @inlinable @inline(never)
+    func register(
+        _ call: @escaping @Sendable (Parameters) -> Void, on isolation: (any Actor)?, addedOn adder: (any Actor)?,
+        _ fileID: StaticString, _ line: UInt
+    ) -> ObserverToken { register(call, in: .of(isolation, addedOn: adder), fileID, line) }
+
     /// Registers a function with an owner, which runs where `mailbox` is drained, or on the notifying thread if that is
     /// nil.
-    @inlinable
-    func register<Owner: AnyObject & Sendable>(
-        _ owner: Owner, _ call: @escaping @Sendable (Owner, Parameters) -> Void, in mailbox: Mailbox?,
+    @inlinable @inline(never)
+    func register(
+        _ owner: AnyObject, _ call: @escaping @Sendable (AnyObject, Parameters) -> Void, in mailbox: Mailbox?,
         _ fileID: StaticString, _ line: UInt
     ) -> ObserverToken {
         let site = Site(fileID: fileID, line: line)

@@ -47,7 +47,7 @@ extension NotificationSource {
         on queue: DispatchQueue, _ owner: Owner, _ observer: @escaping @Sendable (Owner, Parameters) -> Void,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> ObserverToken {
-        register(owner, observer, in: QueueMailbox(queue), fileID, line)
+        register(owner, Isolation.erased(observer), in: QueueMailbox(queue), fileID, line)
     }
 }
 

@@ -86,16 +86,16 @@
 
 /// The target of an isolated function with an owner, which it holds weakly.
 @usableFromInline @safe
-final class IsolatedOwnedTarget<Owner: AnyObject & Sendable, Parameters: Sendable>: IsolatedTarget<Parameters>,
+final class IsolatedOwnedTarget<Parameters: Sendable>: IsolatedTarget<Parameters>,
     @unchecked Sendable
 {
-    private weak let weakOwner: Owner?
-    private let function: @Sendable (Owner, Parameters) -> Void
+    private weak let weakOwner: AnyObject?
+    private let function: @Sendable (AnyObject, Parameters) -> Void
 
     // The owner is borrowed, because retaining an object that has weak references takes several times as long as
     // retaining another object.
     @usableFromInline
-    init(_ owner: borrowing Owner, _ function: @escaping @Sendable (Owner, Parameters) -> Void, in mailbox: Mailbox) {
+    init(_ owner: borrowing AnyObject, _ function: @escaping @Sendable (AnyObject, Parameters) -> Void, in mailbox: Mailbox) {
         weakOwner = copy owner
         self.function = function
         super.init(in: mailbox)

@@ -115,14 +115,14 @@ final class OnceFunction<Parameters>: Target<Parameters>, @unchecked Sendable {
 /// The types of the owner and the parameters need not be `Sendable`, because local sets use this class, too. Other sets
 /// require `Sendable` where they create such a target.
 @usableFromInline
-final class OwnedTarget<Owner: AnyObject, Parameters>: Target<Parameters>, @unchecked Sendable {
-    private weak let weakOwner: Owner?
-    private let function: (Owner, Parameters) -> Void
+final class OwnedTarget<Parameters>: Target<Parameters>, @unchecked Sendable {
+    private weak let weakOwner: AnyObject?
+    private let function: (AnyObject, Parameters) -> Void
 
     // The owner is borrowed, because retaining an object that has weak references takes several times as long as
     // retaining another object.
     @usableFromInline
-    init(_ owner: borrowing Owner, _ function: @escaping (Owner, Parameters) -> Void) {
+    init(_ owner: borrowing AnyObject, _ function: @escaping (AnyObject, Parameters) -> Void) {
         weakOwner = copy owner
         self.function = function
     }

@@ -42,7 +42,7 @@ enum Isolation {
     @inlinable @inline(__always)
     static func removed<Owner: AnyObject, A>(
         from function: @escaping @isolated(any) @Sendable (Owner, A) -> Void
-    ) -> @Sendable (Owner, A) -> Void {
+    ) -> @Sendable (AnyObject, A) -> Void {
         unsafe unsafeBitCast(IsolatedOwnerAndValue.function(function), to: NonisolatedOwnerAndValue.self).function
     }
 
@@ -53,7 +53,7 @@ enum Isolation {
     @inlinable @inline(__always)
     static func removed<Owner: AnyObject, A>(
         fromMain function: @escaping @MainActor @Sendable (Owner, A) -> Void
-    ) -> @Sendable (Owner, A) -> Void {
+    ) -> @Sendable (AnyObject, A) -> Void {
         unsafe unsafeBitCast(IsolatedToMain.function(function), to: NonisolatedOwnerAndValue.self).function
     }
 
@@ -61,8 +61,16 @@ enum Isolation {
     @inlinable @inline(__always)
     static func removed<Owner: Actor, A>(
         from function: @escaping @Sendable (isolated Owner, A) -> Void
-    ) -> @Sendable (Owner, A) -> Void {
+    ) -> @Sendable (AnyObject, A) -> Void {
         unsafe unsafeBitCast(IsolatedToOwner.function(function), to: NonisolatedOwnerAndValue.self).function
+    }
+
+    /// Forgets the class of a function's owner.
+    @inlinable @inline(__always)
+    static func erased<Owner: AnyObject, A>(
+        _ function: @escaping (Owner, A) -> Void
+    ) -> @Sendable (AnyObject, A) -> Void {
+        unsafe unsafeBitCast(OwnerAndValue.function(function), to: NonisolatedOwnerAndValue.self).function
     }
 
     /// Removes the isolation of a function of any number of arguments.
@@ -115,13 +123,16 @@ enum Isolation {
     enum IsolatedOwnerAndValue<Owner: AnyObject, A> { case function(@isolated(any) @Sendable (Owner, A) -> Void) }
 
     @frozen @usableFromInline
+    enum OwnerAndValue<Owner: AnyObject, A> { case function((Owner, A) -> Void) }
+
+    @frozen @usableFromInline
     enum IsolatedToMain<Owner: AnyObject, A> { case function(@MainActor @Sendable (Owner, A) -> Void) }
 
     @frozen @usableFromInline
     enum IsolatedToOwner<Owner: Actor, A> { case function(@Sendable (isolated Owner, A) -> Void) }
 
     @frozen @usableFromInline
-    struct NonisolatedOwnerAndValue<Owner: AnyObject, A> {
-        @usableFromInline let function: @Sendable (Owner, A) -> Void
+    struct NonisolatedOwnerAndValue<A> {
+        @usableFromInline let function: @Sendable (AnyObject, A) -> Void
     }
 }
