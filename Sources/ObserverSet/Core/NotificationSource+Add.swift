@@ -152,7 +152,10 @@ extension NotificationSource {
         of owner: Owner, fileID: StaticString = #fileID, line: UInt = #line
     ) -> ObserverToken {
         register(
-            owner, Isolation.erased { (owner: Owner, parameters: Parameters) in Isolation.removed(from: method(owner))(parameters) },
+            owner,
+            Isolation.erased { (owner: Owner, parameters: Parameters) in
+                Isolation.removed(from: method(owner))(parameters)
+            },
             in: .of(method(owner).isolation), fileID, line)
     }
 
@@ -209,7 +212,10 @@ extension NotificationSource {
         of owner: Owner, fileID: StaticString = #fileID, line: UInt = #line
     ) -> ObserverToken where Parameters == (repeat each P) {
         register(
-            owner, Isolation.erased { (owner: Owner, parameters: Parameters) in Isolation.removed(fromMethod: method(owner))(repeat each parameters) },
+            owner,
+            Isolation.erased { (owner: Owner, parameters: Parameters) in
+                Isolation.removed(fromMethod: method(owner))(repeat each parameters)
+            },
             in: .of(method(owner).isolation), fileID, line)
     }
 

@@ -27,7 +27,8 @@ extension NotificationSource where Parameters == Void {
     ) -> ObserverToken {
         let call = Isolation.removed(from: observer)
         return register(
-            owner, Isolation.erased { (owner: Owner, _: Void) in call(owner) }, in: .of(observer.isolation, addedOn: isolation), fileID, line)
+            owner, Isolation.erased { (owner: Owner, _: Void) in call(owner) },
+            in: .of(observer.isolation, addedOn: isolation), fileID, line)
     }
 
     /// Adds an observer of `Void` that is isolated to the actor that owns it, which is all it is passed.

@@ -44,7 +44,7 @@ extension NotificationSource {
     ///   member.
     @inlinable
     public func merge(with others: [any NotificationSource<Parameters>]) -> some NotificationSource<Parameters> {
-        MergedSource(members: ((self as Any) as? MergedSource<Parameters>).map { $0.members + others } ?? [self as any NotificationSource<Parameters>] + others)
+        MergedSource(self, others)
     }
 }
 
@@ -56,11 +56,32 @@ struct MergedSource<Parameters: Sendable>: NotificationSource, CustomDebugString
     @usableFromInline let members: [any NotificationSource<Parameters>]
 
     @inlinable
-    init(members: [any NotificationSource<Parameters>]) { self.members = members }
+    init(_ first: some NotificationSource<Parameters>, _ others: [any NotificationSource<Parameters>]) {
+        var members = Self.members(of: first)
+        members.reserveCapacity(members.count + others.count)
+        for other in others { members += Self.members(of: other) }
+        self.members = members
+    }
+
+    /// The members of a source that is itself merged, so that merged sources are never nested.
+    ///
+    /// Otherwise, a source that is merged with another one in a loop would be nested as deeply as the loop is long, and
+    /// adding an observer to it would overflow the stack.
+    @inlinable
+    static func members<Source: NotificationSource<Parameters>>(of source: Source) -> [any NotificationSource<
+        Parameters
+    >] {
+        Source.self == Self.self ? (source as! Self).members : [source]
+    }
 
     @inlinable
     func register(_ observer: Observer<Parameters>) -> ObserverToken {
-        ObserverToken(members.map { $0.register(observer) })
+        // This is a loop, because the standard library's `map` would use three times as much stack where sources that
+        // are merged and converted in turn are nested.
+        var tokens: [ObserverToken] = []
+        tokens.reserveCapacity(members.count)
+        for member in members { tokens.append(member.register(observer)) }
+        return ObserverToken(tokens)
     }
     @usableFromInline
     func settled() async { for member in members { await member.settled() } }

@@ -103,7 +103,8 @@ extension _LocalSource {
         _ owner: Owner, _ observer: @escaping (Owner, Parameters) -> Void,
         isolation: isolated (any Actor)? = #isolation, fileID: StaticString = #fileID, line: UInt = #line
     ) -> LocalObserverSet<Parameters>.Token {
-        _set.append(OwnedTarget(owner, Isolation.erased(observer)), isOnce: _isOnce, site: Site(fileID: fileID, line: line))
+        _set.append(
+            OwnedTarget(owner, Isolation.erased(observer)), isOnce: _isOnce, site: Site(fileID: fileID, line: line))
     }
 
     /// Adds an owner's method as an observer that lives as long as the owner.

@@ -120,7 +120,7 @@ extension Promise05WeakOwnersTests {
         let (isSent, isOver) = (Signal(), Signal())
         var keeper: Keeper? = Keeper()
         weak let weakKeeper = keeper
-        await keeper!.perform { [set, calls] keeper in
+        _ = await keeper!.perform { [set, calls] keeper in
             if isAwaited {
                 set.addAsync(keeper) { _, _ in calls.increment() }
             } else {

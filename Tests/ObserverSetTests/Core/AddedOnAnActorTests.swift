@@ -152,7 +152,7 @@ extension AddedOnAnActorTests {
         await other.perform {
             var atItsAddress = Notifier(on: address)
             registry.forEachRegistered { slot in
-                _ = slot.send(3, by: &atItsAddress)
+                slot.send(3, by: &atItsAddress)
             }
         }
 

@@ -28,7 +28,7 @@ extension ConfirmedIsolationTests {
 
         await withCheckedContinuation { continuation in
             connection.executor.queue.async {
-                connection.assumeIsolated { _ = $0.notify(set, 1) }
+                connection.assumeIsolated { $0.notify(set, 1) }
                 log.append(2)
                 continuation.resume()
             }

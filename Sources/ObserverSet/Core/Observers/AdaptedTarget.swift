@@ -11,6 +11,11 @@ final class AdaptedTarget<Input: Sendable, Parameters: Sendable>: Target<Input>,
     ///
     /// Its static type is the superclass, because unspecialised code can release that without looking up a type.
     private let adapted: AnyTarget?
+    /// The innermost target, if it isn't this one, which `adapted` keeps alive.
+    ///
+    /// It is stored, because a search for it from target to target would take stack for each of them, and most changes
+    /// of a set begin with it.
+    private unowned(unsafe) let innermost: AnyTarget?
     private let transform: @Sendable (Input) -> Parameters?
     private let ownState = RegistrationState()
 
@@ -21,6 +26,7 @@ final class AdaptedTarget<Input: Sendable, Parameters: Sendable>: Target<Input>,
     ) {
         self.function = function
         self.adapted = adapted
+        unsafe innermost = adapted?.observer
         self.transform = transform
     }
 
@@ -42,7 +48,7 @@ final class AdaptedTarget<Input: Sendable, Parameters: Sendable>: Target<Input>,
     override var stateOwner: Registration { unsafe adapted?.state == nil ? self : adapted!.stateOwner }
     override var observer: AnyTarget {
         _read {
-            if let adapted { yield adapted.observer } else { yield self }
+            if let innermost = unsafe innermost { yield innermost } else { yield self }
         }
     }
 }

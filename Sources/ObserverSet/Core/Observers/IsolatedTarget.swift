@@ -95,7 +95,10 @@ final class IsolatedOwnedTarget<Parameters: Sendable>: IsolatedTarget<Parameters
     // The owner is borrowed, because retaining an object that has weak references takes several times as long as
     // retaining another object.
     @usableFromInline
-    init(_ owner: borrowing AnyObject, _ function: @escaping @Sendable (AnyObject, Parameters) -> Void, in mailbox: Mailbox) {
+    init(
+        _ owner: borrowing AnyObject, _ function: @escaping @Sendable (AnyObject, Parameters) -> Void,
+        in mailbox: Mailbox
+    ) {
         weakOwner = copy owner
         self.function = function
         super.init(in: mailbox)

@@ -5,14 +5,20 @@ import Synchronization
 /// The gate issues the token that the user gets, and keeps the registration's own token. Therefore the gate alone
 /// decides whether a call or `remove()` comes first.
 ///
+/// A call takes two steps. It passes the gate, which ends the registration, and then it begins. In between, the set's
+/// producer may be told that nobody observes the set any longer, and what the producer runs may remove the observer.
+/// So the call and a removal compete for the second step, and only the one that comes first takes effect.
+///
 /// If `once` is applied to a source that is itself made by `once`, a call must pass several gates (see
 /// `Registration.passGates`).
 @usableFromInline
 final class OnceGate: TokenIssuer, @unchecked Sendable {
     private static var passed: UInt8 { 1 }
     private static var armed: UInt8 { 2 }
+    private static var decided: UInt8 { 4 }
 
-    /// Two bits: whether the gate has been passed, and whether it is armed, that is, whether it has its token.
+    /// Three bits: whether the gate has been passed, whether it is armed, that is, whether it has its token, and whether
+    /// it is decided that a call or a removal came first.
     ///
     /// A call may pass the gate on one thread while `add` arms it on another. Each sets its bit with a
     /// read-modify-write of this one word. So the later of the two sees the other's bit, and ends the registration.
@@ -32,13 +38,18 @@ final class OnceGate: TokenIssuer, @unchecked Sendable {
 
     private var token: ObserverToken? { state.load(ordering: .acquiring) & Self.armed != 0 ? unsafe storedToken : nil }
 
-    /// Passes the gate; returns true for exactly one caller.
-    func pass() -> Bool { state.bitwiseOr(Self.passed, ordering: .acquiringAndReleasing).oldValue & Self.passed == 0 }
+    /// Passes the gate; returns true for exactly one caller, which must then call `endAndBegin()`.
+    func pass() -> Bool { set(Self.passed) & Self.passed == 0 }
 
-    /// Ends the registration if the gate is armed, and otherwise leaves that to `arm`.
-    ///
-    /// Call this only after passing the gate.
-    func end() { token?.remove() }
+    /// Ends the registration if the gate is armed, and otherwise leaves that to `arm`; then begins the call, and returns
+    /// false if a removal came first.
+    func endAndBegin() -> Bool {
+        token?.remove()
+        return set(Self.decided) & Self.decided == 0
+    }
+
+    /// Sets bits, and returns what was set before.
+    private func set(_ bits: UInt8) -> UInt8 { state.bitwiseOr(bits, ordering: .acquiringAndReleasing).oldValue }
 
     /// Stores the registration's own token, and returns the token for the user.
     ///
@@ -46,15 +57,15 @@ final class OnceGate: TokenIssuer, @unchecked Sendable {
     @usableFromInline
     func arm(with token: ObserverToken) -> ObserverToken {
         unsafe storedToken = token
-        if state.bitwiseOr(Self.armed, ordering: .acquiringAndReleasing).oldValue & Self.passed != 0 { token.remove() }
+        if set(Self.armed) & Self.passed != 0 { token.remove() }
         return ObserverToken(issuer: self, id: token.id)
     }
 
     override func remove(_ id: UInt64, _ removal: RemovalWait?) -> Bool {
         guard let token else { return false }
         // If the set has been deallocated, the token is inactive, and this returns false. The removal below drops the
-        // values that the set left pending.
-        let isMine = token.isActive && pass()
+        // values that the set left pending. The token is also inactive if a call has passed the gate.
+        let isMine = (isPassed || token.isActive) && set(Self.passed | Self.decided) & Self.decided == 0
         // The registration is ended in any case. When this method returns, later notifications must not find the
         // observer, and a caller that waits must learn of a call in progress. Whether this or another caller ends the
         // registration doesn't matter, because the gate has decided who gets `true`.

@@ -46,17 +46,18 @@ package class Registration: @unchecked Sendable {
     final func passGates() -> Bool {
         guard passEachGate() else { return false }
         // This comes after all gates have been passed, because ending one registration may pass the gate of another.
-        endAll()
-        return true
+        return endAndBegin()
     }
 
     // The gate nearest to the set comes first. If it has been passed before, the gates behind it are left as they are,
     // because they may still let another source's value through.
     private final func passEachGate() -> Bool { gate?.pass() != false && original?.passEachGate() != false }
 
-    private final func endAll() {
-        original?.endAll()
-        gate?.end()
+    // The gate nearest to the set comes first here, too, because the end of another gate's registration removes this
+    // gate's token. By then, the call has begun as far as this gate is concerned.
+    private final func endAndBegin() -> Bool {
+        let mayCall = gate?.endAndBegin() != false
+        return original?.endAndBegin() != false && mayCall
     }
 
     // MARK: The tag
