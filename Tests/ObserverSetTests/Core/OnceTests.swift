@@ -56,6 +56,45 @@ extension OnceTests {
         registration.end()
     }
 
+    /// Ways in which an observer is called once, each for the set as its only source that notifies.
+    enum Way: CaseIterable, Sendable {
+        case once, onceTwice, mappedOnce, mergedWithOnce, onceOfMerged, onceOfGroup
+
+        func source(_ set: ObserverSet<Int>, _ other: ObserverSet<Int>) -> any NotificationSource<Int> {
+            switch self {
+            case .once: set.once
+            case .onceTwice: set.once.once
+            case .mappedOnce: set.once.map { $0 }.filter { $0 > 0 }
+            case .mergedWithOnce: other.merge(with: set.once)
+            case .onceOfMerged: other.merge(with: set).once
+            case .onceOfGroup: ObserverGroup(set, other).once.map { 1 }
+            }
+        }
+    }
+
+    @Test(
+        "If the end of its registration tells the set's producer, and the producer removes it, it is not called",
+        arguments: ObserverKind.lasting, Way.allCases)
+    func removedByTheProducer(_ kind: ObserverKind, _ way: Way) async {
+        let token = Shared<ObserverToken?>(nil)
+        let removals = Log<Bool>()
+        let set = ObserverSet<Int> { isObserved in
+            if !isObserved, let token = token.value { removals.append(token.remove()) }
+        }
+        let other = ObserverSet<Int>()
+        let registration = kind.add(to: way.source(set, other)) { [log] value in log.append("called with \(value)") }
+        token.value = registration.token
+
+        for value in 1...2 { set.notify(value) }
+        await set.settled()
+
+        expect(removals.entries, equals: [true])
+        expect(log.entries, equals: [])
+        #expect(set.isEmpty && other.isEmpty && !registration.token.isActive && !registration.token.remove())
+        token.value = nil
+        registration.end()
+    }
+
     @Test("Either a one-time observer is called or its removal returns true", arguments: ObserverKind.lastingHopping)
     func calledOrRemovedWhileItWaits(_ kind: ObserverKind) async {
         var removals = 0
