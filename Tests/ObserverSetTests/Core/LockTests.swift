@@ -89,13 +89,27 @@ extension LockTests {
     }
 
     #if compiler(<6.4) && canImport(Glibc)
-    @Test("With Glibc it is an adaptive mutex of the C library")
+    @Test("With Glibc it is the C library's adaptive mutex, and in debug builds the one that reports errors")
     func mutex() {
         let kind = unsafe withUnsafePointer(to: holder.lock) { lock in
             unsafe UnsafeRawPointer(lock).load(as: UnsafePointer<pthread_mutex_t>.self).pointee.__data.__kind
         }
 
+        #if DEBUG
+        expect(kind, equals: Int32(PTHREAD_MUTEX_ERRORCHECK))
+        #else
         expect(kind, equals: Int32(PTHREAD_MUTEX_ADAPTIVE_NP))
+        #endif
     }
+
+    #if DEBUG
+    @Test("In a debug build, a thread that takes a lock that it holds is stopped, and does not hang")
+    func takenTwice() async {
+        await #expect(processExitsWith: .failure) {
+            let lock = Lock(1)
+            lock.withLock { _ in lock.withLock { $0 = 2 } }
+        }
+    }
+    #endif
     #endif
 }

@@ -12,21 +12,33 @@ import Synchronization
 
     /// Allocates a block of vacant slots.
     init(capacity: Int) {
-        let size = Self.headerSize + capacity * MemoryLayout<Slot>.stride
+        let size = Self.layout(capacity: capacity).size
         unsafe memory = .allocate(byteCount: size, alignment: MemoryLayout<Slot>.alignment)
         unsafe memory.initializeMemory(as: Int.self, to: capacity)
+        unsafe assert(UInt(bitPattern: slots).isMultiple(of: UInt(MemoryLayout<Slot>.alignment)))
         for index in 0..<capacity { unsafe (slots + index).initialize(to: Slot()) }
     }
 
-    /// The size of the capacity, and of the gap behind it that aligns the slots where an `Int` has 32 bits.
-    private static var headerSize: Int { max(MemoryLayout<Int>.stride, MemoryLayout<Slot>.alignment) }
+    /// Where the slots begin in a block's memory, and how many bytes a block needs.
+    ///
+    /// A slot must be aligned to eight bytes, because it contains an atomic integer of 64 bits. The capacity in front of
+    /// the slots is a word, which has only four bytes on some systems, and then a gap follows it. A test asks this
+    /// function for both sizes of a word.
+    @inline(__always)
+    static func layout(
+        capacity: Int, word: Int = MemoryLayout<Int>.size, slot: Int = MemoryLayout<Slot>.stride,
+        alignment: Int = MemoryLayout<Slot>.alignment
+    ) -> (slots: Int, size: Int) {
+        let slots = (word + alignment - 1) / alignment * alignment
+        return (slots, slots + capacity * slot)
+    }
 
     @inline(__always)
     var capacity: Int { unsafe memory.load(as: Int.self) }
 
     @inline(__always)
     var slots: UnsafeMutablePointer<Slot> {
-        unsafe (memory + Self.headerSize).assumingMemoryBound(to: Slot.self)
+        unsafe (memory + Self.layout(capacity: 0).slots).assumingMemoryBound(to: Slot.self)
     }
 
     /// The slot with this id among the first `count` slots, whether it is registered or removed.

@@ -131,33 +131,49 @@ package enum LockCheck {
         unsafe mutex = memory.initializeMemory(as: pthread_mutex_t.self, to: pthread_mutex_t())
         unsafe (memory + Self.stateOffset).bindMemory(to: State.self, capacity: 1).initialize(to: state)
         var attributes = pthread_mutexattr_t()
-        unsafe pthread_mutexattr_init(&attributes)
-        #if canImport(Glibc)
+        Self.check(unsafe pthread_mutexattr_init(&attributes))
+        #if DEBUG
+        // Such a mutex returns an error, and doesn't hang, if the thread that holds it takes it again.
+        Self.check(unsafe pthread_mutexattr_settype(&attributes, Int32(PTHREAD_MUTEX_ERRORCHECK)))
+        #elseif canImport(Glibc)
         // Musl's and Android's ordinary mutexes spin by themselves.
-        unsafe pthread_mutexattr_settype(&attributes, Int32(PTHREAD_MUTEX_ADAPTIVE_NP))
+        Self.check(unsafe pthread_mutexattr_settype(&attributes, Int32(PTHREAD_MUTEX_ADAPTIVE_NP)))
         #endif
-        unsafe pthread_mutex_init(mutex, &attributes)
-        unsafe pthread_mutexattr_destroy(&attributes)
+        Self.check(unsafe pthread_mutex_init(mutex, &attributes))
+        Self.check(unsafe pthread_mutexattr_destroy(&attributes))
     }
 
     deinit {
         unsafe state.deinitialize(count: 1)
-        unsafe pthread_mutex_destroy(mutex)
+        Self.check(unsafe pthread_mutex_destroy(mutex))
         unsafe UnsafeMutableRawPointer(mutex).deallocate()
     }
 
     @inline(__always)
     func withLock<Result>(_ body: (inout State) -> Result) -> Result {
-        unsafe pthread_mutex_lock(mutex)
-        defer { unsafe pthread_mutex_unlock(mutex) }
+        Self.check(unsafe pthread_mutex_lock(mutex))
+        defer { unlock() }
         return unsafe body(&state.pointee)
     }
 
     @inline(__always)
     func withLockIfAvailable<Result>(_ body: (inout State) -> Result) -> Result? {
-        guard unsafe pthread_mutex_trylock(mutex) == 0 else { return nil }
-        defer { unsafe pthread_mutex_unlock(mutex) }
+        let result = unsafe pthread_mutex_trylock(mutex)
+        guard result == 0 else {
+            assert(result == EBUSY)
+            return nil
+        }
+        defer { unlock() }
         return unsafe body(&state.pointee)
+    }
+
+    @inline(__always)
+    private func unlock() { Self.check(unsafe pthread_mutex_unlock(mutex)) }
+
+    /// Stops a debug build if the C library reports an error, which only a mistake in the library can cause.
+    @inline(__always)
+    private static func check(_ result: Int32) {
+        assert(result == 0, "ObserverSet: the C library's mutex reports error \(result)")
     }
 }
 #else

@@ -29,7 +29,7 @@ final class Storm: Sendable {
     /// The number of calls that were made on each thread.
     private let deliveries: Cells
     /// A registration on its way from one thread to another.
-    private let market = Slot<Subscription>()
+    private let market = AtomicObject<Subscription>()
     private let ended = Atomic<Bool>(false)
 
     /// Computed, since the first use of a stored global goes through a lock of the runtime, which would order the threads.

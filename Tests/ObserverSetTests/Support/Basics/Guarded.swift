@@ -22,7 +22,7 @@ struct Guarded<Value: Sendable>: ~Copyable, Sendable {
 }
 
 /// A variable for one object, which threads can replace without a lock.
-@safe final class Slot<Object: AnyObject & Sendable>: Sendable {
+@safe final class AtomicObject<Object: AnyObject & Sendable>: Sendable {
     private let content = unsafe Atomic<Unmanaged<Object>?>(nil)
 
     func exchange(_ object: Object?) -> Object? {
