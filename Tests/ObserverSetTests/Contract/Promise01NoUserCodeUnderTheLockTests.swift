@@ -1,4 +1,9 @@
+import Dispatch
 import Testing
+
+#if canImport(Glibc)
+import Glibc
+#endif
 
 @testable import ObserverSet
 
@@ -9,12 +14,12 @@ import Testing
 /// the lock, the first would stop the program, and the second would never return. In addition, checked builds assert
 /// before each call of user code that no lock is held.
 @Suite("Promise 1: no user code under the lock", .lifetimesChecked, .againstHanging)
-struct Promise01NoLockCheckUnderTheLockTests {
+struct Promise01NoUserCodeUnderTheLockTests {
     private let set = ObserverSet<Int>()
     private let ended = Counter()
 }
 
-extension Promise01NoLockCheckUnderTheLockTests {
+extension Promise01NoUserCodeUnderTheLockTests {
     // MARK: Observers
 
     /// Scenario 35: an observer that waits for another thread.
@@ -252,6 +257,44 @@ extension Promise01NoLockCheckUnderTheLockTests {
         #expect(set.isEmpty)
     }
 
+    // MARK: Executors
+
+    /// Scenario 64: an executor of the user's own, to which the runtime gives the library's tasks.
+    @Test(
+        "An actor's executor may use the set while it enqueues a job, or run the job at once", arguments: [true, false])
+    func executor(runsJobsAtOnce: Bool) async {
+        let others = set
+        let changed = ObserverSet<Int>()
+        let listener = Listener(runsJobsAtOnce) { useEverywhere(others) }
+        let calls = Counter()
+        changed.add(listener) { (_: isolated Listener, _) in calls.increment() }
+        changed.addAsync(listener) { (_: isolated Listener, _) in calls.increment() }
+
+        for value in 1...3 { changed.notify(value) }
+        await changed.settled()
+        await changed.settled()
+
+        expect(calls.value, equals: 6)
+        changed.removeAll()
+    }
+
+    #if canImport(Glibc)
+    /// Scenario 64, with the hook of the runtime that libraries for testing and event loops install.
+    ///
+    /// Source: apple/swift-async-algorithms#40, swiftwasm/JavaScriptKit#141.
+    @Test(
+        "The global executor may use the set while it enqueues a task, or run the task at once",
+        arguments: [true, false])
+    func globalExecutor(runsJobsAtOnce: Bool) async {
+        // A hook is there for the whole process, so this needs a process of its own.
+        if runsJobsAtOnce {
+            await #expect(processExitsWith: .success) { await notifyUnderAGlobalExecutor(runsJobsAtOnce: true) }
+        } else {
+            await #expect(processExitsWith: .success) { await notifyUnderAGlobalExecutor(runsJobsAtOnce: false) }
+        }
+    }
+    #endif
+
     @Test(
         "A call of user code stops a checked build under a lock, and not outside, nor while another thread holds one",
         .enabled(if: LockCheck.isEnabled))
@@ -286,3 +329,71 @@ extension Promise01NoLockCheckUnderTheLockTests {
         kind.add(to: set) { _ in _ = capture }
     }
 }
+
+/// An actor whose executor calls a function before it enqueues a job, and may then run the job at once.
+private actor Listener {
+    private nonisolated let executor: MeddlingExecutor
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe executor.asUnownedSerialExecutor() }
+
+    init(_ runsJobsAtOnce: Bool, _ meddle: @escaping @Sendable () -> Void) {
+        executor = MeddlingExecutor(runsJobsAtOnce: runsJobsAtOnce, meddle)
+    }
+}
+
+private final class MeddlingExecutor: SerialExecutor {
+    private let queue = DispatchQueue(label: "meddling")
+    private let runsJobsAtOnce: Bool
+    private let meddle: @Sendable () -> Void
+
+    init(runsJobsAtOnce: Bool, _ meddle: @escaping @Sendable () -> Void) {
+        self.runsJobsAtOnce = runsJobsAtOnce
+        self.meddle = meddle
+    }
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        meddle()
+        let run: @Sendable () -> Void = { unsafe job.runSynchronously(on: self.asUnownedSerialExecutor()) }
+        // The queue makes sure that jobs don't overlap.
+        if runsJobsAtOnce { queue.sync(execute: run) } else { queue.async(execute: run) }
+    }
+}
+
+#if canImport(Glibc)
+private typealias Enqueue = @convention(thin) (UnownedJob) -> Void
+private typealias EnqueueHook = @convention(thin) (UnownedJob, Enqueue) -> Void
+
+/// The set that the hook uses, and whether the hook runs each job at once.
+private let hooked = ObserverSet<Int>()
+private let hookRunsJobs = Shared(false)
+private let isInHook = Shared(false)
+
+/// Makes observers that await hear three values, while each task of theirs goes through a hook of the runtime.
+private func notifyUnderAGlobalExecutor(runsJobsAtOnce: Bool) async {
+    guard let symbol = unsafe dlsym(nil, "swift_task_enqueueGlobal_hook") else { fatalError("there is no hook") }
+    let calls = Counter()
+    for _ in 0..<2 { _ = hooked.addAsync { _ in calls.increment() } }
+    let hook: EnqueueHook = { job, original in
+        if hookRunsJobs.value { return unsafe job.runSynchronously(on: inline.asUnownedSerialExecutor()) }
+        if !isInHook.exchange(true) {
+            useInEveryWay(hooked)
+            isInHook.value = false
+        }
+        original(job)
+    }
+    unsafe symbol.assumingMemoryBound(to: EnqueueHook?.self).pointee = hook
+    hookRunsJobs.value = runsJobsAtOnce
+    for value in 1...3 { hooked.notify(value) }
+    hookRunsJobs.value = false
+    await hooked.settled()
+    precondition(calls.value >= 6)
+}
+
+/// Stands for the thread that enqueues a job.
+private final class Inline: SerialExecutor {
+    func enqueue(_ job: consuming ExecutorJob) { unsafe job.runSynchronously(on: asUnownedSerialExecutor()) }
+}
+
+private let inline = Inline()
+#endif

@@ -336,4 +336,56 @@ extension MergeTests {
         }
         expect(all.count, equals: 2)
     }
+
+    // MARK: Sources that a loop makes
+
+    /// Ways to make one source of many, step by step.
+    enum Fold: CaseIterable, Sendable {
+        case mergedFromTheLeft, mergedFromTheRight, mapped, mergedThenMapped, mappedThenMerged, mergedOnce, grouped
+
+        /// How many steps must not overflow the stack of a thread as Apple's systems make them, in an optimised build.
+        ///
+        /// Merged sources alone are never nested, so there is no limit for them.
+        var steps: Int { self == .mergedFromTheLeft || self == .mergedFromTheRight ? 5_000 : 1_000 }
+
+        func step(_ all: any NotificationSource<Int>, _ next: ObserverSet<Int>) -> any NotificationSource<Int> {
+            switch self {
+            case .mergedFromTheLeft: all.merge(with: next)
+            case .mergedFromTheRight: next.merge(with: all)
+            case .mapped: all.map { $0 + 1 }
+            case .mergedThenMapped: all.merge(with: next).map { $0 + 1 }
+            case .mappedThenMerged: next.merge(with: all.map { $0 + 1 })
+            case .mergedOnce: all.merge(with: next).once
+            case .grouped: ObserverGroup([all, next]).map { 1 }
+            }
+        }
+    }
+
+    /// Scenario 62: sources that are merged one by one.
+    ///
+    /// Source: CombineCommunity/CombineExt#66, Reactive-Extensions/RxJS#1524.
+    @Test(
+        "A source that a loop merges and converts step by step fits on the stack of any thread",
+        arguments: Fold.allCases)
+    func folded(_ fold: Fold) async {
+        // Frames are larger without optimisation, and under a sanitizer.
+        #if DEBUG || OBSERVERSET_TSAN
+        let stackSize = 1 << 24
+        #else
+        let stackSize = 1 << 19
+        #endif
+        await onThread(stackSize: stackSize) {
+            let calls = Counter()
+            let sets = (0..<fold.steps).map { _ in ObserverSet<Int>() }
+            var all: any NotificationSource<Int> = sets[0]
+            for set in sets.dropFirst() { all = fold.step(all, set) }
+            for token in [all.addNonisolated { _ in calls.increment() }, all.addAsync { _ in }] {
+                sets[0].notify(1)
+                token.remove()
+                #expect(!token.isActive && token.pendingCount == 0)
+            }
+            expect(calls.value, equals: 1)
+            expect(sets.filter { !$0.isEmpty }.count, equals: 0)
+        }
+    }
 }

@@ -14,9 +14,13 @@ import Android
 ///
 /// A critical section copies, swaps, and returns what it removed or replaced. It never calls user code, never loads a
 /// weak reference, and never drops the last reference to a user's value, because each of these could run a `deinit`
-/// that re-enters the library (guarantee 1). (`ActorMailbox.of` and `NotificationChannel` do load a weak reference, but
-/// they can't drop the last strong one.) `LockCheck.assertNoLockIsHeld()` comes before every call of user code, and
-/// fails if the rule is broken.
+/// that re-enters the library (guarantee 1). It starts no task and resumes none, because an executor, which may be user
+/// code, would enqueue it. (`ActorMailbox.of` and `NotificationChannel` do load a weak reference, but they can't drop the
+/// last strong one.) `LockCheck.assertNoLockIsHeld()` comes before every call of user code, and fails if the rule is
+/// broken.
+///
+/// Locks are nested in only one order: a registry's, then a mailbox's, then a `SettledWait`'s. The lock of a mailbox's
+/// batch comes before that of its inbox, and a registry's before that of its `Demand`. All other locks are taken alone.
 ///
 /// It is `package`, not internal, because the layers guard their own state with it, and must follow the same rule.
 package struct Lock<State: ~Copyable & Sendable>: ~Copyable, Sendable {
