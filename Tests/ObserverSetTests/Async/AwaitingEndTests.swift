@@ -39,6 +39,26 @@ extension AwaitingEndTests {
         registration.end()
     }
 
+    /// Scenario 63: a call that cancels the task in which it runs.
+    ///
+    /// Source: vaexio/vaex#1769.
+    @Test("A call that cancels its own task is the only one that is cancelled", arguments: AwaitingForm.allCases)
+    func cancelsItself(_ form: AwaitingForm) async {
+        let (isCancelled, isQueued) = (Log<Bool>(), Signal())
+        let registration = form.add(to: set) { value in
+            if value == 1 { await eventually { isQueued.isSet } }
+            if value == 2 { unsafe withUnsafeCurrentTask { unsafe $0?.cancel() } }
+            isCancelled.append(Task.isCancelled)
+        }
+
+        for value in 1...5 { set.notify(value) }
+        isQueued.set()
+        await set.settled()
+
+        expect(isCancelled.entries, equals: [false, true, false, false, false])
+        registration.end()
+    }
+
     @Test("An observer that ends its registration in a call is not cancelled, nor called again", arguments: removals)
     func removedInside(_ form: AwaitingForm, _ removal: WayOfRemoving) async {
         for _ in 0..<many(400) {

@@ -54,6 +54,22 @@ extension AwaitingSettledTests {
         expect(jobs.map(\.number), equals: [1, 1, 2, 2])
     }
 
+    /// Scenario 66: one observer of many merged sources.
+    @Test("The first of several registrations that a token ends takes the values of all of them along")
+    func removedTogether() {
+        let observer = AwaitingTarget<Int>(owner: nil, in: AwaitingMailbox(on: nil, .unbounded)) { _, _ in }
+        let registrations = (0..<4).map { _ in FurtherRegistration(observer, of: nil) }
+        for registration in registrations { #expect(registration.claim()) }
+        var jobs = AwaitingJobs()
+        for value in 0..<12 { jobs.append(AwaitingJob(value, to: registrations[value % 4], .current)) }
+
+        for registration in registrations.dropLast() { registration.markRemoved() }
+
+        expect(jobs.removeEnded().map(\.number), equals: [1, 2, 3, 5, 6, 7, 9, 10, 11])
+        expect([jobs.values, jobs.removeEnded().count], equals: [3, 0])
+        expect(registrations.map(\.counts.pending), equals: [0, 0, 0, 3])
+    }
+
     @Test("Callers whose tasks were cancelled do not pile up behind a call that never returns")
     func cancelledCallers() {
         var jobs = AwaitingJobs()

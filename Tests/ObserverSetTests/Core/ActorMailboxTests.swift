@@ -32,6 +32,7 @@ extension ActorMailboxTests {
         #expect((10...100).contains(jobs.count))
     }
 
+    /// Scenario 65: one value that stays pending, and another observer that is caught up with again and again.
     @Test("What has been caught up with leaves no gap behind a value for another observer")
     func noGaps() throws {
         var inbox = ActorMailbox.Inbox()

@@ -39,6 +39,9 @@ extension AddedOnTheMainActorTests {
         var startsWithAValue: Bool { self == .starting }
     }
 
+    /// Scenario 59: a function by name, whose own isolation the compiler may have lost in language mode 5.
+    ///
+    /// `Tests/Clients/MainActorByDefaultInLanguageMode5` is a client in which that happens.
     @Test(
         "Whatever the source, it is called on the main actor: in place from there, and later from elsewhere",
         arguments: Chain.allCases, [false, true])

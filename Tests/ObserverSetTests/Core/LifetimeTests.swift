@@ -5,7 +5,7 @@ import Testing
 
 @testable import ObserverSet
 
-/// Lifetimes that other libraries got wrong: what is kept alive, how long, and what a `deinit` may do (promises 5, 8
+/// Lifetimes that other libraries got wrong: what is kept alive, how long, and what a `deinit` may do (guarantees 5, 8
 /// and 10).
 @Suite("Lifetimes", .lifetimesChecked, .againstHanging)
 struct LifetimeTests {}

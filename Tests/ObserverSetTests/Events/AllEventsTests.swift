@@ -63,7 +63,7 @@ extension AllEventsTests {
 
     // MARK: Changes during the event
 
-    /// Promise 3.
+    /// Guarantee 3.
     @Test(
         "An observer of the type that an observer of all events adds is first called for the next event",
         arguments: ["never observed", "asked for", "observed no more", "observed"])

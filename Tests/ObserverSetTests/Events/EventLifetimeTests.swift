@@ -40,7 +40,7 @@ extension EventLifetimeTests {
 
     // MARK: Owners and tokens
 
-    /// Promise 8.
+    /// Guarantee 8.
     @Test("The captures of a dead owner's observer of all events are released by the next event, large or small")
     func deadOwnerOfAllEvents() {
         struct Large: Event { let numbers = (1, 2, 3, 4, 5) }
@@ -76,7 +76,7 @@ extension EventLifetimeTests {
 
     // MARK: The publisher's death
 
-    /// Promise 10.
+    /// Guarantee 10.
     @Test(
         "A source keeps neither its publisher alive, nor observers, whose tokens become inactive, and adds nothing later"
     )
@@ -124,7 +124,7 @@ extension EventLifetimeTests {
         source.add { [life = Tracked()] _ in _ = life }
     }
 
-    /// Promise 10: the traversal finishes.
+    /// Guarantee 10: the traversal finishes.
     @Test("A publisher may die during its own event, which is then still delivered to all observers")
     func diesDuringItsEvent() {
         let publisher = Shared<EventPublisher?>(EventPublisher())

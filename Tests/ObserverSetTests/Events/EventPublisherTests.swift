@@ -66,7 +66,7 @@ extension EventPublisherTests {
 
     // MARK: Inside observers
 
-    /// Promise 6.
+    /// Guarantee 6.
     @Test("An event that an observer publishes reaches all its observers before the outer event continues")
     func nested() {
         _ = publisher.observers(of: Opened.self).add { [weak publisher, log] event in

@@ -99,7 +99,7 @@ extension EventThreadTests {
         }
     }
 
-    /// Promise 11.
+    /// Guarantee 11.
     @Test("Publishing does not wait for a thread that is adding a type")
     func lockIsHeld() async {
         let publisher = EventPublisher()

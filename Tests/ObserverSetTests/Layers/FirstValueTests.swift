@@ -79,6 +79,7 @@ extension FirstValueTests {
         expect(log.entries, equals: [1, 1], "\(chain)")
     }
 
+    /// Scenario 60: a set that goes before the first value of an observer behind other sources has been delivered.
     @Test("After the set's release, the token still counts it, and drops it", arguments: Chain.allCases)
     func droppedAfterTheRelease(_ chain: Chain) async {
         let owner = Tracked()

@@ -50,6 +50,7 @@ extension ObserverBagTests {
         expect([set.count, bags[0].count], equals: [0, 0])
     }
 
+    /// Scenario 61: a full bag, one of whose sets has gone.
     @Test(
         "A bag that dies drops what a dead set left pending, however many tokens came after",
         arguments: [0, 15, 16, 40])

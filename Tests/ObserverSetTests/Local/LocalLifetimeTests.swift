@@ -1,7 +1,7 @@
 import ObserverSet
 import Testing
 
-/// What a local set keeps alive, for how long, and what a `deinit` may do (promises 5, 8, 9 and 10).
+/// What a local set keeps alive, for how long, and what a `deinit` may do (guarantees 5, 8, 9 and 10).
 @Suite("Local set: lifetimes", .lifetimesChecked, .againstHanging)
 struct LocalLifetimeTests {
     private let set = LocalObserverSet<Int>()

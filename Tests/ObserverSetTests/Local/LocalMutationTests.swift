@@ -1,7 +1,7 @@
 import ObserverSet
 import Testing
 
-/// A local set that is changed by the observers it is calling (promises 2, 3, 4, 6 and 9).
+/// A local set that is changed by the observers it is calling (guarantees 2, 3, 4, 6 and 9).
 @Suite("Local set: mutation during a notification", .lifetimesChecked, .againstHanging)
 struct LocalMutationTests {}
 

@@ -52,6 +52,37 @@ extension SequenceEndTests {
         }
     }
 
+    /// Scenario 68: a loop whose task is cancelled while elements are buffered.
+    ///
+    /// Source: ReactiveX/RxSwift#1778.
+    @Test(
+        "A loop in a cancelled task receives what is buffered, unless it looks first whether it is cancelled",
+        arguments: [true, false])
+    func cancelledWithElementsBuffered(looks: Bool) async {
+        let set = ObserverSet<Int>()
+        let stream = set.values()
+        let received = Log<Int>()
+        let (isCalled, mayGoOn) = (Signal(), Door())
+        let task = Task {
+            for await value in stream {
+                if looks, Task.isCancelled { break }
+                received.append(value)
+                isCalled.set()
+                await mayGoOn.pass()
+            }
+        }
+        set.notify(1)
+        await eventually { isCalled.isSet }
+        for value in 2...200 { set.notify(value) }
+
+        task.cancel()
+        mayGoOn.open()
+        await task.value
+
+        expect(received.entries, equals: looks ? [1] : Array(1...200))
+        #expect(set.isEmpty)
+    }
+
     /// Scenario 50: the set is deallocated while it is notified.
     ///
     /// Source: swift#86719, #82774 (Observation misses an event), #82752 (leaks closures).

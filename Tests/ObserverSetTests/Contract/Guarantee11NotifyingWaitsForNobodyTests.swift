@@ -3,18 +3,18 @@ import Testing
 
 @testable import ObserverSet
 
-/// Promise 11: notifying takes no lock, allocates nothing, and never waits for an observer that is being added or
+/// Guarantee 11: notifying takes no lock, allocates nothing, and never waits for an observer that is being added or
 /// removed.
 ///
 /// In each test, another thread holds the set's lock until the notification is over. If the notification waited for the
 /// lock, neither would ever end.
-@Suite("Promise 11: notifying waits for nobody", .lifetimesChecked, .againstHanging)
-struct Promise11NotifyingWaitsForNobodyTests {
+@Suite("Guarantee 11: notifying waits for nobody", .lifetimesChecked, .againstHanging)
+struct Guarantee11NotifyingWaitsForNobodyTests {
     private let set = ObserverSet<Int>()
     private let calls = Counter()
 }
 
-extension Promise11NotifyingWaitsForNobodyTests {
+extension Guarantee11NotifyingWaitsForNobodyTests {
     @Test("Threads notify, also inside an observer, while another one holds the lock", arguments: ObserverKind.lasting)
     func everyKind(_ kind: ObserverKind) async {
         _ = set.addNonisolated { [set] value in if value == 0 { set.notify(100) } }

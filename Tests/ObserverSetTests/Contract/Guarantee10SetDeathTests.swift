@@ -2,15 +2,15 @@ import Dispatch
 import ObserverSet
 import Testing
 
-/// Promise 10: a set may be released at any time, even during its own notification.
+/// Guarantee 10: a set may be released at any time, even during its own notification.
 ///
 /// The notification then still completes, and the set's tokens become inactive.
-@Suite("Promise 10: the set may die any time", .lifetimesChecked, .againstHanging)
-struct Promise10SetDeathTests {
+@Suite("Guarantee 10: the set may die any time", .lifetimesChecked, .againstHanging)
+struct Guarantee10SetDeathTests {
     private let calls = Counter()
 }
 
-extension Promise10SetDeathTests {
+extension Guarantee10SetDeathTests {
     // MARK: In its own notification
 
     enum Death: CaseIterable, Sendable { case inPlace, onAnotherThread, whenEmptied }

@@ -2,14 +2,14 @@ import Foundation
 import ObserverSet
 import Testing
 
-/// Promise 3: an observer that is added during a notification is first called by the next one.
-@Suite("Promise 3: added during a notification", .lifetimesChecked, .againstHanging)
-struct Promise03AddedDuringNotificationTests {
+/// Guarantee 3: an observer that is added during a notification is first called by the next one.
+@Suite("Guarantee 3: added during a notification", .lifetimesChecked, .againstHanging)
+struct Guarantee03AddedDuringNotificationTests {
     private let set = ObserverSet<Int>()
     private let log = Log<String>()
 }
 
-extension Promise03AddedDuringNotificationTests {
+extension Guarantee03AddedDuringNotificationTests {
     @Test("An observer added during a notification is first called by the next one", arguments: ObserverKind.allCases)
     func everyKind(_ kind: ObserverKind) async {
         let added = Log<KeptRegistration>()

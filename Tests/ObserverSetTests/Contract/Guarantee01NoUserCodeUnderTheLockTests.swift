@@ -7,19 +7,19 @@ import Glibc
 
 @testable import ObserverSet
 
-/// Promise 1: no user code runs under the lock, that is, no observer, no continuation, and no `deinit` of an owner,
+/// Guarantee 1: no user code runs under the lock, that is, no observer, no continuation, and no `deinit` of an owner,
 /// closure, capture or parameter.
 ///
 /// In each test, user code uses the set on its own thread, and on another thread for which it waits. If it ran under
 /// the lock, the first would stop the program, and the second would never return. In addition, checked builds assert
 /// before each call of user code that no lock is held.
-@Suite("Promise 1: no user code under the lock", .lifetimesChecked, .againstHanging)
-struct Promise01NoUserCodeUnderTheLockTests {
+@Suite("Guarantee 1: no user code under the lock", .lifetimesChecked, .againstHanging)
+struct Guarantee01NoUserCodeUnderTheLockTests {
     private let set = ObserverSet<Int>()
     private let ended = Counter()
 }
 
-extension Promise01NoUserCodeUnderTheLockTests {
+extension Guarantee01NoUserCodeUnderTheLockTests {
     // MARK: Observers
 
     /// Scenario 35: an observer that waits for another thread.

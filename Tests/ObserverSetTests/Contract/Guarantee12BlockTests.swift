@@ -3,18 +3,18 @@ import Testing
 
 @testable import ObserverSet
 
-/// Promise 12: `add` and `remove` take amortised constant time plus at most a logarithmic search, and `notify` takes
+/// Guarantee 12: `add` and `remove` take amortised constant time plus at most a logarithmic search, and `notify` takes
 /// linear time.
 ///
 /// These tests don't measure time. They count the blocks of slots that a registry makes, and the slots in them. Each
 /// slot is written when its block is made, so the number of slots in all blocks that were made shows what the changes
 /// have cost. The tests also count the slots that are in use, because a notification visits each of these.
-@Suite("Promise 12: blocks, counted", .lifetimesChecked, .againstHanging)
-struct Promise12BlockTests {
+@Suite("Guarantee 12: blocks, counted", .lifetimesChecked, .againstHanging)
+struct Guarantee12BlockTests {
     private let registry = Registry()
 }
 
-extension Promise12BlockTests {
+extension Guarantee12BlockTests {
     // MARK: Many
 
     /// Scenario 33: very many observers.

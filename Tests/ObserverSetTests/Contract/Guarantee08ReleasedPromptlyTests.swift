@@ -4,16 +4,16 @@ import Testing
 
 @testable import ObserverSet
 
-/// Promise 8: when an observer is removed, its closure and captures are released before `remove` returns, or when the
+/// Guarantee 8: when an observer is removed, its closure and captures are released before `remove` returns, or when the
 /// notifications in progress have ended.
 ///
 /// The registrations of dead owners don't accumulate, even if the set is never notified.
-@Suite("Promise 8: released promptly", .lifetimesChecked, .againstHanging)
-struct Promise08ReleasedPromptlyTests {
+@Suite("Guarantee 8: released promptly", .lifetimesChecked, .againstHanging)
+struct Guarantee08ReleasedPromptlyTests {
     private let set = ObserverSet<Int>()
 }
 
-extension Promise08ReleasedPromptlyTests {
+extension Guarantee08ReleasedPromptlyTests {
     // MARK: No notification in flight
 
     /// Scenario 30: what a removed observer held.

@@ -3,16 +3,16 @@ import Foundation
 import ObserverSet
 import Testing
 
-/// Promise 5: an owner is held weakly, and strongly only during its observer's call.
+/// Guarantee 5: an owner is held weakly, and strongly only during its observer's call.
 ///
 /// An owner that is being deallocated is never called.
-@Suite("Promise 5: owners are weak", .lifetimesChecked, .againstHanging)
-struct Promise05WeakOwnersTests {
+@Suite("Guarantee 5: owners are weak", .lifetimesChecked, .againstHanging)
+struct Guarantee05WeakOwnersTests {
     private let set = ObserverSet<Int>()
     private let calls = Counter()
 }
 
-extension Promise05WeakOwnersTests {
+extension Guarantee05WeakOwnersTests {
     // MARK: Between calls
 
     @Test(
@@ -113,6 +113,7 @@ extension Promise05WeakOwnersTests {
         expect(Lifetimes.current.count, equals: 0)
     }
 
+    /// Scenario 67: a task of low priority that can't begin.
     @Test(
         "An actor is released when its values have been delivered, although a less urgent task hasn't begun to deliver",
         arguments: [false, true])

@@ -1,15 +1,15 @@
 import ObserverSet
 import Testing
 
-/// Promise 9: if several callers remove a registration, exactly one of them gets `true`.
+/// Guarantee 9: if several callers remove a registration, exactly one of them gets `true`.
 ///
 /// A token of another set, or of a registration that has ended, gets `false` and changes nothing.
-@Suite("Promise 9: removal is idempotent", .lifetimesChecked, .againstHanging)
-struct Promise09IdempotentRemovalTests {
+@Suite("Guarantee 9: removal is idempotent", .lifetimesChecked, .againstHanging)
+struct Guarantee09IdempotentRemovalTests {
     private let set = ObserverSet<Int>()
 }
 
-extension Promise09IdempotentRemovalTests {
+extension Guarantee09IdempotentRemovalTests {
     @Test(
         "The first removal, in any way, returns true, every later one false, and no other observer is affected",
         arguments: WayOfRemoving.ofEach(ObserverKind.allCases))

@@ -2,14 +2,14 @@ import Dispatch
 import ObserverSet
 import Testing
 
-/// Promise 2: a notification calls the observers, or enqueues their values, in the order the observers were added.
-@Suite("Promise 2: registration order", .lifetimesChecked, .againstHanging)
-struct Promise02RegistrationOrderTests {
+/// Guarantee 2: a notification calls the observers, or enqueues their values, in the order the observers were added.
+@Suite("Guarantee 2: registration order", .lifetimesChecked, .againstHanging)
+struct Guarantee02RegistrationOrderTests {
     private let set = ObserverSet<Int>()
     private let log = Log<Int>()
 }
 
-extension Promise02RegistrationOrderTests {
+extension Guarantee02RegistrationOrderTests {
     @Test("Observers of any two kinds that run in place are called in order", arguments: ObserverKind.inPlace)
     func pairs(_ first: ObserverKind) {
         for second in ObserverKind.inPlace {

@@ -2,17 +2,17 @@ import Testing
 
 @testable import ObserverSet
 
-/// Promise 12: for each owner that is added, sweeps check only a few observers, whatever a client does.
+/// Guarantee 12: for each owner that is added, sweeps check only a few observers, whatever a client does.
 ///
 /// A *sweep* searches all observers for dead owners. It takes place when so many owners have been added since the last
 /// one that its cost is small for each of them. These tests count the checked observers, and don't measure time.
-@Suite("Promise 12: sweeps, counted", .lifetimesChecked, .againstHanging)
-struct Promise12SweepTests {
+@Suite("Guarantee 12: sweeps, counted", .lifetimesChecked, .againstHanging)
+struct Guarantee12SweepTests {
     private let looks = Counter()
     private let registry = Registry()
 }
 
-extension Promise12SweepTests {
+extension Guarantee12SweepTests {
     // MARK: One thread
 
     /// Which of the owners that were added die, and when.

@@ -4,16 +4,16 @@ import ObserverSet
 import Synchronization
 import Testing
 
-/// Promise 4: once `remove` has returned, a traversal that reaches the observer later doesn't call it, on any thread.
+/// Guarantee 4: once `remove` has returned, a traversal that reaches the observer later doesn't call it, on any thread.
 ///
 /// If an observer is removed on its own actor, it is never called again, not even with values that are already
 /// enqueued.
-@Suite("Promise 4: removed is removed", .lifetimesChecked, .againstHanging)
-struct Promise04RemovedIsRemovedTests {
+@Suite("Guarantee 4: removed is removed", .lifetimesChecked, .againstHanging)
+struct Guarantee04RemovedIsRemovedTests {
     private let set = ObserverSet<Int>()
 }
 
-extension Promise04RemovedIsRemovedTests {
+extension Guarantee04RemovedIsRemovedTests {
     // MARK: On one thread
 
     @Test(

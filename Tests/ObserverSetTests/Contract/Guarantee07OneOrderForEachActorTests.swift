@@ -2,15 +2,15 @@ import Dispatch
 import ObserverSet
 import Testing
 
-/// Promise 7: notifications from one thread reach each actor in the order they were sent, even across sets and
+/// Guarantee 7: notifications from one thread reach each actor in the order they were sent, even across sets and
 /// observers.
-@Suite("Promise 7: one order for each actor", .lifetimesChecked, .againstHanging)
-struct Promise07OneOrderForEachActorTests {
+@Suite("Guarantee 7: one order for each actor", .lifetimesChecked, .againstHanging)
+struct Guarantee07OneOrderForEachActorTests {
     private let set = ObserverSet<Int>()
     private let log = Log<Int>()
 }
 
-extension Promise07OneOrderForEachActorTests {
+extension Guarantee07OneOrderForEachActorTests {
     // MARK: Programs of several sets
 
     /// A player that makes *start, stop, start, stop, start* must end as playing.

@@ -1,14 +1,14 @@
 import ObserverSet
 import Testing
 
-/// Promise 6: if an observer notifies, this inner notification completes before the outer one continues.
-@Suite("Promise 6: nested notifications", .lifetimesChecked, .againstHanging)
-struct Promise06NestedNotificationsTests {
+/// Guarantee 6: if an observer notifies, this inner notification completes before the outer one continues.
+@Suite("Guarantee 6: nested notifications", .lifetimesChecked, .againstHanging)
+struct Guarantee06NestedNotificationsTests {
     private let set = ObserverSet<Int>()
     private let log = Log<String>()
 }
 
-extension Promise06NestedNotificationsTests {
+extension Guarantee06NestedNotificationsTests {
     /// Scenario 9: what later observers receive.
     ///
     /// Source: Reactive-Extensions/RxJS#1171, ReactiveX/rxjs#6580, MetaMask/core#9840 (a stale value delivered last), psygnal#292 and
