@@ -46,7 +46,7 @@ extension NotificationSource {
         @_inheritActorContext _ observer: @escaping @isolated(any) @Sendable (Parameters) -> Void,
         isolation: isolated (any Actor)? = #isolation, fileID: StaticString = #fileID, line: UInt = #line
     ) -> ObserverToken {
-        register(Isolation.removed(from: observer), on: observer.isolation, addedOn: isolation, fileID, line)
+        register(observer, addedOn: isolation, Site(fileID: fileID, line: line))
     }
 
     /// Adds an observer that lives as long as its owner, which it is passed, and that runs on the actor that its
@@ -78,8 +78,7 @@ extension NotificationSource {
         @_inheritActorContext _ observer: @escaping @isolated(any) @Sendable (Owner, Parameters) -> Void,
         isolation: isolated (any Actor)? = #isolation, fileID: StaticString = #fileID, line: UInt = #line
     ) -> ObserverToken {
-        register(
-            owner, Isolation.removed(from: observer), on: observer.isolation, addedOn: isolation, fileID, line)
+        register(owner, Isolation.erased(observer), addedOn: isolation, Site(fileID: fileID, line: line))
     }
 
     /// Adds a method of the main actor, which runs there, and lives as long as the owner whose method it is.
@@ -119,7 +118,7 @@ extension NotificationSource {
         // context of that type would hide from the optimizer which method it is.
         register(
             owner, Isolation.removed(fromMain: { owner, parameters in method(owner)(parameters) }),
-            in: .of(MainActor.shared), fileID, line)
+            in: .of(MainActor.shared), Site(fileID: fileID, line: line))
     }
 
     /// Adds a method of another global actor, which runs there, or a nonisolated method, which runs on the notifying
@@ -156,7 +155,7 @@ extension NotificationSource {
             Isolation.erased { (owner: Owner, parameters: Parameters) in
                 Isolation.removed(from: method(owner))(parameters)
             },
-            in: .of(method(owner).isolation), fileID, line)
+            in: .of(method(owner).isolation), Site(fileID: fileID, line: line))
     }
 
     /// Adds a method of the main actor that has no parameter, or several, to a source of `Void` or of an unlabelled
@@ -190,7 +189,7 @@ extension NotificationSource {
             Isolation.removed(fromMain: { (owner: Owner, parameters: Parameters) in
                 method(owner)(repeat each parameters)
             }),
-            in: .of(MainActor.shared), fileID, line)
+            in: .of(MainActor.shared), Site(fileID: fileID, line: line))
     }
 
     /// Adds any other method that has no parameter, or several, to a source of `Void` or of an unlabelled tuple.
@@ -216,7 +215,7 @@ extension NotificationSource {
             Isolation.erased { (owner: Owner, parameters: Parameters) in
                 Isolation.removed(fromMethod: method(owner))(repeat each parameters)
             },
-            in: .of(method(owner).isolation), fileID, line)
+            in: .of(method(owner).isolation), Site(fileID: fileID, line: line))
     }
 
     /// Adds an observer that is isolated to the actor that owns it.
@@ -247,7 +246,7 @@ extension NotificationSource {
         _ owner: Owner, _ observer: @escaping @Sendable (isolated Owner, Parameters) -> Void,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> ObserverToken {
-        register(owner, Isolation.removed(from: observer), in: .of(owner), fileID, line)
+        register(owner, Isolation.removed(from: observer), in: .of(owner), Site(fileID: fileID, line: line))
     }
 
     /// Adds an observer that runs on the notifying thread, whatever actor the code around it belongs to.
@@ -270,7 +269,7 @@ extension NotificationSource {
         _ observer: @escaping @Sendable (Parameters) -> Void,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> ObserverToken {
-        register(observer, in: nil, fileID, line)
+        register(observer, in: nil, Site(fileID: fileID, line: line))
     }
 
     /// Adds an observer that lives as long as its owner, and runs on the notifying thread.
@@ -290,46 +289,54 @@ extension NotificationSource {
         _ owner: Owner, _ observer: @escaping @Sendable (Owner, Parameters) -> Void,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> ObserverToken {
-        register(owner, Isolation.erased(observer), in: nil, fileID, line)
+        register(owner, Isolation.erased(observer), in: nil, Site(fileID: fileID, line: line))
     }
 }
 
 // MARK: - Making observers
 
-// These methods are inlinable, so that the target's type is known where the client knows the types of the owner and the
-// parameters. Otherwise, the runtime would look up that type for each observer.
+// These methods are inlinable, so that the target's type is known where the client knows the type of the parameters.
+// Otherwise, the runtime would look up that type for each observer. But they aren't inlined: a client has one copy for
+// each type of parameters, and each `add` only passes what is its own. For the same reason, the class of the owner is
+// forgotten, and the function carries its isolation until it gets here.
 extension NotificationSource {
+    /// Registers a function that runs where it belongs: on its own actor, or else on `adder`, if there is one.
+    @inlinable @inline(never)
+    func register(
+        _ observer: @escaping @isolated(any) @Sendable (Parameters) -> Void,
+        addedOn adder: (any Actor)?, _ site: Site
+    ) -> ObserverToken {
+        let mailbox = Mailbox.of(observer.isolation, addedOn: adder)
+        return register(Isolation.removed(from: observer), in: mailbox, site)
+    }
+
+    /// Registers a function of an owner that runs where it belongs.
+    @inlinable @inline(never)
+    func register(
+        _ owner: AnyObject, _ observer: @escaping @isolated(any) @Sendable (AnyObject, Parameters) -> Void,
+        addedOn adder: (any Actor)?, _ site: Site
+    ) -> ObserverToken {
+        let mailbox = Mailbox.of(observer.isolation, addedOn: adder)
+        return register(owner, Isolation.removed(from: observer), in: mailbox, site)
+    }
+
     /// Registers a function without its isolation, which runs where `mailbox` is drained, or on the notifying thread if
     /// that is nil.
     @inlinable
     func register(
-        _ call: @escaping @Sendable (Parameters) -> Void, in mailbox: Mailbox?, _ fileID: StaticString, _ line: UInt
+        _ call: @escaping @Sendable (Parameters) -> Void, in mailbox: Mailbox?, _ site: Site
     ) -> ObserverToken {
-        let site = Site(fileID: fileID, line: line)
         guard let mailbox else { return register(Observer(call: call, site: site)) }
         return register(Observer(IsolatedFunction(call, in: mailbox), site: site))
     }
 
-    @inlinable @inline(never)
-    func register(
-        _ owner: AnyObject, _ call: @escaping @Sendable (AnyObject, Parameters) -> Void, on isolation: (any Actor)?,
-        addedOn adder: (any Actor)?, _ fileID: StaticString, _ line: UInt
-    ) -> ObserverToken { register(owner, call, in: .of(isolation, addedOn: adder), fileID, line) }
-
-    @inlinable @inline(never)
-    func register(
-        _ call: @escaping @Sendable (Parameters) -> Void, on isolation: (any Actor)?, addedOn adder: (any Actor)?,
-        _ fileID: StaticString, _ line: UInt
-    ) -> ObserverToken { register(call, in: .of(isolation, addedOn: adder), fileID, line) }
-
-    /// Registers a function with an owner, which runs where `mailbox` is drained, or on the notifying thread if that is
-    /// nil.
+    /// Registers a function of an owner without its isolation, which runs where `mailbox` is drained, or on the
+    /// notifying thread if that is nil.
     @inlinable @inline(never)
     func register(
         _ owner: AnyObject, _ call: @escaping @Sendable (AnyObject, Parameters) -> Void, in mailbox: Mailbox?,
-        _ fileID: StaticString, _ line: UInt
+        _ site: Site
     ) -> ObserverToken {
-        let site = Site(fileID: fileID, line: line)
         guard let mailbox else { return register(Observer(OwnedTarget(owner, call), site: site)) }
         return register(Observer(IsolatedOwnedTarget(owner, call, in: mailbox), site: site))
     }

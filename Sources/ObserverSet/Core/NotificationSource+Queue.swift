@@ -27,7 +27,7 @@ extension NotificationSource {
         on queue: DispatchQueue, _ observer: @escaping @Sendable (Parameters) -> Void,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> ObserverToken {
-        register(observer, in: QueueMailbox(queue), fileID, line)
+        register(observer, in: QueueMailbox(queue), Site(fileID: fileID, line: line))
     }
 
     /// Adds an observer that lives as long as its owner, and runs on a dispatch queue.
@@ -47,7 +47,7 @@ extension NotificationSource {
         on queue: DispatchQueue, _ owner: Owner, _ observer: @escaping @Sendable (Owner, Parameters) -> Void,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> ObserverToken {
-        register(owner, Isolation.erased(observer), in: QueueMailbox(queue), fileID, line)
+        register(owner, Isolation.erased(observer), in: QueueMailbox(queue), Site(fileID: fileID, line: line))
     }
 }
 

@@ -65,6 +65,16 @@ enum Isolation {
         unsafe unsafeBitCast(IsolatedToOwner.function(function), to: NonisolatedOwnerAndValue.self).function
     }
 
+    /// Forgets the class of the owner of a function that keeps its isolation.
+    @inlinable @inline(__always)
+    static func erased<Owner: AnyObject, A>(
+        _ function: @escaping @isolated(any) @Sendable (Owner, A) -> Void
+    ) -> @isolated(any) @Sendable (AnyObject, A) -> Void {
+        let erased = unsafe unsafeBitCast(
+            IsolatedOwnerAndValue.function(function), to: IsolatedAnyOwnerAndValue<A>.self)
+        return erased.function
+    }
+
     /// Forgets the class of a function's owner.
     @inlinable @inline(__always)
     static func erased<Owner: AnyObject, A>(
@@ -121,6 +131,11 @@ enum Isolation {
 
     @frozen @usableFromInline
     enum IsolatedOwnerAndValue<Owner: AnyObject, A> { case function(@isolated(any) @Sendable (Owner, A) -> Void) }
+
+    @frozen @usableFromInline
+    struct IsolatedAnyOwnerAndValue<A> {
+        @usableFromInline let function: @isolated(any) @Sendable (AnyObject, A) -> Void
+    }
 
     @frozen @usableFromInline
     enum OwnerAndValue<Owner: AnyObject, A> { case function((Owner, A) -> Void) }

@@ -1,12 +1,18 @@
 /// The `#fileID:#line` that registered an observer, packed into twelve bytes of a slot.
 ///
 /// It is `package`, not internal, because layers' descriptions show it, too.
-@usableFromInline
+@frozen @usableFromInline
 @safe package struct Site: Sendable, CustomStringConvertible {
     /// The address of a string literal in constant data, which is never freed, and ends with a zero byte; zero if there
     /// is none.
-    let file: UInt
-    let line: UInt32
+    @usableFromInline let file: UInt
+    @usableFromInline let line: UInt32
+
+    @inlinable
+    init(file: UInt, line: UInt32) {
+        self.file = file
+        self.line = line
+    }
 
     @usableFromInline
     package var description: String {
@@ -16,7 +22,8 @@
 }
 
 extension Site {
-    @usableFromInline
+    // It is inlined, because a client passes two constants then, and not four.
+    @inlinable @inline(__always)
     package init(fileID: StaticString, line: UInt) {
         let file = unsafe fileID.hasPointerRepresentation ? UInt(bitPattern: fileID.utf8Start) : 0
         self.init(file: file, line: UInt32(clamping: line))
