@@ -7,7 +7,7 @@ extension NotificationSource {
     /// may have different parameters.
     ///
     /// ```swift
-    /// let named = document.titleChanged.merge(with: playlist.itemAdded.map(\.name))
+    /// let named = document.titleChanged.merge(with: playlist.itemAdded.map { $0.name })
     /// named.add(view) { view, name in view.show(name) }
     /// ```
     ///
@@ -33,7 +33,7 @@ extension NotificationSource {
     ///
     /// ```swift
     /// let documents = [Document(), Document()]
-    /// let renamed = document.titleChanged.merge(with: documents.map(\.titleChanged))
+    /// let renamed = document.titleChanged.merge(with: documents.map { $0.titleChanged })
     /// ```
     ///
     /// Everything that ``NotificationSource/merge(with:)-7zshx`` says holds here, too.
