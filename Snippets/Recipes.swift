@@ -174,13 +174,11 @@ let topics = Topics()
 let jazz = await topics.observe("jazz") { set in set.addNonisolated { text in print("jazz: \(text)") } }
 await topics.publish("hello", to: "jazz")
 await topics.publish("nobody is there", to: "blues")
-var lines: AsyncStream<String>? = await topics.observe("jazz") { set in set.values(buffering: .newest(100)) }
+let (lines, linesToken) = await topics.observe("jazz") { set in set.makeStream(buffering: .newest(100)) }
 jazz.remove()
 await topics.publish("only the stream is left", to: "jazz")
-if let lines {
-    for await line in lines.prefix(1) { print("jazz: \(line)") }
-}
-lines = nil
+linesToken.remove()
+for await line in lines { print("jazz: \(line)") }
 while await topics.count > 0 { await Task.yield() }  // the set goes with its last observer
 print("topics: \(await topics.count)")
 
