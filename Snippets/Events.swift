@@ -82,7 +82,7 @@ print(EventPublisher.default.debugDescription)
     var changed: ObserverGroup { ObserverGroup(titleChanged, ingredientAdded, stepsReordered) }
 
     /// Every word that is new in it.
-    var worded: some NotificationSource<String> { titleChanged.merge(with: ingredientAdded.map(\.name)) }
+    var worded: some NotificationSource<String> { titleChanged.merge(with: ingredientAdded.map { $0.name }) }
 }
 
 /// An actor: the changes reach it in order, while the cook goes on.

@@ -12,6 +12,7 @@
 //     apples: 1
 //     apples: 2
 //     jazz: hello
+//     jazz: only the stream is left
 //     topics: 0
 //     row: of the second document
 //     search for: kind of
@@ -111,20 +112,26 @@ await counter.settled()
 
 // MARK: A set beside a lock
 
-final class Inventory: Sendable {
+nonisolated final class Inventory: Sendable {
     private let counts = Mutex<[String: Int]>([:])
-    private let changes = ObserverSet<[String: Int]>()
+    /// Held while the counts are changed and sent, and while a stream is made; readers don't take this lock.
+    private let changes = Mutex(ObserverSet<[String: Int]>())
+
+    subscript(name: String) -> Int { counts.withLock { counts in counts[name] ?? 0 } }
 
     func add(_ name: String) {
-        counts.withLock { counts in
-            counts[name, default: 0] += 1
-            changes.notify(counts)
+        changes.withLock { changes in
+            changes.notify(
+                counts.withLock { counts in
+                    counts[name, default: 0] += 1
+                    return counts
+                })
         }
     }
 
     /// The counts, then what they are after each change.
     func allCounts() -> AsyncStream<[String: Int]> {
-        counts.withLock { counts in changes.starting(with: counts).values() }
+        changes.withLock { changes in changes.starting(with: counts.withLock { $0 }).values() }
     }
 }
 
@@ -139,16 +146,24 @@ for await counts in counts.prefix(2) { print("apples: \(counts["apples"] ?? 0)")
 actor Topics {
     private var sets: [String: ObserverSet<String>] = [:]
 
-    func observe(_ name: String, _ add: @Sendable (ObserverSet<String>) -> ObserverToken) -> ObserverToken {
-        let set = sets[name] ?? ObserverSet()
+    /// Returns what `add` returns: a token, or a stream.
+    func observe<Result: Sendable>(
+        _ name: String, _ add: @Sendable (ObserverSet<String>) -> Result
+    ) -> Result {
+        let set =
+            sets[name]
+            ?? ObserverSet { [weak self] isObserved in
+                if !isObserved { Task { await self?.dropIfUnobserved(name) } }
+            }
         sets[name] = set
         return add(set)
     }
 
     func publish(_ text: String, to name: String) { sets[name]?.notify(text) }
 
-    /// Call it now and then, for example once a minute.
-    func dropUnobserved() { sets = sets.filter { !$0.value.isEmpty } }
+    private func dropIfUnobserved(_ name: String) {
+        if sets[name]?.isEmpty == true { sets[name] = nil }
+    }
 }
 
 extension Topics {
@@ -159,8 +174,12 @@ let topics = Topics()
 let jazz = await topics.observe("jazz") { set in set.addNonisolated { text in print("jazz: \(text)") } }
 await topics.publish("hello", to: "jazz")
 await topics.publish("nobody is there", to: "blues")
+let (lines, linesToken) = await topics.observe("jazz") { set in set.makeStream(buffering: .newest(100)) }
 jazz.remove()
-await topics.dropUnobserved()
+await topics.publish("only the stream is left", to: "jazz")
+linesToken.remove()
+for await line in lines { print("jazz: \(line)") }
+while await topics.count > 0 { await Task.yield() }  // the set goes with its last observer
 print("topics: \(await topics.count)")
 
 // MARK: One registration for each owner
@@ -250,14 +269,14 @@ session.whenOpen { print("called at once: the session is open") }
 // MARK: From a callback
 
 /// A class that has one callback, and calls it on any thread.
-final class Monitor: Sendable {
+nonisolated final class Monitor: Sendable {
     private let callback = Mutex<(@Sendable (Int) -> Void)?>(nil)
 
     func onChange(_ newCallback: @escaping @Sendable (Int) -> Void) { callback.withLock { $0 = newCallback } }
     func measure(_ speed: Int) { callback.withLock(\.self)?(speed) }
 }
 
-final class Network: Sendable {
+nonisolated final class Network: Sendable {
     let speedChanged = ObserverSet<Int>()
     let monitor = Monitor()
 
@@ -273,7 +292,7 @@ network.monitor.measure(100)
 // MARK: A producer that runs only while it is observed
 
 /// A class that needs power while it runs.
-final class Sensor: Sendable {
+nonisolated final class Sensor: Sendable {
     private let callback = Mutex<(@Sendable (Double) -> Void)?>(nil)
 
     func onMeasure(_ newCallback: @escaping @Sendable (Double) -> Void) { callback.withLock { $0 = newCallback } }
@@ -282,7 +301,7 @@ final class Sensor: Sendable {
     func measure(_ celsius: Double) { callback.withLock(\.self)?(celsius) }
 }
 
-final class Thermometer: Sendable {
+nonisolated final class Thermometer: Sendable {
     let measured: ObserverSet<Double>
 
     init(_ sensor: Sensor) {

@@ -6,14 +6,20 @@
 extension NotificationSource {
     /// Adds an observer without an owner, which runs on the actor that its closure belongs to.
     ///
-    /// A closure literal belongs to the actor to which the code around it is isolated, as with `Task { }`, and in
-    /// nonisolated code to no actor. When an actor adds an observer in its own code, the observer runs on that actor,
-    /// whatever its closure captures. (An exception is an observer that is added inside another closure, which doesn't
-    /// capture the actor.)
+    /// A closure or function that has isolation of its own, such as `@MainActor`, runs on that actor. Any other runs on
+    /// the actor whose code calls this method, the main actor included, whatever it captures. In nonisolated code, it
+    /// belongs to no actor. (An exception is an observer that is added inside another closure, which doesn't capture
+    /// the actor.)
     ///
-    /// If the actor's code calls `notify`, the observer is called before `notify` returns. For an observer on the main
-    /// actor, that holds for any code that runs there. Otherwise, the observer is called later, on the actor, in the
-    /// order of the notifications. An observer that belongs to no actor is called on the notifying thread.
+    /// The same holds for a function's name. So in main-actor code, `add(log.write)` does what
+    /// `add { log.write($0) }` does: `write` is called on the main actor, and later if the notification comes from
+    /// elsewhere, so its values pile up while the main actor is busy. For the notifying thread, write
+    /// `addNonisolated(log.write)`.
+    ///
+    /// If the actor's code calls `notify`, the observer is called before `notify` returns, with the exceptions that
+    /// ``ObserverSet/ObserverSet/notify(_:isolation:)-(Parameters,_)`` lists. For an observer on the main actor, that
+    /// holds for any code that runs there. Otherwise, the observer is called later, on the actor, in the order of the
+    /// notifications. An observer that belongs to no actor is called on the notifying thread.
     ///
     /// An actor that adds an observer is held weakly, unless the closure captures it. A method of the actor, as in
     /// `add(hear)`, does capture it. If a closure or function has no isolation of its own, and the actor that added it
@@ -91,8 +97,9 @@ extension NotificationSource {
     /// build, or if the method comes from a variable, Swift applies it to the owner anew for each call, and allocates
     /// memory for that.
     ///
-    /// In language mode 5, the compiler warns that an unapplied method is not `Sendable`, unless you enable the
-    /// upcoming feature `InferSendableFromCaptures`.
+    /// In language mode 5 without complete checking, use this method only if the method or its class is marked
+    /// `@MainActor`. A method that is on the main actor only by default is taken for a nonisolated one, with a warning,
+    /// and runs on the notifying thread. A closure doesn't have this problem.
     ///
     /// For methods that don't belong to the main actor, there is another form. If the values are tuples with labels, a
     /// method must take the tuple as one parameter. A method with a parameter for each element doesn't match. A closure
@@ -123,6 +130,8 @@ extension NotificationSource {
 
     /// Adds a method of another global actor, which runs there, or a nonisolated method, which runs on the notifying
     /// thread.
+    ///
+    /// Only the method's own isolation counts, and not the actor whose code adds it.
     ///
     /// The observer lives as long as the owner whose method it is.
     ///
@@ -251,8 +260,10 @@ extension NotificationSource {
 
     /// Adds an observer that runs on the notifying thread, whatever actor the code around it belongs to.
     ///
-    /// Use it for a logger or a counter in an actor's code, where a closure that you pass to `add` would belong to the
-    /// actor, too. This is the fastest form, because the closure needs no box for its isolation.
+    /// Use it for a logger or a counter in an actor's code, where a closure or a function that you pass to `add` would
+    /// belong to the actor, too. In language mode 5, pass a closure, and not a main-actor function's name, whose
+    /// isolation the compiler may drop without a warning (see the page *Guarantees*). This is the fastest form, because
+    /// the closure needs no box for its isolation.
     ///
     /// ```swift
     /// _ = playlist.itemAdded.addNonisolated { item in log.debug("added \(item.name)") }

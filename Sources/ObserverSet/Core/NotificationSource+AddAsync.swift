@@ -13,7 +13,8 @@ extension NotificationSource {
     /// no actor. In an actor's own code, that holds only if the closure captures the actor strongly, which keeps the
     /// actor alive. So use the form with an actor as the owner there. Any other asynchronous closure there, for example
     /// one with `[weak self]`, belongs to no actor. A method that an actor adds in its own code, as in
-    /// `addAsync(hear)`, runs on the actor and captures it, too.
+    /// `addAsync(hear)`, runs on the actor and captures it, too. A nonisolated function that main-actor code adds by
+    /// its name runs off the main actor, and so it receives values even while the main actor is blocked.
     ///
     /// ```swift
     /// let token = document.titleChanged.addAsync { title in await history.append(title) }

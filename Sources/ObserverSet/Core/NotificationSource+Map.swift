@@ -9,12 +9,14 @@ extension NotificationSource {
     /// A source that transforms the value of each notification.
     ///
     /// Use it in a class that publishes only a part of what its set sends, for the members of a merged source, and for
-    /// observers that take another type. The transform may be a key path.
+    /// observers that take another type. In Swift 6 mode, the transform may be a key path, such as `\.title`. In code
+    /// on the main actor by default, and in language mode 5, write a closure, because a key path to a property of the
+    /// main actor isn't `Sendable`, and a function's name may lose its isolation without a warning.
     ///
     /// ```swift
     /// final class Editor: Sendable {
     ///     private let observers = ObserverSet<(title: String, length: Int)>()
-    ///     var titleChanged: some NotificationSource<String> { observers.map(\.title) }
+    ///     var titleChanged: some NotificationSource<String> { observers.map { $0.title } }
     /// }
     /// ```
     ///

@@ -13,8 +13,9 @@ extension NotificationSource {
     /// The observer is removed just before its call. So inside the call, it is no longer counted, and its token is
     /// inactive. There are two exceptions: the notification came before `add` had returned, or another thread is
     /// removing the observer at that moment. The removal takes the set's lock for a moment, and may release what other
-    /// removed observers captured. An observer that awaits is removed when its call begins. That call is not cancelled,
-    /// and `settled()` waits for it.
+    /// removed observers captured. If it was the last observer of a set with a producer, the producer is told between
+    /// the removal and the call, and the call is made whatever that function removes (see the page *Guarantees*). An
+    /// observer that awaits is removed when its call begins. That call is not cancelled, and `settled()` waits for it.
     ///
     /// If an observer observes a group or merged sources, it is called once in all: `ObserverGroup(opened,
     /// failed).once`. If `map`, `compactMap` or `filter` comes before or after `once`, the observer waits for the first

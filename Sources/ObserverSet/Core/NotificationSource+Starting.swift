@@ -20,8 +20,9 @@ extension NotificationSource {
     /// and those that the source itself sends because an observer is added, such as the value of another
     /// `starting(with:)` before this one.
     ///
-    /// While the value is pending, whatever ends the observer's registration drops it. If this source merges several
-    /// sources, that is the registration with the first of them.
+    /// While the value is pending, whatever ends the observer's registration drops it, except the end of the source
+    /// itself: what a set leaves when it is deallocated is still delivered. If this source merges several sources, that
+    /// is the registration with the first of them.
     ///
     /// No change is missed or delivered twice if you call `starting(with:)` and `add` **together where the state is
     /// changed and notified**: in one step on the model's actor, or under the model's own lock. If you keep the source

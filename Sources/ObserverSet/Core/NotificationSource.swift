@@ -18,6 +18,10 @@ public protocol NotificationSource<Parameters>: Sendable {
     ///
     /// Use one of the `add` methods instead. They create the observer from a closure or a method.
     ///
+    /// In a source of your own, register the observer before this method returns, and return the token of that
+    /// registration. If you keep the observer and register it later, the token can't end anything, and an observer of
+    /// ``once`` is called, but never removed.
+    ///
     /// - Returns: A token that can end the registration.
     @discardableResult
     func register(_ observer: Observer<Parameters>) -> ObserverToken
@@ -36,6 +40,9 @@ public protocol NotificationSource<Parameters>: Sendable {
     /// A source that is made of others waits for all of their observers, for one source after the other. If a source is
     /// notified before its turn comes, the method waits for that value, too. If a source does not keep the others
     /// alive, it returns at once when they are gone, although their pending values are still delivered.
+    ///
+    /// The method never returns while something keeps a pending value from being delivered: see
+    /// ``ObserverSet/ObserverSet/settled()``.
     ///
     /// You may call this method in any task. In a cancelled task it returns at once. If a teardown must wait even then,
     /// wait in a task of its own, because that one isn't cancelled: `await Task { await source.settled() }.value`. For

@@ -12,8 +12,9 @@ import Synchronization
 /// An observer runs on the actor that its closure belongs to. It runs before `notify` returns if the code that calls
 /// `notify` is on that actor, or if the closure belongs to no actor. Otherwise it runs later.
 ///
-/// An actor receives the notifications of one thread in the order they were sent, even across sets. If code on the
-/// actor calls `notify` meanwhile, the order holds for each observer, but not from one observer to another.
+/// An actor receives the notifications that one thread or one actor sends in the order they were sent, even across
+/// sets. If code on the receiving actor calls `notify` meanwhile, the order holds for each observer, but not from one
+/// observer to another.
 ///
 /// An observer goes away with its owner, which is held weakly. The page *Guarantees* lists the twelve guarantees.
 ///
@@ -51,7 +52,8 @@ import Synchronization
     /// observers left or is deallocated. The calls never overlap, and the last call reports the current state. If a
     /// change is undone while a call is in progress, both may go unreported. If another thread is executing the
     /// function, `add` and `remove` may return before your change has been reported. The set may notice late that an
-    /// owner has been deallocated, so don't rely on when it calls the function with `false` for that reason.
+    /// owner has been deallocated, so don't rely on when it calls the function with `false` for that reason. If the
+    /// last observer is called only once, the function is called with `false` just before that call.
     ///
     /// The function runs on a thread that adds, removes or notifies. No lock is held, so it may do the same. The set
     /// keeps alive what the function captures, so don't capture the model that holds the set strongly.
@@ -105,16 +107,20 @@ extension ObserverSet {
     /// - Observers that belong to the actor whose code calls this method.
     /// - Observers that belong to the main actor, if any code calls this method on the main actor.
     ///
-    /// There are two exceptions: the values that are pending for an actor's observer aren't all among the actor's
-    /// latest thousand, or the observer is being called with a value that was pending. The new value is then added to
-    /// this backlog, so that the observer receives its values in order.
+    /// There are two exceptions: the values that are pending for an actor's observer aren't all among the latest
+    /// thousand that are pending for the actor, or the observer is being called with a value that was pending. The new
+    /// value is then added to this backlog, so that the observer receives its values in order.
     ///
     /// For every other observer, the value is added to a mailbox, and the observer is called later. You may call this
     /// method on any thread, and from inside an observer (guarantees 6 and 7).
     ///
     /// Before an actor's observer is called in place, the Swift runtime must confirm that the caller is on that actor.
     /// Otherwise the value is added to the actor's mailbox. That also happens if the compiler wrongly treats the caller
-    /// as the actor's code, and if an older API calls one of the actor's closures on another thread.
+    /// as the actor's code, and if an older API calls one of the actor's closures on another thread. Outside tasks, an
+    /// actor with an executor of its own is recognized only if that executor answers `isIsolatingCurrentContext()`, and
+    /// on Apple's systems only from version 26 on.
+    ///
+    /// Don't call this method in a Unix signal handler.
     ///
     /// - Parameters:
     ///   - parameters: The value that the observers receive.
@@ -211,8 +217,9 @@ extension ObserverSet {
     /// would be waiting for itself. There is no such exception for a task that a synchronous observer starts: there,
     /// this method waits for the observer's call as for any other.
     ///
-    /// The method never returns in these cases: a queue with pending values stays suspended; the call of an observer
-    /// that awaits never returns; two observers wait, during their calls, for each other's set or for a set that both
+    /// The method never returns in these cases: an actor with pending values is blocked; a queue with pending values
+    /// stays suspended, or is the main queue and nobody serves it; the call of an observer that awaits never returns;
+    /// two observers wait, during their calls, for each other's set or for a set that both
     /// observe.
     public func settled() async { await beginSettledWait().wait() }
 
@@ -279,6 +286,8 @@ extension ObserverSet: NotificationSource {
     package var lastID: UInt64 { registry?.lastID.load(ordering: .relaxed) ?? 0 }
 
     /// The number of observers, without those whose owner has been deallocated.
+    ///
+    /// This looks at every observer. If a server needs a gauge of many subscribers, let it keep a number itself.
     ///
     /// - Complexity: O(*n*).
     public var count: Int { registry?.count ?? 0 }

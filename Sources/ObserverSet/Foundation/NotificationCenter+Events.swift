@@ -49,9 +49,10 @@ extension NotificationCenter {
     /// has registered with the center may be called before or after them. If such an observer adds one of these during
     /// a post, Foundation's order decides whether that post already calls it.
     ///
-    /// Each name has its own observers. If an owner is deallocated, its closure is released by the next post of that
-    /// name, or after many more observers of that name have been added. If no post may come, because each object has
-    /// its own name, store the token in a bag that the owner holds.
+    /// Each name has its own observers. If an owner is deallocated, its closure is released by the next post that would
+    /// call it in place. If it runs elsewhere, that is the post after the next one. A post by another sender than
+    /// `object` doesn't count, nor does one from which no value can be made. Many more observers of that name release
+    /// it, too. If no such post may come, store the token in a bag that the owner holds.
     ///
     /// Foundation doesn't tell the library on which actor a notification is posted. So an observer on the main actor is
     /// called in place if you post there, but an observer on another actor is always called later, in order.

@@ -7,15 +7,15 @@ extension NotificationSource {
     /// may have different parameters.
     ///
     /// ```swift
-    /// let named = document.titleChanged.merge(with: playlist.itemAdded.map(\.name))
+    /// let named = document.titleChanged.merge(with: playlist.itemAdded.map { $0.name })
     /// named.add(view) { view, name in view.show(name) }
     /// ```
     ///
     /// An observer is registered with each member, with this source first, and has one token for all of these
     /// registrations. When its owner is deallocated, all registrations end. An observer that you add to
     /// ``NotificationSource/once`` is called once, by the member that is first notified. Notifications from one thread
-    /// reach an observer on another actor or queue in the order they were sent (guarantee 7). If a source is a member
-    /// twice, it calls the observers twice.
+    /// or one actor reach an observer on another actor or queue in the order they were sent (guarantee 7). If a source
+    /// is a member twice, it calls the observers twice.
     ///
     /// The result is a value that keeps its members alive. You don't have to keep it, because the registrations don't
     /// depend on it. A stream of its `values()` finishes when every member has ended its registration.
@@ -33,7 +33,7 @@ extension NotificationSource {
     ///
     /// ```swift
     /// let documents = [Document(), Document()]
-    /// let renamed = document.titleChanged.merge(with: documents.map(\.titleChanged))
+    /// let renamed = document.titleChanged.merge(with: documents.map { $0.titleChanged })
     /// ```
     ///
     /// Everything that ``NotificationSource/merge(with:)-7zshx`` says holds here, too.

@@ -13,7 +13,7 @@
 /// all of these registrations: `remove()` ends every registration, and `isActive` is true while at least one is active.
 /// When the observer's owner is deallocated, all registrations end. An observer that you add to
 /// ``NotificationSource/once`` is called once, by the member that is first notified. Notifications from one thread
-/// reach an observer on another actor or queue in the order they were sent (guarantee 7).
+/// or one actor reach an observer on another actor or queue in the order they were sent (guarantee 7).
 ///
 /// A member may itself be a group. If a source is in a group twice, directly or in an inner group, it calls the group's
 /// observers twice. A group without members never calls an observer, and its tokens are inactive.

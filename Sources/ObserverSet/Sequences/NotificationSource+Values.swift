@@ -8,9 +8,9 @@ extension NotificationSource {
     /// for await item in playlist.itemAdded.values() { print(item.name) }
     /// ```
     ///
-    /// Values from one thread arrive in the order they were sent. The notifying thread adds them to the stream's
-    /// buffer, and never waits for the code that iterates. To do so, it takes the stream's lock for a moment, and it
-    /// may allocate memory.
+    /// Values from one thread or one actor arrive in the order they were sent. The notifying thread adds them to the
+    /// stream's buffer, and never waits for the code that iterates. To do so, it takes the stream's lock for a moment,
+    /// and it may allocate memory.
     ///
     /// The stream **finishes** after its source has ended the registration, that is, after the set has been deallocated
     /// or has removed all observers. If notifications are in progress then, the stream finishes when they have ended.
@@ -25,7 +25,8 @@ extension NotificationSource {
     /// ```
     ///
     /// The **registration ends** when the stream and its iterators have been released, or when a task that waits for a
-    /// value is cancelled. If you leave a loop while something still holds the stream, the registration doesn't end.
+    /// value is cancelled. If you leave a loop while something still holds the stream, the registration doesn't end. A
+    /// cancelled loop still receives what the stream has buffered, so check `Task.isCancelled` first if that does harm.
     ///
     /// Use a stream in one loop only. If several loops iterate over one `AsyncStream`, each value goes to only one of
     /// them. Make a stream for each loop instead. The set's debug description shows how many values a limited buffer

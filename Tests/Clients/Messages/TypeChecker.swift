@@ -1,5 +1,5 @@
-// Mistakes that the type checker finds. Each part of a message that Troubleshooting quotes stands here as `// expect: PART`,
-// and the compiler must say it about the next line.
+// Mistakes that the type checker finds. Each part of a message that the page *Messages of the compiler* quotes stands
+// here as `// expect: PART`, and the compiler must say it about the next line.
 
 import Dispatch
 import Foundation
@@ -55,7 +55,7 @@ extension View {
     }
 
     func awaitsAndThrows(_ model: Model, _ history: History) {
-        // expect: cannot pass function of type '@Sendable (String) async -> ()'
+        // expect: to parameter expecting synchronous function type
         model.renamed.add { text in await history.show(text) }
         // expect: from throwing function
         model.renamed.add(self) { view, text in try view.save(text) }
@@ -129,6 +129,23 @@ func passesOn<Owner: AnyObject & Sendable>(
 func observesFromNowhere(_ settings: Settings) {
     // expect: can not be referenced from a nonisolated context
     _ = settings.changed.add { text in print(text) }
+}
+
+@MainActor enum Request {
+    static var id = ""
+}
+
+@MainActor struct Heading: @MainActor Equatable, Sendable {
+    var text: String
+}
+
+actor Archive {
+    func observe(_ headings: ObserverSet<Heading>, _ old: Heading) {
+        // expect: on a nonisolated actor instance
+        print(Request.id)
+        // expect: cannot be used in nonisolated context
+        _ = headings.filter { heading in heading == old }
+    }
 }
 
 final class SharedDocument: Sendable {

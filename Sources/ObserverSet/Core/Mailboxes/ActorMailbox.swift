@@ -189,9 +189,9 @@ import Synchronization
     ///
     /// 1. Inside a call of that observer, because no value may overtake the value of the call. Inside a catch-up, too:
     ///    it may be releasing a value whose `deinit` notifies, or runs an event loop.
-    /// 2. If the pending values aren't all among the latest `Turn.limit` values of the mailbox, because the caller,
-    ///    perhaps an event handler, must not be delayed. Only the number counts, and not the time, so that whether a
-    ///    call is made in place doesn't depend on the machine.
+    /// 2. If the pending values aren't all among the latest `Turn.limit` pending values of the mailbox, because the
+    ///    caller, perhaps an event handler, must not be delayed. Only the number counts, and not the time, so that
+    ///    whether a call is made in place doesn't depend on the machine.
     /// 3. If the actor has been deallocated.
     override func catchUp(_ observer: AnyTarget, _ pending: borrowing PendingCount) -> Bool {
         if pending.isSettled { return true }
@@ -274,9 +274,8 @@ extension Mailbox {
     /// The actor on which a function with this isolation runs if it is added on `adder`; nil if it belongs to no actor.
     ///
     /// A partially applied method of an actor instance (`set.add(hear)`) has lost its isolation, and no signature of
-    /// `add` can reject it. So a function that has no isolation of its own runs on the actor that adds it. The main
-    /// actor is an exception, because nobody passes methods of `MainActor` itself. So a nonisolated function that is
-    /// added on the main actor runs on the notifying thread.
+    /// `add` can reject it. In language mode 5, so has the name of a function that is on the main actor only by
+    /// default, without a warning. So a function that has no isolation of its own runs on the actor that adds it.
     static func actor(for isolation: (any Actor)?, addedOn adder: (any Actor)?) -> (any Actor)? {
         isolation ?? adder
     }
