@@ -38,8 +38,8 @@ extension ObserverToken {
     ///
     /// You may call this method on any thread, and from inside any observer, including the token's own. From then on, a
     /// notification in progress skips the observer, unless its call was already decided, for example by another thread
-    /// (guarantee 4; the page *Guarantees* lists these calls). An observer that is removed on its own actor, outside a
-    /// set's `whenObserved` function, is never called again.
+    /// (guarantee 4; the page *Guarantees* lists these calls). An observer that is removed on its own actor is never
+    /// called again.
     ///
     /// Pending values are not delivered, not even those that the set left when it was deallocated. If the observer
     /// awaits, they are released at once. If it runs on an actor or a queue, each of them is released when its turn
