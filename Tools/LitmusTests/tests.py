@@ -26,7 +26,7 @@ MAILBOX = "Core/Mailboxes/ActorMailbox.swift"
 TRAVERSAL_FILE = "Core/Registry/Traversal.swift"
 TABLE = "Events/EventTable.swift"
 
-HOLDING = "unsafe pthread_mutex_lock(mutex) defer { unsafe pthread_mutex_unlock(mutex) } return"
+HOLDING = "Self.check(unsafe pthread_mutex_lock(mutex)) defer { unlock() } return"
 REMOVE = "private func remove("
 
 # Where each step is in the sources: the file, the beginning of the declaration, and a text that the declaration contains
@@ -41,7 +41,7 @@ STEPS = {
     "block": (SLOTS, "var block: Block?", "head.load(ordering: .acquiring)"),
     "state": (SLOT, "var state: UInt64", "word.load(ordering: .acquiring)"),
     "leave": (RECLAMATION, "static func leave(", "count.pointee.wrappingSubtract(1, ordering: .sequentiallyConsistent)"),
-    "waiting": (RECLAMATION, "func mayRelease(", "hasRetired.load(ordering: .sequentiallyConsistent)"),
+    "waiting": (RECLAMATION, "func noteLeft(", "hasRetired.load(ordering: .sequentiallyConsistent)"),
     "fence-after-leaving": (
         WRITE, "func collectAfterLeaving()",
         "atomicMemoryFence(ordering: .sequentiallyConsistent) var hasMetAnother = false writeIfAvailable"),
@@ -51,7 +51,7 @@ STEPS = {
         SLOT, "func publish(",
         "code.store(callee.code, ordering: .relaxed) reference.store(callee.reference, ordering: .relaxed) "
         "file.store(site.file, ordering: .relaxed) line.store(site.line, ordering: .relaxed) "
-        "word.store(id | (callee.isSpecial ? Self.special : 0), ordering: .releasing)"),
+        "word.store(id | (callee.isRegistration ? Self.holdsRegistration : 0), ordering: .releasing)"),
     "mark": (
         SLOT, "func markRemoved()",
         "word.store(word.load(ordering: .relaxed) | Self.removed, ordering: .relaxed)"),
@@ -81,7 +81,7 @@ STEPS = {
     # The lock: the order that a mutex guarantees. A failed attempt to take it is a load.
     "lock": (LOCK, "func withLock<Result>(", HOLDING, "acquiring"),
     "unlock": (LOCK, "func withLock<Result>(", HOLDING, "releasing"),
-    "try": (LOCK, "func withLockIfAvailable<Result>(", "guard unsafe pthread_mutex_trylock(mutex) == 0 else { return nil }", "relaxed"),
+    "try": (LOCK, "func withLockIfAvailable<Result>(", "let result = unsafe pthread_mutex_trylock(mutex) guard result == 0 else {", "relaxed"),
     # The registry, which is created when it is first needed.
     "registry": (SET, "private var unmanagedRegistry", "lazyRegistry.load(ordering: .acquiring)"),
     "make-registry": (
@@ -106,7 +106,7 @@ STEPS = {
         "registry.reclamation.enter() let block = unsafe registry.slots.head.load(",
         "none"),
     "flag-after-leaving": (
-        RECLAMATION, "func mayRelease(", "guard count.after == 0 else { return false } return hasRetired.load", "none"),
+        RECLAMATION, "func noteLeft(", "guard count.after == 0 else { return false } return hasRetired.load", "none"),
     "mark-first": (WRITE, REMOVE, "slot.pointee.markRemoved() if contents.hasRetired", "none"),
     "last-id-first": (SET, "package func notify(_ parameters: Parameters,", "guard last != 0 else { return }", "none"),
     "quick-way": (RECLAMATION, "func retire(", "if !contents.hasRetired && isEmpty()", "none"),

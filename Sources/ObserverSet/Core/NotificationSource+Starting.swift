@@ -45,7 +45,7 @@ extension NotificationSource {
             // token has to end this registration itself.
             let registration = observer.registration
             let isInNoSet = registration?.claim() == true
-            let mailbox = registration?.observer.mailbox
+            let mailbox = registration?.innermost.mailbox
             // The notifier claims to be on the observer's actor, so that the runtime is asked, whatever the compiler
             // knows.
             var notifier = Notifier(on: mailbox?.actorAddress ?? 0)

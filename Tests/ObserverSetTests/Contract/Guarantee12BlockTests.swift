@@ -252,8 +252,8 @@ extension Guarantee12BlockTests {
         // As two threads do whose traversals overlap.
         let first = unsafe registry.reclamation.enter()
         let second = unsafe registry.reclamation.enter()
-        _ = unsafe registry.reclamation.mayRelease(Reclamation.leave(first))
-        _ = unsafe registry.reclamation.mayRelease(Reclamation.leave(second))
+        _ = unsafe registry.reclamation.noteLeft(Reclamation.leave(first))
+        _ = unsafe registry.reclamation.noteLeft(Reclamation.leave(second))
         #expect(areSpread(registry))
         let before = place(registry)
 
@@ -293,7 +293,7 @@ extension Guarantee12BlockTests {
 
     private func areSpread(_ registry: Registry) -> Bool {
         let count = unsafe Reclamation.leave(registry.reclamation.enter())
-        _ = registry.reclamation.mayRelease(count)
+        _ = registry.reclamation.noteLeft(count)
         return count.before == nil
     }
 
@@ -301,7 +301,7 @@ extension Guarantee12BlockTests {
     private func place(_ registry: Registry) -> UInt {
         let ticket = unsafe registry.reclamation.enter()
         let place = unsafe UInt(bitPattern: ticket.count)
-        _ = unsafe registry.reclamation.mayRelease(Reclamation.leave(ticket))
+        _ = unsafe registry.reclamation.noteLeft(Reclamation.leave(ticket))
         return place
     }
 

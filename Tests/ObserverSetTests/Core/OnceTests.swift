@@ -58,16 +58,15 @@ extension OnceTests {
 
     /// Ways in which an observer is called once, each for the set as its only source that notifies.
     enum Way: CaseIterable, Sendable {
-        case once, onceTwice, mappedOnce, mergedWithOnce, onceOfMerged, onceOfGroup
+        case once, onceTwice, mappedOnce, besideOnce, onceOfSeveral
 
         func source(_ set: ObserverSet<Int>, _ other: ObserverSet<Int>) -> any NotificationSource<Int> {
             switch self {
             case .once: set.once
             case .onceTwice: set.once.once
             case .mappedOnce: set.once.map { $0 }.filter { $0 > 0 }
-            case .mergedWithOnce: other.merge(with: set.once)
-            case .onceOfMerged: other.merge(with: set).once
-            case .onceOfGroup: ObserverGroup(set, other).once.map { 1 }
+            case .besideOnce: Everywhere([other, set.once])
+            case .onceOfSeveral: Everywhere([other, set]).once
             }
         }
     }

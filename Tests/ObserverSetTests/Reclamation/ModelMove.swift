@@ -68,7 +68,7 @@ struct ModelMove {
         case .installStripes, .installStripesAlone:
             guard mayLoad(), view.hasStripes || store(.installStripes) else { return false }
             if thread.step == .installStripes { hasLeft() } else { next() }
-        // `Reclamation.mayRelease`: the load of the flag
+        // `Reclamation.noteLeft`: the load of the flag
         case .lookAtFlag:
             guard mayLoad(isOrdered: fault != .flagLoadIsRelaxed) else { return false }
             if view.hasRetired { thread.step = .tryAfterLeaving } else { next() }

@@ -53,7 +53,7 @@ extension ActorMailbox {
                 // A call, or the `deinit` of a value, has started an event loop, and this drain runs inside it. Values
                 // for observers that are in a call or caught up with, and callers of `settled()`, must wait until that
                 // ends.
-                if catchUps > 0, job.recipient.observer.isBeingCalled(for: job.recipient) {
+                if catchUps > 0, job.recipient.innermost.isBeingCalled(for: job.recipient) {
                     passedOver.append(job)
                 } else {
                     return job
@@ -101,7 +101,7 @@ extension ActorMailbox {
             let first = max(head, jobs.count - Turn.limit)
             while indices.count < count, index > first {
                 index -= 1
-                if jobs[index]?.recipient.observer === observer { indices.append(index) }
+                if jobs[index]?.recipient.innermost === observer { indices.append(index) }
             }
             guard indices.count == count else { return nil }
             catchUps += 1

@@ -249,8 +249,8 @@ extension ActorMailbox {
         if actor === MainActor.shared { return main }
         let (address, executor) = (Isolation.address(of: actor), ActorExecutor(of: actor))
         return Shard.of(address).table.withLock { table in
-            // A deallocated actor may have had this address. Only here is a weak reference loaded under the lock. That
-            // can't release the last strong reference: if it isn't nil, it refers to the caller's own actor.
+            // A deallocated actor may have had this address. To load a weak reference under the lock is safe here,
+            // because that can't release the last strong reference: if it isn't nil, it refers to the caller's actor.
             // fault: mailbox-for-each-observer
             if let mailbox = table[address], mailbox.actor === actor {
                 mailbox.uses += 1
@@ -260,38 +260,5 @@ extension ActorMailbox {
             table[address] = fresh
             return fresh
         }
-    }
-}
-
-extension Mailbox {
-    /// The mailbox of a function with this isolation that is added on `adder`; nil if the function runs on the
-    /// notifying thread.
-    @usableFromInline
-    static func of(_ isolation: (any Actor)?, addedOn adder: (any Actor)? = nil) -> Mailbox? {
-        actor(for: isolation, addedOn: adder).map { ActorMailbox.of($0) }
-    }
-
-    /// The actor on which a function with this isolation runs if it is added on `adder`; nil if it belongs to no actor.
-    ///
-    /// A partially applied method of an actor instance (`set.add(hear)`) has lost its isolation, and no signature of
-    /// `add` can reject it. In language mode 5, so has the name of a function that is on the main actor only by
-    /// default, without a warning. So a function that has no isolation of its own runs on the actor that adds it.
-    static func actor(for isolation: (any Actor)?, addedOn adder: (any Actor)?) -> (any Actor)? {
-        isolation ?? adder
-    }
-}
-
-extension Dictionary {
-    /// Removes a value, and frees unused memory if the dictionary has become almost empty.
-    package mutating func removeAndTrim(_ key: Key) -> Value? {
-        let removed = removeValue(forKey: key)
-        // `filter` doesn't help here: if it leaves nothing out, the result keeps the old capacity.
-        if capacity > 64, count < capacity / 8 {
-            // `Dictionary(uniqueKeysWithValues:)` would add two kilobytes to the executable.
-            var smaller = Dictionary(minimumCapacity: count)
-            for (key, value) in self { smaller[key] = value }
-            self = smaller
-        }
-        return removed
     }
 }

@@ -64,14 +64,14 @@ struct AwaitingJobs: Sendable {
     }
 
     /// Removes and returns the first value.
-    mutating func removeFirst() -> AwaitingJob { noteRemoved(jobs.removeFirst()) }
+    mutating func removeFirst() -> AwaitingJob { noteTaken(jobs.removeFirst()) }
 
     /// Removes and returns all values for registrations that have ended.
     ///
     /// These may be more than one, because a token for several registrations marks them all before it removes any.
-    mutating func removeEnded() -> [AwaitingJob] { jobs.remove { !$0.recipient.isRegistered }.map { noteRemoved($0) } }
+    mutating func removeEnded() -> [AwaitingJob] { jobs.remove { !$0.recipient.isRegistered }.map { noteTaken($0) } }
 
-    private mutating func noteRemoved(_ job: AwaitingJob) -> AwaitingJob {
+    private mutating func noteTaken(_ job: AwaitingJob) -> AwaitingJob {
         counts[job.urgency] -= 1
         job.recipient.noteAwaitedTaken()
         return job

@@ -234,7 +234,7 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
                 // This closure captures `actor`, and so it stays on the actor. A closure that doesn't would leave the
                 // main actor for each call, and come back to it, which takes two changes of thread.
                 await AwaitingJobs.$currentCall.withValue((self, job.number)) {
-                    await job.recipient.observer.receive(job.value, for: job.recipient, on: actor)
+                    await job.recipient.innermost.receive(job.value, for: job.recipient, on: actor)
                 }
                 // The call may have cancelled its own task, which must not make the next calls.
                 if Task.isCancelled { withState { _ in worker.isCancelled = true } }

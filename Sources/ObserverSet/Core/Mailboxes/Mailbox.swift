@@ -65,6 +65,19 @@ class Mailbox: @unchecked Sendable {
     }
 }
 
+extension Mailbox {
+    /// The mailbox of a function with this isolation that is added on `adder`; nil if the function runs on the
+    /// notifying thread.
+    ///
+    /// A function that has no isolation of its own runs on the actor that adds it. A partially applied method of an
+    /// actor instance (`set.add(hear)`) has lost its isolation, and no signature of `add` can reject it. In language mode
+    /// 5, so has the name of a function that is on the main actor only by default, without a warning.
+    @usableFromInline
+    static func of(_ isolation: (any Actor)?, addedOn adder: (any Actor)? = nil) -> Mailbox? {
+        (isolation ?? adder).map { ActorMailbox.of($0) }
+    }
+}
+
 /// An item in a mailbox: a value, and the recipient to call with it.
 ///
 /// The value is stored in the three words of an existential, so that a small value needs no allocation. The type isn't
@@ -76,6 +89,6 @@ struct Job: Sendable {
     /// Delivers the value; call this where the observer runs, and under no lock.
     func run() {
         LockCheck.assertNoLockIsHeld()
-        recipient.observer.receive(value, for: recipient)
+        recipient.innermost.receive(value, for: recipient)
     }
 }

@@ -11,11 +11,11 @@ final class AdaptedTarget<Input: Sendable, Parameters: Sendable>: Target<Input>,
     ///
     /// Its static type is the superclass, because unspecialised code can release that without looking up a type.
     private let adapted: AnyTarget?
-    /// The innermost target, if it isn't this one, which `adapted` keeps alive.
+    /// The innermost target, which `adapted` keeps alive; nil if that is this target.
     ///
     /// It is stored, because a search for it from target to target would take stack for each of them, and most changes
     /// of a set begin with it.
-    private unowned(unsafe) let innermost: AnyTarget?
+    private unowned(unsafe) let storedInnermost: AnyTarget?
     private let transform: @Sendable (Input) -> Parameters?
     private let ownState = RegistrationState()
 
@@ -26,12 +26,12 @@ final class AdaptedTarget<Input: Sendable, Parameters: Sendable>: Target<Input>,
     ) {
         self.function = function
         self.adapted = adapted
-        unsafe innermost = adapted?.observer
+        unsafe storedInnermost = adapted?.innermost
         self.transform = transform
     }
 
     override func send(_ value: Input, for registration: Registration, by notifier: inout Notifier) {
-        guard let parameters = transform(value) else { return observer.checkOwner(for: registration, by: &notifier) }
+        guard let parameters = transform(value) else { return innermost.checkOwner(for: registration, by: &notifier) }
         // `transform` is user code, and may have removed the registration.
         guard registration.isRegistered else { return registration.reportDeadOwner(to: &notifier) }
         if let adapted {
@@ -46,9 +46,9 @@ final class AdaptedTarget<Input: Sendable, Parameters: Sendable>: Target<Input>,
         unsafe adapted?.state ?? withUnsafePointer(to: ownState) { unsafe $0 }
     }
     override var stateOwner: Registration { unsafe adapted?.state == nil ? self : adapted!.stateOwner }
-    override var observer: AnyTarget {
+    override var innermost: AnyTarget {
         _read {
-            if let innermost = unsafe innermost { yield innermost } else { yield self }
+            if let innermost = unsafe storedInnermost { yield innermost } else { yield self }
         }
     }
 }

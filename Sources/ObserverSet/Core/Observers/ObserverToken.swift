@@ -179,8 +179,8 @@ package class TokenIssuer: @unchecked Sendable {
     /// A registration's description, for example `View, on MainActor, registered at Player/View.swift:12`; nil if the
     /// owner is dead.
     static func describe(_ registration: Registration?, _ info: RegistrationInfo) -> String? {
-        guard let owner = registration.map(\.observer.ownerDescription) ?? "closure" else { return nil }
-        let placement = registration.map { $0.observer.placeDescription(of: $0) }
+        guard let owner = registration.map(\.innermost.ownerDescription) ?? "closure" else { return nil }
+        let placement = registration.map { $0.innermost.placeDescription(of: $0) }
         let isolation = info.describesIsolation ? ", \(placement ?? "nonisolated")" : ""
         return "\(owner)\(isolation), registered at \(info.site)"
     }
@@ -254,7 +254,7 @@ final class UnregisteredIssuer: TokenIssuer, @unchecked Sendable {
     override func remove(_ id: UInt64, _ removal: RemovalWait?) -> Bool {
         registration?.markRemoved()
         registration?.cancel()
-        if let mailbox = registration?.observer.mailbox { removal?.mailboxes.append(mailbox) }
+        if let mailbox = registration?.innermost.mailbox { removal?.mailboxes.append(mailbox) }
         return false
     }
 

@@ -8,8 +8,18 @@
 /// A target that has no state needs no further registrations. All its calls are made in place, so the removed flag in
 /// the slot is all there is to know, and several slots may refer to the same target.
 ///
+/// Its properties answer different questions:
+///
+/// - `isClaimed`: has a set taken it? Each set that registers the observer needs a registration of its own.
+/// - `isRegistered`: has a set taken it, and not removed it, and is its owner not known to be dead?
+/// - `isClosed`: has one of its gates been passed, so that nothing can come through?
+/// - `isActive`: may a value be posted for it, and delivered? It is registered, and not closed.
+///
+/// (A gate's `isPassed` is about that gate alone. A token's `isActive` is the user's question, which also looks at the
+/// owner.)
+///
 ///     Registration ─┬ FurtherRegistration
-///                   └ AnyTarget ─┬ WeakTarget, and the markers: SettledWait, EndOfTraversals
+///                   └ AnyTarget ─┬ WeakObject, and the markers: SettledWait, EndOfTraversals
 ///                                └ Target<Parameters> ── one class for each kind of observer
 @usableFromInline
 package class Registration: @unchecked Sendable {
@@ -20,7 +30,7 @@ package class Registration: @unchecked Sendable {
     ///
     /// All registrations of one observer share one order.
     // It is yielded, because a getter would retain it, and each change of a set reads this property several times.
-    var observer: AnyTarget { _read { yield unsafe unsafeDowncast(self, to: AnyTarget.self) } }
+    var innermost: AnyTarget { _read { yield unsafe unsafeDowncast(self, to: AnyTarget.self) } }
 
     // MARK: Gates
 
@@ -67,7 +77,7 @@ package class Registration: @unchecked Sendable {
     /// It tells the class of this object, and has the flags of the observer that are often needed. Tags are the highest
     /// numbers, because no function has such an address. Low numbers would be wrong on WebAssembly, where functions are
     /// numbered from 1.
-    final var tag: UInt { kind | observer.traits }
+    final var tag: UInt { kind | innermost.traits }
     var kind: UInt { Self.leastTag }
     static var leastTag: UInt { .max - 63 }
     /// The kind of an `IsolatedFunction`; any other target has kind `leastTag`.
@@ -120,9 +130,7 @@ package class Registration: @unchecked Sendable {
     final var isClaimed: Bool { withState { $0.isClaimed } ?? false }
 
     /// Whether the registration has been claimed and not removed, and its owner isn't known to be dead; true if there
-    /// is no state.
-    ///
-    /// Unlike `isActive`, this ignores gates.
+    /// is no state, because all calls are then made in place, after a look at the slot.
     final var isRegistered: Bool { withState { $0.isRegistered } != false }
 
     /// Whether values for the registration may still be posted and delivered: it is registered, and no gate has been
@@ -143,7 +151,7 @@ package class Registration: @unchecked Sendable {
 
     /// The number of values that are pending for the registration in a mailbox, and the number that were dropped
     /// because there was no room for them.
-    final var counts: (pending: Int, dropped: Int) { withState { $0.counts(isAwaited: observer.isAwaited) } ?? (0, 0) }
+    final var counts: (pending: Int, dropped: Int) { withState { $0.counts(isAwaited: innermost.isAwaited) } ?? (0, 0) }
 
     // MARK: Values from a mailbox
 
@@ -156,7 +164,7 @@ package class Registration: @unchecked Sendable {
 
     /// If the observer awaits, drops the values that are pending for the registration, and cancels its call in
     /// progress.
-    final func cancel() { observer.cancel(self) }
+    final func cancel() { innermost.cancel(self) }
 }
 
 /// A registration that isn't its target's first one, or that has a gate or an original with gates.
@@ -184,7 +192,7 @@ final class FurtherRegistration: Registration, @unchecked Sendable {
     }
 
     @usableFromInline override var target: AnyTarget { ownTarget }
-    override var observer: AnyTarget { _read { yield ownTarget.observer } }
+    override var innermost: AnyTarget { _read { yield ownTarget.innermost } }
     override var state: UnsafePointer<RegistrationState>? {
         // fault: first-value-outlives-its-registration
         unsafe (sharesState ? ownOriginal?.state : nil) ?? withUnsafePointer(to: ownState) { unsafe $0 }

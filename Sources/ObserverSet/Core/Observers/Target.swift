@@ -1,7 +1,7 @@
 /// What a notification calls with its value: a function, its owner, and the place where it runs.
 ///
 /// This class has the part of a target that doesn't depend on the type of the parameters. In this and the other
-/// subclasses of `Registration`, *the observer* is the innermost target (see `Registration.observer`).
+/// subclasses of `Registration`, *the observer* is the innermost target (see `Registration.innermost`).
 @usableFromInline
 package class AnyTarget: Registration, @unchecked Sendable {
     /// The owner, or nil if the target has none or the owner has been deallocated.

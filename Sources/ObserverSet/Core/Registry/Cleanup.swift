@@ -9,7 +9,7 @@ struct Cleanup: ~Copyable {
 
     /// Records that a registration has been removed.
     @inline(never)
-    mutating func noteRemoved(_ registration: Registration, isAwaited: Bool) {
+    mutating func end(_ registration: Registration, isAwaited: Bool) {
         registration.markRemoved()
         guard isAwaited else { return }
         if ended == nil { ended = [] }

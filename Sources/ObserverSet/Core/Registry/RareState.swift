@@ -17,7 +17,7 @@ final class RareState: @unchecked Sendable {
     var unregistered: [UInt64: UnregisteredIssuer] = [:]
     /// The producer that is told whether the set is observed.
     var demand: Demand?
-    /// The ids of the registered `WeakTarget`s, by their objects' addresses.
+    /// The ids of the registered `WeakObject`s, by their objects' addresses.
     var idsByAddress: [ObjectIdentifier: UInt64] = [:]
 
     /// Whether anything is retired.

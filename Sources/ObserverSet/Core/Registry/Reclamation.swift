@@ -71,12 +71,12 @@ import Synchronization
         unsafe (ticket.before, ticket.count.pointee.wrappingSubtract(1, ordering: .sequentiallyConsistent).newValue)
     }
 
-    /// Whether a traversal that has just counted itself out may have been the last one that could reach something
-    /// retired.
+    /// Takes note that a traversal has counted itself out, and returns whether it may have been the last one that could
+    /// reach something retired.
     ///
     /// If another thread was counted in the meantime, this also adds the stripes.
     @inline(__always)
-    func mayRelease(_ count: (before: UInt32?, after: UInt32)) -> Bool {
+    func noteLeft(_ count: (before: UInt32?, after: UInt32)) -> Bool {
         // If the other traversals were nested in this one, or this one in them, the count is now what it was before. So
         // if it has changed, another thread was counted.
         if let before = count.before, before != count.after { addStripes() }

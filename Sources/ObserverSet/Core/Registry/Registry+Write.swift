@@ -99,7 +99,7 @@ extension Registry {
         // The current slot is marked first, because it is the one that every new notification reads.
         unsafe slot.pointee.markRemoved()
         if contents.hasRetired { contents.rare?.markRemoved(id) }
-        if let registration { noteRemoved(id, callee, registration, dropping: dropping, &contents, &cleanup) }
+        if let registration { endRegistration(id, callee, registration, dropping: dropping, &contents, &cleanup) }
         contents.registered -= 1
         // This store is relaxed, because a notification that doesn't see it yet walks the slots, and finds nobody to
         // call.
@@ -113,17 +113,17 @@ extension Registry {
     }
 
     @inline(never)
-    private func noteRemoved(
+    private func endRegistration(
         _ id: UInt64, _ callee: Callee, _ registration: Registration, dropping: Bool, _ contents: inout Contents,
         _ cleanup: inout Cleanup
     ) {
         if callee.has(Registration.isWeak) {
-            let target = unsafe unsafeDowncast(registration, to: WeakTarget.self)
+            let target = unsafe unsafeDowncast(registration, to: WeakObject.self)
             _ = contents.rare?.idsByAddress.removeAndTrim(target.address)
         }
         if dropping {
-            cleanup.noteRemoved(registration, isAwaited: callee.has(Registration.isAwaited))
-        } else if registration.observer.mailbox?.isIdle == false {
+            cleanup.end(registration, isAwaited: callee.has(Registration.isAwaited))
+        } else if registration.innermost.mailbox?.isIdle == false {
             contents.madeRare().unregistered[id] = UnregisteredIssuer(registration)
         }
     }
@@ -140,7 +140,7 @@ extension Registry {
     /// Ends a change: moves what no traversal can reach any longer to `cleanup.releasable`, tidies up the slots, and
     /// returns whether anything is still retired.
     ///
-    /// This function isn't inlined, nor are `noteRemoved`, `moveToFreshBlock` and `keepMailbox`, because each change
+    /// This function isn't inlined, nor are `endRegistration`, `moveToFreshBlock` and `keepMailbox`, because each change
     /// would otherwise be half a kilobyte larger.
     @inline(never)
     private func finishChange(_ contents: inout Contents, _ cleanup: inout Cleanup) -> Bool {

@@ -38,7 +38,7 @@ import Synchronization
 /// in removed slots, hold nothing, and traversals only borrow them.
 ///
 /// It is `package`, not internal, because a layer that holds objects weakly and calls them itself has a registry of its
-/// own (see `WeakTarget`).
+/// own (see `WeakObject`).
 @safe package final class Registry: TokenIssuer, @unchecked Sendable {
     /// The slots, which change only under the lock, and which traversals walk without it.
     let slots = Slots()
@@ -79,8 +79,8 @@ import Synchronization
             }
             return removed
         }
-        if let removal, let mailbox = removed??.observer.mailbox { removal.mailboxes.append(mailbox) }
-        let endedByThisCall = removed.map { registration in registration?.observer.isOrphaned != true } ?? false
+        if let removal, let mailbox = removed??.innermost.mailbox { removal.mailboxes.append(mailbox) }
+        let endedByThisCall = removed.map { registration in registration?.innermost.isOrphaned != true } ?? false
         cleanUp(cleanup)
         if removed == nil { endUnregistered(id, removal) }
         return endedByThisCall

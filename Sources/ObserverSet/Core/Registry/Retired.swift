@@ -69,13 +69,13 @@
     @inline(__always)
     consuming func release() {
         LockCheck.assertNoLockIsHeld()
-        first?.release()
+        unsafe first?.release()
         if let rest { Self.release(rest) }
     }
 
     @inline(never)
     private static func release(_ rest: Rest) {
-        for callee in rest.callees { callee.release() }
+        for callee in rest.callees { unsafe callee.release() }
         unsafe rest.blocks.forEach { unsafe $0.memory.deallocate() }
     }
 }

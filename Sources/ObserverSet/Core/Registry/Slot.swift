@@ -19,16 +19,16 @@ import Synchronization
         unsafe UnsafeRawPointer(bitPattern: reference).map { unsafe .fromOpaque($0) }
     }
 
-    var isSpecial: Bool { code >= Registration.leastTag }
+    var isRegistration: Bool { code >= Registration.leastTag }
 
-    func has(_ trait: UInt) -> Bool { isSpecial && code & trait != 0 }
+    func has(_ trait: UInt) -> Bool { isRegistration && code & trait != 0 }
 
     /// The registration, or nil for a plain function.
-    var registration: Registration? { unsafe isSpecial ? unmanaged?.takeUnretainedValue() : nil }
+    var registration: Registration? { unsafe isRegistration ? unmanaged?.takeUnretainedValue() : nil }
     /// Asks the observer a question without retaining it; returns nil for a plain function, which can't be asked.
     @inline(__always)
     func ask<Answer>(_ question: (AnyTarget) -> Answer) -> Answer? {
-        unsafe isSpecial ? unmanaged?._withUnsafeGuaranteedRef { question($0.observer) } : nil
+        unsafe isRegistration ? unmanaged?._withUnsafeGuaranteedRef { question($0.innermost) } : nil
     }
 
     /// Whether the observer has an owner that may die, or is itself an object that may die.
@@ -38,8 +38,9 @@ import Synchronization
 
     /// Releases the function's context or the registration.
     ///
-    /// Never call this under the lock, because the `deinit` of what a closure captures runs here.
-    func release() { unsafe unmanaged?.release() }
+    /// Call it once, for whoever holds the callee. Never call it under the lock, because the `deinit` of what a closure
+    /// captures runs here.
+    @unsafe func release() { unsafe unmanaged?.release() }
 }
 
 extension Callee {
@@ -109,7 +110,7 @@ extension Callee {
     /// The registration, which must be of the class `kind`.
     ///
     /// It is borrowed, as a function is: nothing is retained.
-    @inline(__always)
+    @unsafe @inline(__always)
     func registration<Kind: Registration>(as kind: Kind.Type) -> Unmanaged<Kind> {
         unsafe .fromOpaque(UnsafeRawPointer(bitPattern: reference.load(ordering: .relaxed)).unsafelyUnwrapped)
     }
@@ -148,11 +149,11 @@ extension Callee {
 
     static let removed: UInt64 = 1 << 63
     /// The flag that says that the callee is a registration, and not a plain function.
-    private static let special: UInt64 = 1 << 62
+    private static let holdsRegistration: UInt64 = 1 << 62
     /// The bits in which the id is stored.
-    static let idBits: UInt64 = special - 1
+    static let idBits: UInt64 = holdsRegistration - 1
     /// A number that is greater than every id.
-    static let noLimit: UInt64 = special
+    static let noLimit: UInt64 = holdsRegistration
 
     /// The id and the flags.
     ///
@@ -209,7 +210,7 @@ extension Callee {
         file.store(site.file, ordering: .relaxed)
         line.store(site.line, ordering: .relaxed)
         // fault: slot-published-relaxed
-        word.store(id | (callee.isSpecial ? Self.special : 0), ordering: .releasing)
+        word.store(id | (callee.isRegistration ? Self.holdsRegistration : 0), ordering: .releasing)
     }
 
     /// Marks the observer as removed.

@@ -12,7 +12,7 @@ import Synchronization
 
     /// Allocates a block of vacant slots.
     init(capacity: Int) {
-        let size = Self.layout(capacity: capacity).size
+        let size = unsafe Self.layout(capacity: capacity).size
         unsafe memory = .allocate(byteCount: size, alignment: MemoryLayout<Slot>.alignment)
         unsafe memory.initializeMemory(as: Int.self, to: capacity)
         unsafe assert(UInt(bitPattern: slots).isMultiple(of: UInt(MemoryLayout<Slot>.alignment)))

@@ -10,7 +10,7 @@ import Synchronization
 /// Its functions take and return nothing but pointers. Between a notifier and its observers, retains would cost time,
 /// and closures would take up stack.
 ///
-/// It is `package`, not internal, because a layer can walk weakly held objects (see `WeakTarget`).
+/// It is `package`, not internal, because a layer can walk weakly held objects (see `WeakObject`).
 @usableFromInline
 @safe package struct Traversal: ~Copyable {
     /// The registry, which the code that makes the traversal must keep alive.
@@ -91,7 +91,7 @@ import Synchronization
         // fault: counted-out-before-the-walk
         let count = unsafe Reclamation.leave(ticket)
         unsafe registry._withUnsafeGuaranteedRef { registry in
-            if registry.reclamation.mayRelease(count) { registry.collectAfterLeaving() }
+            if registry.reclamation.noteLeft(count) { registry.collectAfterLeaving() }
             if metDead { registry.removeDead() }
         }
     }

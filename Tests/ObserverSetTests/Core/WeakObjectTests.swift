@@ -4,11 +4,11 @@ import Testing
 
 /// The registry of weakly held objects, as the layers use it.
 @Suite("A registry of objects", .lifetimesChecked, .againstHanging)
-struct WeakTargetTests {
+struct WeakObjectTests {
     private let registry = Registry()
 }
 
-extension WeakTargetTests {
+extension WeakObjectTests {
     @Test("An object that is added again while it is being added is held once, by one registration")
     func addedMeanwhile() {
         let object = Tracked()

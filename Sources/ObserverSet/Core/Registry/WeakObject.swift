@@ -5,7 +5,7 @@ import Synchronization
 /// The object doesn't count as the target's owner. If it did, a token would load it on any thread, and could release
 /// the last reference to an object that belongs to one isolation domain. Only code that runs where the objects may be
 /// used finds out that one is dead: a traversal, and adding another object.
-@safe final class WeakTarget: AnyTarget, @unchecked Sendable {
+@safe final class WeakObject: AnyTarget, @unchecked Sendable {
     fileprivate weak let object: AnyObject?
     /// The object's address, even after the object has been deallocated.
     let address: ObjectIdentifier
@@ -53,7 +53,7 @@ extension Registry {
             _ = remove(known.id, nil)
         }
         // From here on, any target at this address is this object's, because no other object can have the address now.
-        let target = unsafe WeakTarget(object, memory())
+        let target = unsafe WeakObject(object, memory())
         let (id, shouldSweep) = write { contents, cleanup in
             if let id = contents.rare?.idsByAddress[ObjectIdentifier(object)] { return (id, false) }
             let added = insert(Callee(retaining: target), site: site, &contents, &cleanup)
@@ -83,11 +83,11 @@ extension Registry {
     }
 
     /// The target of `object`, or of a dead object that had the same address.
-    private func target(for object: AnyObject) -> (id: UInt64, target: WeakTarget)? {
+    private func target(for object: AnyObject) -> (id: UInt64, target: WeakObject)? {
         write { contents, _ in
             guard let id = contents.rare?.idsByAddress[ObjectIdentifier(object)] else { return nil }
             return unsafe slots.registered(id)?.pointee.callee.registration.map { target in
-                unsafe (id, unsafeDowncast(target, to: WeakTarget.self))
+                unsafe (id, unsafeDowncast(target, to: WeakObject.self))
             }
         }
     }
@@ -121,7 +121,7 @@ extension Traversal {
     private static func object(in slot: UnsafeMutablePointer<Slot>) -> Object? {
         LockCheck.assertNoLockIsHeld()
         // This is sound, because a registry of weakly held objects has no other targets.
-        return unsafe slot.pointee.registration(as: WeakTarget.self)._withUnsafeGuaranteedRef { target in
+        return unsafe slot.pointee.registration(as: WeakObject.self)._withUnsafeGuaranteedRef { target in
             unsafe target.object.map { unsafe ($0, target.memory) }
         }
     }
