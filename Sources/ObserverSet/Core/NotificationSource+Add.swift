@@ -314,11 +314,10 @@ extension NotificationSource {
     /// Registers a function that runs where it belongs: on its own actor, or else on `adder`, if there is one.
     @inlinable @inline(never)
     func register(
-        _ observer: @escaping @isolated(any) @Sendable (Parameters) -> Void,
-        addedOn adder: (any Actor)?, _ site: Site
+        _ observer: @escaping @isolated(any) @Sendable (Parameters) -> Void, addedOn adder: (any Actor)?, _ site: Site
     ) -> ObserverToken {
         let mailbox = Mailbox.of(observer.isolation, addedOn: adder)
-        return register(Isolation.removed(from: observer), in: mailbox, site)
+        return register(Observer(Isolation.removed(from: observer), in: mailbox, site))
     }
 
     /// Registers a function of an owner that runs where it belongs.
@@ -328,7 +327,7 @@ extension NotificationSource {
         addedOn adder: (any Actor)?, _ site: Site
     ) -> ObserverToken {
         let mailbox = Mailbox.of(observer.isolation, addedOn: adder)
-        return register(owner, Isolation.removed(from: observer), in: mailbox, site)
+        return register(Observer(owner, Isolation.removed(from: observer), in: mailbox, site))
     }
 
     /// Registers a function without its isolation, which runs where `mailbox` is drained, or on the notifying thread if
@@ -336,10 +335,7 @@ extension NotificationSource {
     @inlinable
     func register(
         _ call: @escaping @Sendable (Parameters) -> Void, in mailbox: Mailbox?, _ site: Site
-    ) -> ObserverToken {
-        guard let mailbox else { return register(Observer(call: call, site: site)) }
-        return register(Observer(IsolatedFunction(call, in: mailbox), site: site))
-    }
+    ) -> ObserverToken { register(Observer(call, in: mailbox, site)) }
 
     /// Registers a function of an owner without its isolation, which runs where `mailbox` is drained, or on the
     /// notifying thread if that is nil.
@@ -347,8 +343,28 @@ extension NotificationSource {
     func register(
         _ owner: AnyObject, _ call: @escaping @Sendable (AnyObject, Parameters) -> Void, in mailbox: Mailbox?,
         _ site: Site
-    ) -> ObserverToken {
-        guard let mailbox else { return register(Observer(OwnedTarget(owner, call), site: site)) }
-        return register(Observer(IsolatedOwnedTarget(owner, call, in: mailbox), site: site))
+    ) -> ObserverToken { register(Observer(owner, call, in: mailbox, site)) }
+}
+
+extension Observer {
+    @inlinable @inline(__always)
+    init(_ call: @escaping @Sendable (Parameters) -> Void, in mailbox: Mailbox?, _ site: Site) {
+        if let mailbox {
+            self.init(IsolatedFunction(call, in: mailbox), site: site)
+        } else {
+            self.init(call: call, site: site)
+        }
+    }
+
+    @inlinable @inline(__always)
+    init(
+        _ owner: AnyObject, _ call: @escaping @Sendable (AnyObject, Parameters) -> Void, in mailbox: Mailbox?,
+        _ site: Site
+    ) {
+        if let mailbox {
+            self.init(IsolatedOwnedTarget(owner, call, in: mailbox), site: site)
+        } else {
+            self.init(OwnedTarget(owner, call), site: site)
+        }
     }
 }

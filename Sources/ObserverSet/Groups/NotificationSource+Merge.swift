@@ -53,34 +53,37 @@ extension NotificationSource {
 /// It is inlinable for the reason that `NotificationSource+Map.swift` gives.
 @frozen @usableFromInline
 struct MergedSource<Parameters: Sendable>: NotificationSource, CustomDebugStringConvertible {
-    @usableFromInline let members: [any NotificationSource<Parameters>]
+    // The first member isn't in the array, so that the array of the others is usually the caller's own.
+    @usableFromInline let first: any NotificationSource<Parameters>
+    @usableFromInline let others: [any NotificationSource<Parameters>]
 
+    // Members that are merged sources themselves are replaced by their members. Otherwise, a source that is merged with
+    // another one in a loop would be nested as deeply as the loop is long, and adding an observer to it would overflow
+    // the stack.
     @inlinable
-    init(_ first: some NotificationSource<Parameters>, _ others: [any NotificationSource<Parameters>]) {
-        var members = Self.members(of: first)
-        members.reserveCapacity(members.count + others.count)
-        for other in others { members += Self.members(of: other) }
-        self.members = members
+    init<First: NotificationSource<Parameters>>(_ first: First, _ others: [any NotificationSource<Parameters>]) {
+        let others =
+            others.contains(where: { type(of: $0) == Self.self })
+            ? others.flatMap { ($0 as? Self)?.members ?? [$0] } : others
+        if First.self == Self.self {
+            let merged = first as! Self
+            (self.first, self.others) = (merged.first, merged.others + others)
+        } else {
+            (self.first, self.others) = (first, others)
+        }
     }
 
-    /// The members of a source that is itself merged, so that merged sources are never nested.
-    ///
-    /// Otherwise, a source that is merged with another one in a loop would be nested as deeply as the loop is long, and
-    /// adding an observer to it would overflow the stack.
-    @inlinable
-    static func members<Source: NotificationSource<Parameters>>(of source: Source) -> [any NotificationSource<
-        Parameters
-    >] {
-        Source.self == Self.self ? (source as! Self).members : [source]
-    }
+    @usableFromInline
+    var members: [any NotificationSource<Parameters>] { [first] + others }
 
     @inlinable
     func register(_ observer: Observer<Parameters>) -> ObserverToken {
         // This is a loop, because the standard library's `map` would use three times as much stack where sources that
         // are merged and converted in turn are nested.
         var tokens: [ObserverToken] = []
-        tokens.reserveCapacity(members.count)
-        for member in members { tokens.append(member.register(observer)) }
+        tokens.reserveCapacity(1 + others.count)
+        tokens.append(first.register(observer))
+        for other in others { tokens.append(other.register(observer)) }
         return ObserverToken(tokens)
     }
     @usableFromInline
