@@ -10,7 +10,7 @@ import Probe
 @MainActor final class View: Shower {
     let queue = DispatchQueue(label: "queue")
     // Each kind:
-    lazy var storedText: @MainActor (String) -> Void = showText
+    lazy var storedText: @MainActor @Sendable (String) -> Void = showText
     func showText(_ value: String) { Place.note() }
     func showTextLater(_ value: String) async { Place.note() }
     func returnedText() -> (String) -> Void { { value in self.showText(value) } }
