@@ -1,5 +1,6 @@
 // What the examples of the documentation take for granted: `.ci/documentation` compiles each of them as the body of a method of
-// `View`, beside these declarations. What an example declares itself goes before what is declared here.
+// `View`, beside these declarations. What an example declares itself goes before what is declared here. The examples are also
+// compiled with the main actor as the default, so each declaration says where it belongs.
 
 import Foundation
 import ObserverSet
@@ -11,39 +12,39 @@ import ObserverSet
     let cleared = ObserverSet<Void>()
 }
 
-final class Document: Sendable {
+nonisolated final class Document: Sendable {
     let titleChanged = ObserverSet<String>()
     let wordAdded = ObserverSet<String>()
     let closed = ObserverSet<Void>()
     func rename(_ title: String) { titleChanged.notify(title) }
 }
 
-final class Table: Sendable {
+nonisolated final class Table: Sendable {
     let moved = ObserverSet<(Int, Int)>()
 }
 
-final class Connection: Sendable {
+nonisolated final class Connection: Sendable {
     let opened = ObserverSet<Void>()
 }
 
-protocol DownloadDelegate: AnyObject {
+nonisolated protocol DownloadDelegate: AnyObject {
     func downloadDidProgress(_ fraction: Double)
     func downloadWillWrite(to file: URL) throws
 }
 
-final class Sensor: Sendable {
+nonisolated final class Sensor: Sendable {
     func start() {}
     func stop() {}
     func onMeasure(_ callback: @escaping @Sendable (Double) -> Void) {}
 }
 
-final class Download {
+nonisolated final class Download {
     let progressed = ObserverSet<Double>()
     let delegates = MulticastDelegate<any DownloadDelegate>()
 }
 
 /// What the article about messages of the compiler observes, as the mistakes in Tests/Clients/Messages do.
-final class Model: Sendable {
+nonisolated final class Model: Sendable {
     let cleared = ObserverSet<Void>()
     let renamed = ObserverSet<String>()
     let itemAdded = ObserverSet<(name: String, index: Int)>()
@@ -51,33 +52,33 @@ final class Model: Sendable {
 }
 
 @MainActor let playlist = Playlist()
-let document = Document()
-let model = Model()
-let table = Table()
-let connection = Connection()
-let sensor = Sensor()
+nonisolated let document = Document()
+nonisolated let model = Model()
+nonisolated let table = Table()
+nonisolated let connection = Connection()
+nonisolated let sensor = Sensor()
 @MainActor let download = Download()
 @MainActor var delegates: MulticastDelegate<any DownloadDelegate> { download.delegates }
 
 // MARK: Events
 
-struct OrderPlaced: Event {
+nonisolated struct OrderPlaced: Event {
     let number: Int
     var total = 0.0
 }
 
-struct CartEmptied: Event {}
+nonisolated struct CartEmptied: Event {}
 
-struct ThemeChanged: BridgedEvent {
+nonisolated struct ThemeChanged: BridgedEvent {
     let isDark: Bool
 }
 
-extension Notification.Name {
+nonisolated extension Notification.Name {
     static let downloadDidFinish = Notification.Name("DownloadDidFinish")
 }
 
-let publisher = EventPublisher()
-let center = NotificationCenter()
+nonisolated let publisher = EventPublisher()
+nonisolated let center = NotificationCenter()
 
 // MARK: UIKit, as much of it as the examples need
 
@@ -121,7 +122,7 @@ typealias Window = View
     func clear() {}
 }
 
-final class Log: Sendable {
+nonisolated final class Log: Sendable {
     func debug(_ text: String) {}
     func write(_ text: String) {}
     func clear() {}
@@ -135,7 +136,7 @@ actor History {
     func clear() {}
 }
 
-final class ProgressBar: DownloadDelegate {
+nonisolated final class ProgressBar: DownloadDelegate {
     func downloadDidProgress(_ fraction: Double) {}
     func downloadWillWrite(to file: URL) {}
 }
@@ -145,8 +146,8 @@ final class ProgressBar: DownloadDelegate {
 @MainActor var panel: View { view }
 @MainActor let list = List()
 @MainActor let progressBar = ProgressBar()
-let log = Log()
-let history = History()
-let bag = ObserverBag()
-let token = publisher.allEvents.addAsync { _ in }
-let file = URL(filePath: "/dev/null")
+nonisolated let log = Log()
+nonisolated let history = History()
+nonisolated let bag = ObserverBag()
+nonisolated let token = publisher.allEvents.addAsync { _ in }
+nonisolated let file = URL(filePath: "/dev/null")

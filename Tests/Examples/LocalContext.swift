@@ -2,20 +2,20 @@
 
 import ObserverSet
 
-final class Playlist {
+nonisolated final class Playlist {
     let itemAdded = LocalObserverSet<(name: String, index: Int)>()
     let cleared = LocalObserverSet<Void>()
 }
 
-final class Document {
+nonisolated final class Document {
     let titleChanged = LocalObserverSet<String>()
 }
 
-final class Table {
+nonisolated final class Table {
     let moved = LocalObserverSet<(Int, Int)>()
 }
 
-final class Connection {
+nonisolated final class Connection {
     let opened = LocalObserverSet<Void>()
 }
 

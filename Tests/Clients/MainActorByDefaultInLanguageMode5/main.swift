@@ -1,5 +1,5 @@
-// A client in language mode 5 whose code is isolated to the main actor by default, with the features known as
-// approachable concurrency.
+// A client with the settings of a new Xcode project: language mode 5 with minimal checking, code that is isolated to the main actor
+// by default, and the five features of Approachable Concurrency.
 
 import ObserverSet
 
@@ -30,7 +30,9 @@ final class ProgressBar {
     }
 }
 
-/// A class whose methods observe must declare its isolation: see "Limits of the compiler".
+/// A class must be marked if its methods are passed with `method:`.
+///
+/// Otherwise, the compiler warns: see Tests/Clients/NewProject.
 @MainActor final class Label {
     private(set) var text = ""
 
@@ -61,3 +63,5 @@ precondition(bar.log.filter { $0.hasPrefix("first") } == ["first 0.25"])
 precondition(bar.log.filter { $0.hasPrefix("awaited") }.count == 4)
 precondition(bar.log.filter { $0 == "finished" }.count == 1)
 precondition(label.text.replacing("done", with: "").split(separator: " ") == ["0.25", "0.5", "0.75", "1.0"])
+
+await checkAllNames()

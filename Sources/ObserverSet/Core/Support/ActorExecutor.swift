@@ -46,7 +46,7 @@ struct ActorExecutor: Sendable {
         guard identity != Isolation.address(of: actor), unsafe Self.identity(of: currentExecutor()) == 0 else {
             return false
         }
-        guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else { return false }
+        guard #available(macOS 26.4, iOS 26.4, tvOS 26.4, watchOS 26.4, visionOS 26.4, *) else { return false }
         LockCheck.assertNoLockIsHeld()
         return unsafe actor.unownedExecutor.asSerialExecutor()?.isIsolatingCurrentContext() == true
     }
