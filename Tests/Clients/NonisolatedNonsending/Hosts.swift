@@ -90,8 +90,8 @@ actor Station: Host {
 
     init(_ loop: EventLoop) {
         self.loop = loop
-        // Outside tasks the runtime does not know the loop.
-        track = Track { loop.isCurrent && withUnsafeCurrentTask { $0 != nil } }
+        // Outside tasks the runtime does not know the loop, but the loop may know itself.
+        track = Track { loop.isCurrent && (loop.isRecognizedOutsideTasks || withUnsafeCurrentTask { $0 != nil }) }
     }
 
     /// A closure of this actor, which says so to the compiler wherever it is called.

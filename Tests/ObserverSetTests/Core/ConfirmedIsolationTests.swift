@@ -15,11 +15,12 @@ struct ConfirmedIsolationTests {
 extension ConfirmedIsolationTests {
     // MARK: Executors of actors
 
+    #if compiler(>=6.3)
     @Test(
         "Outside tasks, an actor's observers are called in place if its own executor says that the caller is on it",
         arguments: [true, false])
     func enteredByItsThread(answers: Bool) async {
-        guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else { return }
+        guard #available(macOS 26.4, iOS 26.4, tvOS 26.4, watchOS 26.4, visionOS 26.4, *) else { return }
         let (set, log) = (ObserverSet<Int>(), Log<Int>())
         let connection = QueueActor(answers: answers)
         await connection.perform { connection in
@@ -37,6 +38,7 @@ extension ConfirmedIsolationTests {
 
         expect(log.entries, equals: answers ? [1, 2] : [2, 1])
     }
+    #endif
 
     // MARK: Closures of which the compiler is wrong
 
@@ -372,6 +374,7 @@ private final class Mailslot: Mailbox, @unchecked Sendable {
     }
 }
 
+#if compiler(>=6.3)
 /// An actor on a queue, whose executor says whether the caller is on that queue, or leaves that open.
 private actor QueueActor {
     final class Executor: SerialExecutor {
@@ -404,3 +407,4 @@ private actor QueueActor {
     func perform(_ body: @Sendable (isolated QueueActor) -> Void) { body(self) }
     func notify(_ set: ObserverSet<Int>, _ value: Int) { set.notify(value) }
 }
+#endif

@@ -18,6 +18,15 @@ nonisolated final class EventLoop: SerialExecutor {
 
     var isCurrent: Bool { DispatchQueue.getSpecific(key: Self.key) == ObjectIdentifier(self) }
 
+    /// Whether the library recognises callers outside tasks, because it asks the executor, and the executor answers.
+    var isRecognizedOutsideTasks: Bool {
+        #if compiler(>=6.3)
+        proof == .proven
+        #else
+        false
+        #endif
+    }
+
     func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
         queue.async { unsafe job.runSynchronously(on: self.asUnownedSerialExecutor()) }

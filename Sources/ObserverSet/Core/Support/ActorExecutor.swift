@@ -41,14 +41,20 @@ struct ActorExecutor: Sendable {
     /// executor.
     ///
     /// That is so if code on a serial queue or an event loop, outside tasks, has called `assumeIsolated`. The executor
-    /// answers, which is user code, so never call this under a lock.
+    /// answers, which is user code, so never call this under a lock. It is asked only where the library is compiled with
+    /// Swift 6.3 or later, in which an executor can be got from a reference to it, and runs on a system with that
+    /// function.
     func confirmsCaller(on actor: any Actor) -> Bool {
+        #if compiler(>=6.3)
         guard identity != Isolation.address(of: actor), unsafe Self.identity(of: currentExecutor()) == 0 else {
             return false
         }
         guard #available(macOS 26.4, iOS 26.4, tvOS 26.4, watchOS 26.4, visionOS 26.4, *) else { return false }
         LockCheck.assertNoLockIsHeld()
         return unsafe actor.unownedExecutor.asSerialExecutor()?.isIsolatingCurrentContext() == true
+        #else
+        return false
+        #endif
     }
 
     private static func identity(of executor: UnownedSerialExecutor) -> UInt {
