@@ -120,7 +120,8 @@ extension ActorMailbox {
             (head, passedOver) = (0, [])
         }
 
-        /// The urgency of the drain that the remaining jobs need; nil if there are none.
+        /// The urgency of the drain that the remaining jobs need; if there are none, frees most of their memory, and
+        /// returns nil.
         mutating func urgencyOfTheRest(_ inbox: inout Inbox) -> Urgency? {
             guard head == jobs.count, inbox.jobs.isEmpty else { return max(urgency, inbox.urgency) }
             jobs.removeAll(keepingCapacity: jobs.capacity <= Self.retainedCapacity)

@@ -33,7 +33,7 @@ final class AdaptedTarget<Input: Sendable, Parameters: Sendable>: Target<Input>,
     override func send(_ value: Input, for registration: Registration, by notifier: inout Notifier) {
         guard let parameters = transform(value) else { return innermost.checkOwner(for: registration, by: &notifier) }
         // `transform` is user code, and may have removed the registration.
-        guard registration.isRegistered else { return registration.reportDeadOwner(to: &notifier) }
+        guard registration.isRegistered else { return registration.reportOwnerIfDead(to: &notifier) }
         if let adapted {
             unsafe unsafeDowncast(adapted, to: Target<Parameters>.self)
                 .send(parameters, for: registration, by: &notifier)

@@ -18,7 +18,7 @@ final class AwaitingTarget<Parameters: Sendable>: Target<Parameters>, @unchecked
     }
 
     override func send(_ value: Parameters, for registration: Registration, by notifier: inout Notifier) {
-        guard registration.isActive else { return registration.reportDeadOwner(to: &notifier) }
+        guard registration.isActive else { return registration.reportOwnerIfDead(to: &notifier) }
         ownMailbox.post(value, to: registration, notifier.urgency)
     }
 

@@ -27,12 +27,12 @@
     @inline(never)
     override func send(_ value: Parameters, for registration: Registration, by notifier: inout Notifier) {
         if !mayCallInPlace(for: &notifier) {
-            guard registration.isRegistered else { return registration.reportDeadOwner(to: &notifier) }
+            guard registration.isRegistered else { return registration.reportOwnerIfDead(to: &notifier) }
             guard notifier.isOn(ownMailbox), ownMailbox.catchUp(self, pending) else {
                 return ownMailbox.post(value, to: registration, pending, by: &notifier)
             }
             // One of the pending values may have ended the registration.
-            guard registration.isRegistered else { return registration.reportDeadOwner(to: &notifier) }
+            guard registration.isRegistered else { return registration.reportOwnerIfDead(to: &notifier) }
         }
         if takeCall(for: registration), !call(value) { notifier.metDead = true }
     }
@@ -47,7 +47,7 @@
     }
 
     override final func checkOwner(for registration: Registration, by notifier: inout Notifier) {
-        guard mayCallInPlace(for: &notifier) else { return registration.reportDeadOwner(to: &notifier) }
+        guard mayCallInPlace(for: &notifier) else { return registration.reportOwnerIfDead(to: &notifier) }
         if isOrphaned { notifier.metDead = true }
     }
 

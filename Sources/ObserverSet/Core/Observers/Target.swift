@@ -24,7 +24,7 @@ package class AnyTarget: Registration, @unchecked Sendable {
     /// to it, and then its `deinit` runs there. Elsewhere, the owner counts as alive until a call has found that it is
     /// dead. A search for dead owners is different: it loads all owners on the thread that searches.
     func checkOwner(for registration: Registration, by notifier: inout Notifier) {
-        registration.reportDeadOwner(to: &notifier)
+        registration.reportOwnerIfDead(to: &notifier)
     }
     /// Whether the observer awaits (`addAsync`).
     ///

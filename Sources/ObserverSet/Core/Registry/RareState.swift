@@ -38,7 +38,7 @@ final class RareState: @unchecked Sendable {
     func keep(_ mailbox: Mailbox) {
         let key = ObjectIdentifier(mailbox)
         guard busy[key] == nil else { return }
-        // This takes amortised O(1), because twice as many as were left must come before the next time.
+        // This takes amortised O(1), because as many as were left must be added before the next time.
         if busy.count >= nextDiscard {
             discardIdle()
             nextDiscard = max(4, 2 * busy.count)
