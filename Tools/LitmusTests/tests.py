@@ -81,7 +81,7 @@ STEPS = {
     # The lock: the order that a mutex guarantees. A failed attempt to take it is a load.
     "lock": (LOCK, "func withLock<Result>(", HOLDING, "acquiring"),
     "unlock": (LOCK, "func withLock<Result>(", HOLDING, "releasing"),
-    "try": (LOCK, "func withLockIfAvailable<Result>(", "let result = unsafe pthread_mutex_trylock(mutex) guard result == 0 else {", "relaxed"),
+    "try": (LOCK, "func withLockIfAvailable<Result>(", "let result = unsafe pthread_mutex_trylock(mutex) Self.check(result, orElse: EBUSY) guard result == 0 else { return nil }", "relaxed"),
     # The registry, which is created when it is first needed.
     "registry": (SET, "private var unmanagedRegistry", "lazyRegistry.load(ordering: .acquiring)"),
     "make-registry": (

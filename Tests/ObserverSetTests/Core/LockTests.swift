@@ -102,14 +102,14 @@ extension LockTests {
         #endif
     }
 
-    #if DEBUG
-    @Test("In a debug build, a thread that takes a lock that it holds is stopped, and does not hang")
+    @Test(
+        "In a debug build, a thread that takes a lock that it holds is stopped, and does not hang",
+        .enabled(if: LockCheck.isEnabled))
     func takenTwice() async {
         await #expect(processExitsWith: .failure) {
             let lock = Lock(1)
             lock.withLock { _ in lock.withLock { $0 = 2 } }
         }
     }
-    #endif
     #endif
 }

@@ -15,7 +15,9 @@ import Synchronization
         let size = unsafe Self.layout(capacity: capacity).size
         unsafe memory = .allocate(byteCount: size, alignment: MemoryLayout<Slot>.alignment)
         unsafe memory.initializeMemory(as: Int.self, to: capacity)
-        unsafe assert(UInt(bitPattern: slots).isMultiple(of: UInt(MemoryLayout<Slot>.alignment)))
+        if LockCheck.isEnabled {
+            unsafe precondition(UInt(bitPattern: slots).isMultiple(of: UInt(MemoryLayout<Slot>.alignment)))
+        }
         for index in 0..<capacity { unsafe (slots + index).initialize(to: Slot()) }
     }
 

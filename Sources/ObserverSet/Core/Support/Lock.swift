@@ -163,10 +163,8 @@ package enum LockCheck {
     @inline(__always)
     func withLockIfAvailable<Result>(_ body: (inout State) -> Result) -> Result? {
         let result = unsafe pthread_mutex_trylock(mutex)
-        guard result == 0 else {
-            assert(result == EBUSY)
-            return nil
-        }
+        Self.check(result, orElse: EBUSY)
+        guard result == 0 else { return nil }
         defer { unlock() }
         return unsafe body(&state.pointee)
     }
@@ -176,8 +174,9 @@ package enum LockCheck {
 
     /// Stops a debug build if the C library reports an error, which only a mistake in the library can cause.
     @inline(__always)
-    private static func check(_ result: Int32) {
-        assert(result == 0, "ObserverSet: the C library's mutex reports error \(result)")
+    private static func check(_ result: Int32, orElse other: Int32 = 0) {
+        guard LockCheck.isEnabled else { return }
+        precondition(result == 0 || result == other, "The C library reports an error of ObserverSet's mutex")
     }
 }
 #else
