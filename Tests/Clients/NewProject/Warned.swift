@@ -58,3 +58,26 @@ nonisolated func observeFromNowhere(_ source: ObserverSet<String>, _ screen: Scr
     // expect: call to main actor-isolated instance method 'show' in a synchronous nonisolated context
     source.add(screen) { screen, text in screen.show(text) }
 }
+
+struct Sheet: Equatable, Sendable {
+    var title = ""
+    var heading: String { title.uppercased() }
+}
+
+actor Sender {
+    let sent = ObserverSet<String>()
+    func observe() {
+        // expect: cannot have a global actor
+        sent.add(self) { @MainActor sender, text in print(text) }
+    }
+
+    func areEqual(_ first: Sheet, _ second: Sheet) -> Bool {
+        // expect: cannot be used in actor-isolated context
+        first == second
+    }
+}
+
+func observeSheets(_ sheets: ObserverSet<Sheet>) {
+    // expect: can not be referenced from a Sendable closure
+    _ = sheets.map { $0.heading }.addNonisolated { _ in }
+}

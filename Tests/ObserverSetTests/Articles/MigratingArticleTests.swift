@@ -103,7 +103,10 @@ extension MigratingArticleTests {
         let titles = Log<String>()
         var player: Player? = Player(center)
         weak let reference = player
-        let listener = center.addObserver(forName: Player.didStart, object: player, queue: nil) { notification in
+        // Without `object:`, because some versions of Foundation would keep the player.
+        let listener = center.addObserver(forName: Player.didStart, object: nil, queue: nil) {
+            [weak player] notification in
+            guard notification.object as? Player === player else { return }
             titles.append(notification.userInfo?["title"] as? String ?? "none")
         }
 

@@ -1,4 +1,5 @@
 import ObserverSet
+import Synchronization
 import Testing
 
 /// What the article "Recipes" says about its programs, except for what these print.
@@ -273,5 +274,32 @@ extension RecipesArticleTests {
 
         expect(slider.value, equals: 2)
         expect(await level.value, equals: 2)
+    }
+
+    // MARK: A log of everything
+
+    nonisolated final class Trace: Sendable {
+        private let lines = Mutex<[String]>([])
+        var text: [String] { lines.withLock(\.self) }
+
+        init(_ started: ObserverSet<String>, _ stopped: ObserverSet<String>) {
+            started.map { "started \($0)" }.merge(with: stopped.map { "stopped \($0)" })
+                .addNonisolated(self) { trace, line in trace.lines.withLock { $0.append(line) } }
+        }
+    }
+
+    @Test("A log of two sets hears each value at once, and those of one thread in order")
+    @MainActor func log() {
+        let (started, stopped) = (ObserverSet<String>(), ObserverSet<String>())
+        let trace = Trace(started, stopped)
+
+        started.notify("a")
+        expect(trace.text, equals: ["started a"])
+        join {
+            stopped.notify("a")
+            started.notify("b")
+        }
+
+        expect(trace.text, equals: ["started a", "stopped a", "started b"])
     }
 }
