@@ -83,7 +83,7 @@ public final class ObserverBag: Sendable {
     /// A token that stands for several registrations counts as one.
     ///
     /// - Complexity: *n* times that of ``ObserverToken/isActive``, where *n* is the number of tokens.
-    public var count: Int { Set(tokens.withLock { $0 }.lazy.filter(\.isActive)).count }
+    public var count: Int { tokens.withLock { Set($0) }.count(where: \.isActive) }
 }
 
 extension ObserverToken {

@@ -47,6 +47,28 @@ extension AwaitingMembersTests {
         expect(log.entries, equals: [1, 20, 3].flatMap { ["in \($0)", "out \($0)"] })
     }
 
+    @Test(
+        "When the owner has died, two notifications of each member release it, whatever is dropped for want of room",
+        arguments: [Buffering.unbounded, .newest(1), .oldest(1), .latest])
+    @MainActor func ownerDies(_ buffering: Buffering) async {
+        let sets = (0..<10).map { _ in ObserverSet<Int>() }
+        weak var capture: Tracked?
+        do {
+            let (owner, captured) = (Tracked(), Tracked())
+            capture = captured
+            sets[0].merge(with: sets[1...].map { $0 })
+                .addAsync(owner, buffering: buffering) { @MainActor [captured] _, _ in _ = captured }
+        }
+        #expect(capture != nil)
+
+        for value in 1...2 {
+            for set in sets { set.notify(value) }
+            for set in sets { await set.settled() }
+        }
+
+        #expect(capture == nil)
+    }
+
     @Test("One token ends all registrations, drops the waiting values of each member, and cancels the current call")
     func removed() async {
         let token = add(to: left.merge(with: right))

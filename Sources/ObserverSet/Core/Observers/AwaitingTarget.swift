@@ -1,3 +1,5 @@
+import Synchronization
+
 /// The target of an observer that awaits: each call begins only when the previous call has returned.
 final class AwaitingTarget<Parameters: Sendable>: Target<Parameters>, @unchecked Sendable {
     /// Calls the user's function with its owner, if it has one; runs on the observer's actor.
@@ -7,6 +9,11 @@ final class AwaitingTarget<Parameters: Sendable>: Target<Parameters>, @unchecked
     private let function: Function
     private weak let weakOwner: Owner?
     private let isOwned: Bool
+    /// Whether a call has found the owner dead; relaxed, because it only says sooner what another call would find.
+    ///
+    /// The observer's other registrations, in merged sources, learn it from here. If their values are dropped for want of
+    /// room, no call finds it out for them.
+    private let isOwnerKnownDead = Atomic<Bool>(false)
     private let ownMailbox: AwaitingMailbox
     private let ownState = RegistrationState()
 
@@ -18,6 +25,7 @@ final class AwaitingTarget<Parameters: Sendable>: Target<Parameters>, @unchecked
     }
 
     override func send(_ value: Parameters, for registration: Registration, by notifier: inout Notifier) {
+        if isOwnerKnownDead.load(ordering: .relaxed), registration.isRegistered { registration.noteDeadOwner() }
         guard registration.isActive else { return registration.reportOwnerIfDead(to: &notifier) }
         ownMailbox.post(value, to: registration, notifier.urgency)
     }
@@ -27,7 +35,10 @@ final class AwaitingTarget<Parameters: Sendable>: Target<Parameters>, @unchecked
         // Code on that actor may have removed the registration after the mailbox had taken out the value.
         guard registration.isActive else { return }
         let owner = weakOwner
-        guard owner != nil || !isOwned else { return registration.noteDeadOwner() }
+        guard owner != nil || !isOwned else {
+            isOwnerKnownDead.store(true, ordering: .relaxed)
+            return registration.noteDeadOwner()
+        }
         if registration.passGates() { await function(owner, unboxed(value)) }
     }
 
