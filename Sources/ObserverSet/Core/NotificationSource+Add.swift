@@ -24,7 +24,8 @@ extension NotificationSource {
     /// An actor that adds an observer is held weakly, unless the closure captures it. A method of the actor, as in
     /// `add(hear)`, does capture it. If a closure or function has no isolation of its own, and the actor that added it
     /// is gone, it is called on the notifying thread, still one value after another: what a nested notification sends,
-    /// or one on another thread, is enqueued behind the call in progress.
+    /// or one on another thread, is enqueued behind the call in progress. (If another actor has been given the memory of
+    /// the one that is gone, that actor's own notifications call the function in place.)
     ///
     /// The observer lives as long as the source, or until you remove it with its token. If something that it uses
     /// should not live that long, capture that weakly, or use the form with an owner.

@@ -105,7 +105,8 @@ extension ObserverSet {
     ///
     /// - Observers that belong to no actor.
     /// - Observers that belong to the actor whose code calls this method.
-    /// - Observers that belong to the main actor, if any code calls this method on the main actor.
+    /// - Observers that belong to the main actor, if code that belongs to no other actor calls this method on the main
+    ///   actor.
     ///
     /// There are two exceptions: the values that are pending for an actor's observer aren't all among the latest
     /// thousand that are pending for the actor, or the observer is being called with a value that was pending. The new

@@ -73,6 +73,23 @@ extension OnceGateTests {
         #expect(set.isEmpty && !token.isActive && !token.remove() && !registration(gate).passGates())
     }
 
+    /// As with two threads: the call has passed the gate nearest to the set when the removal comes.
+    @Test("A removal between two gates of a call returns true, and then the call is not made", arguments: 1...3)
+    func betweenGates(passed: Int) {
+        let gates = [gate, OnceGate(), OnceGate()]
+        var registration = registration(gates[2])
+        for gate in gates.dropLast().reversed() { registration = self.registration(gate, behind: registration) }
+        var token = set.add { _ in }
+        for gate in gates { token = gate.arm(with: token) }
+        for gate in gates.prefix(passed) { #expect(gate.pass()) }
+        #expect(!token.isActive)
+
+        #expect(token.remove() && !token.remove())
+
+        for gate in gates.prefix(passed) { #expect(!gate.endAndBegin()) }
+        #expect(set.isEmpty && !registration.passGates())
+    }
+
     @Test("A call that comes during a removal, or after it, is not made")
     func calledWhileRemoved() {
         let slow = SlowIssuer(set.add { _ in })

@@ -94,6 +94,28 @@ extension OnceTests {
         registration.end()
     }
 
+    @Test(
+        "What a set's producer ends through the set or a full bag is not called, either",
+        arguments: [nil, 0, 15, 16, 40] as [Int?])
+    func endedByTheProducer(tokensInTheBag: Int?) {
+        let end = Shared<(@Sendable () -> Void)?>(nil)
+        let set = ObserverSet<Int> { isObserved in if !isObserved { end.value?() } }
+        let token = set.once.addNonisolated { [log] _ in log.append("called") }
+        let bag = ObserverBag(token)
+        let other = ObserverSet<Int>()
+        end.value = { [weak set] in
+            guard let tokensInTheBag else { return expect(set?.remove(token), equals: true) }
+            for _ in 0..<tokensInTheBag { other.addNonisolated { _ in }.store(in: bag) }
+            bag.removeAll()
+        }
+
+        set.notify(1)
+
+        expect(log.entries, equals: [])
+        #expect(set.isEmpty && other.isEmpty)
+        end.value = nil
+    }
+
     @Test("Either a one-time observer is called or its removal returns true", arguments: ObserverKind.lastingHopping)
     func calledOrRemovedWhileItWaits(_ kind: ObserverKind) async {
         var removals = 0

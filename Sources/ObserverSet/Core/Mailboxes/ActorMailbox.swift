@@ -132,14 +132,17 @@ import Synchronization
 
     /// Takes out the first job, or ends the drain and returns nil if there is no job.
     private func next() -> Job? {
-        batch.withLock { batch in
+        var unheld: (any Actor)?
+        // The actor is released here, after unlocking.
+        defer { withExtendedLifetime(unheld) {} }
+        return batch.withLock { batch in
             repeat {
                 if let job = batch.popFirst() { return job }
             } while inbox.withLock { inbox in
                 // fault: inbox-looked-into-once
                 if batch.refill(from: &inbox) { return true }
                 inbox.drains.end()
-                noteIdle(batch.catchUps, &inbox)
+                unheld = noteIdle(batch.catchUps, &inbox)
                 batch.checkInvariants(inbox)
                 return false
             }
@@ -149,12 +152,15 @@ import Synchronization
 
     /// Ends a drain or a catch-up that may have left some values, and starts another drain for them.
     private func handOverTheRest(_ end: (inout Batch, inout Inbox) -> Void) {
+        var unheld: (any Actor)?
+        // The actor is released here, after unlocking.
+        defer { withExtendedLifetime(unheld) {} }
         let urgency = withAll { batch, inbox -> Urgency? in
             end(&batch, &inbox)
             // Inside a call that a drain makes, that drain will continue and deliver the rest.
             if inbox.drains.running != nil { return nil }
             guard let urgency = batch.urgencyOfTheRest(&inbox) else {
-                noteIdle(batch.catchUps, &inbox)
+                unheld = noteIdle(batch.catchUps, &inbox)
                 return nil
             }
             return inbox.drains.reserve(urgency) ? urgency : nil
@@ -162,14 +168,16 @@ import Synchronization
         if let urgency { startDrain(urgency, again: true) }
     }
 
-    /// Marks the mailbox as idle; called under both locks when no values are left.
-    private func noteIdle(_ catchUps: Int, _ inbox: inout Inbox) {
+    /// Marks the mailbox as idle, and returns the actor, which the caller must release after unlocking; called under both
+    /// locks when no values are left.
+    ///
+    /// It may be the last reference: if two actors share an executor, code of the other one may be the caller.
+    private func noteIdle(_ catchUps: Int, _ inbox: inout Inbox) -> (any Actor)? {
         // A catch-up has taken out values that it has not delivered yet, and a caller of `settled()` must wait for
         // them.
-        guard catchUps == 0 else { return }
+        guard catchUps == 0 else { return nil }
         isBusy.store(false, ordering: .releasing)
-        // This isn't the last reference: the caller runs on the actor, and so the actor is held until it returns.
-        inbox.actor = nil
+        return inbox.actor.take()
     }
 
     private func withAll<Result: Sendable>(_ body: (inout Batch, inout Inbox) -> Result) -> Result {

@@ -37,7 +37,9 @@ struct Notifier {
         }
         hasAskedRuntime = true
         guard mailbox.isCurrent else {
-            actorAddress = 0
+            // If the mailbox's actor is gone, another actor has its address by now, and the answer says nothing about
+            // that one.
+            if mailbox.actor != nil { actorAddress = 0 }
             return false
         }
         // If another mailbox has the same address, the runtime is asked once more: one of the two mailboxes belongs to

@@ -189,7 +189,7 @@ package class TokenIssuer: @unchecked Sendable {
     var namesRegistrations: Bool { parts.contains { $0.issuer.namesRegistrations } }
 
     /// Whether a token of this issuer stands for exactly one registration, which was made by `issuer`.
-    final func issuesTokens(for issuer: TokenIssuer) -> Bool {
+    func issuesTokens(for issuer: TokenIssuer) -> Bool {
         // The parts are read only once, because the registration may end in the meantime.
         let parts = parts.filter { !($0.issuer is DropCount) }
         return self === issuer || parts.count == 1 && parts[0].issuer.issuesTokens(for: issuer)
@@ -201,10 +201,19 @@ package class TokenIssuer: @unchecked Sendable {
         return isActive
     }
 
-    final func isSpent(_ id: UInt64) -> Bool {
+    /// Whether a removal could still prevent a call: a registration is active, or a call has passed a gate, and has not
+    /// begun yet.
+    func mayBeCalled(_ id: UInt64) -> Bool {
+        var isActive = false
+        visitOwn(id) { _, info in isActive = info != nil }
+        return isActive || parts.contains { $0.issuer.mayBeCalled($0.id) }
+    }
+
+    /// Whether a removal would find nothing to end or to drop.
+    func isSpent(_ id: UInt64) -> Bool {
         var isSpent = true
-        visit(id) { _, _ in isSpent = false }
-        return isSpent
+        visitOwn(id) { _, _ in isSpent = false }
+        return isSpent && parts.allSatisfy { $0.issuer.isSpent($0.id) }
     }
 
     /// The registrations in the form in which their sets' descriptions show them; nil if none is active any longer.

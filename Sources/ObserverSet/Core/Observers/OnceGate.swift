@@ -63,9 +63,9 @@ final class OnceGate: TokenIssuer, @unchecked Sendable {
 
     override func remove(_ id: UInt64, _ removal: RemovalWait?) -> Bool {
         guard let token else { return false }
-        // If the set has been deallocated, the token is inactive, and this returns false. The removal below drops the
-        // values that the set left pending. The token is also inactive if a call has passed the gate.
-        let isMine = (isPassed || token.isActive) && set(Self.passed | Self.decided) & Self.decided == 0
+        // If the set has been deallocated, no call can be prevented, and this returns false. The removal below drops the
+        // values that the set left pending.
+        let isMine = mayBeCalled(id) && set(Self.passed | Self.decided) & Self.decided == 0
         // The registration is ended in any case. When this method returns, later notifications must not find the
         // observer, and a caller that waits must learn of a call in progress. Whether this or another caller ends the
         // registration doesn't matter, because the gate has decided who gets `true`.
@@ -74,6 +74,19 @@ final class OnceGate: TokenIssuer, @unchecked Sendable {
     }
 
     override var namesRegistrations: Bool { true }
+
+    override func mayBeCalled(_ id: UInt64) -> Bool {
+        guard state.load(ordering: .acquiring) & Self.decided == 0, let token else { return false }
+        return isPassed || token.issuer.mayBeCalled(token.id)
+    }
+
+    // Until a call has begun, a removal can prevent it.
+    override func isSpent(_ id: UInt64) -> Bool {
+        state.load(ordering: .acquiring) & (Self.passed | Self.decided) != Self.passed && super.isSpent(id)
+    }
+
+    // The gate is asked even when it has been passed, because a set's `remove(_:)` may come before the call has begun.
+    override func issuesTokens(for issuer: TokenIssuer) -> Bool { token?.issuer.issuesTokens(for: issuer) == true }
 
     override var parts: [ObserverToken] { isPassed ? [] : [token].compactMap(\.self) }
 }
