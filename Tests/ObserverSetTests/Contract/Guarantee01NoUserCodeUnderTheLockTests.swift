@@ -293,6 +293,11 @@ extension Guarantee01NoUserCodeUnderTheLockTests {
             await #expect(processExitsWith: .success) { await notifyUnderAGlobalExecutor(runsJobsAtOnce: false) }
         }
     }
+
+    @Test("An actor that is held for its values is released under no lock, although another actor shares its executor")
+    func actorOnASharedExecutor() async {
+        await #expect(processExitsWith: .success) { await releaseAnActorInACatchUp() }
+    }
     #endif
 
     @Test(
@@ -388,6 +393,69 @@ private func notifyUnderAGlobalExecutor(runsJobsAtOnce: Bool) async {
     hookRunsJobs.value = false
     await hooked.settled()
     precondition(calls.value >= 6)
+}
+
+/// Jobs that the hook keeps, so that no task begins; nil if it lets them go on.
+private let keptJobs = Shared<[UnownedJob]?>(nil)
+
+/// Makes a catch-up, on the executor of an actor, release that actor, which uses the set in its `deinit`.
+private func releaseAnActorInACatchUp() async {
+    guard let symbol = unsafe dlsym(nil, "swift_task_enqueueGlobal_hook") else { fatalError("there is no hook") }
+    let loop = EventLoop(.neither)
+    let hook: EnqueueHook = { job, original in
+        if keptJobs.value == nil { original(job) } else { keptJobs.value?.append(job) }
+    }
+    unsafe symbol.assumingMemoryBound(to: EnqueueHook?.self).pointee = hook
+    await Sharing(loop).perform {
+        keptJobs.value = []
+        let kept = KeptAndRegistered()
+        do {
+            let mortal = Mortal(loop) { useInEveryWay(kept.set) }
+            kept.add(mortal) { (_: isolated Mortal, _) in }
+            join { kept.set.notify(1) }
+        }
+        // Only the mailbox holds the actor, and the catch-up delivers its value.
+        kept.set.starting(with: 2).register(kept.observer.exchange(nil)!)
+        let jobs = keptJobs.exchange(nil) ?? []
+        Task.detached { for job in jobs { unsafe job.runSynchronously(on: inline.asUnownedSerialExecutor()) } }
+    }
+}
+
+private actor Sharing {
+    nonisolated let loop: EventLoop
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe loop.asUnownedSerialExecutor() }
+
+    init(_ loop: EventLoop) { self.loop = loop }
+
+    func perform(_ body: @Sendable () -> Void) { body() }
+}
+
+private actor Mortal {
+    nonisolated let loop: EventLoop
+    private let end: @Sendable () -> Void
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe loop.asUnownedSerialExecutor() }
+
+    init(_ loop: EventLoop, _ end: @escaping @Sendable () -> Void) {
+        self.loop = loop
+        self.end = end
+    }
+
+    deinit { end() }
+}
+
+/// A source of the client's own that registers an observer, and keeps it, too.
+private final class KeptAndRegistered: NotificationSource {
+    let set = ObserverSet<Int>()
+    let observer = Shared<Observer<Int>?>(nil)
+
+    func register(_ observer: Observer<Int>) -> ObserverToken {
+        self.observer.value = observer
+        return set.register(observer)
+    }
+
+    func settled() async { await set.settled() }
 }
 
 /// Stands for the thread that enqueues a job.
