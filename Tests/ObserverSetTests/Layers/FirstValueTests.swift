@@ -202,3 +202,28 @@ extension FirstValueTests {
         }
     }
 }
+
+extension FirstValueTests {
+    @Test(
+        "A token drops a first value that was enqueued after the set's end, which came between the two",
+        arguments: [0, 1])
+    func enqueuedAfterTheEnd(pendingBefore: Int) {
+        let set = Shared<ObserverSet<Int>?>(ObserverSet())
+        let source = set.value!.starting(with: 1)
+        queue.suspend()
+        let token = source.map { [set] number in
+            guard number == 1 else { return number }
+            for _ in 0..<pendingBefore { set.value?.notify(2) }
+            set.value = nil
+            return number
+        }
+        .addNonisolated(on: queue) { [log] number in log.append(number) }
+
+        expect(token.pendingCount, equals: 1 + pendingBefore)
+        token.remove()
+        expect(token.pendingCount, equals: 0)
+        queue.resume()
+        queue.sync {}
+        expect(log.entries, equals: [])
+    }
+}
