@@ -643,6 +643,11 @@ final class ModelWorld: World {
             // The entry itself is released later.
             entry.registration.firmHolds -= mailbox.jobs.count { $0.entry === entry }
             mailbox.jobs.removeAll { $0.entry === entry }
+            // An actor that was held only for these values goes now.
+            let owner = entry.registration.owner
+            if mailbox.jobs.isEmpty, let index = leaving.firstIndex(where: { $0 === owner && next == death(of: $0) }) {
+                release(leaving.remove(at: index))
+            }
         }
     }
 
@@ -776,15 +781,15 @@ final class ModelWorld: World {
 
     /// Whether the owner, an actor, is kept alive by a task that delivers what was notified to it, or is on its way.
     ///
-    /// While values are delivered, it is not reported when such a task ends. Then the owner is taken to be kept unless its
-    /// deallocation was reported.
+    /// It is not reported when such a task ends, nor whether values are still pending that keep the owner. So the owner is
+    /// taken to be kept unless its deallocation was reported.
     private func mayBeKept(_ owner: Owner) -> Bool {
         let isKept =
             owner.mailbox.hasTask
             || busy.contains { registration in
                 registration.owner === owner && registration.kind == .awaitedActorOwner && registration.mailbox!.hasTask
             }
-        return isKept && !(isDelivering && next == death(of: owner))
+        return isKept && next != death(of: owner)
     }
 
     // MARK: Waiting until a source is settled
