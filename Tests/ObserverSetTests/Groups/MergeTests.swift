@@ -337,6 +337,23 @@ extension MergeTests {
         expect(all.count, equals: 2)
     }
 
+    @Test(
+        "A merged source may be among the others, beside sources that are not, and each member is registered once, in order"
+    )
+    func mergedAmongOthers() {
+        let sets = (0..<5).map { _ in ObserverSet<Int>() }
+        let all = sets[0].merge(with: sets[1], sets[2].merge(with: sets[3]), sets[4])
+        let received = Log<Int>()
+        let token = all.addNonisolated { received.append($0) }
+
+        for (index, set) in sets.enumerated() { set.notify(index) }
+
+        expect(received.entries, equals: [0, 1, 2, 3, 4])
+        expect(sets.map(\.count), equals: [1, 1, 1, 1, 1])
+        expect(String(reflecting: all), equals: sets.map { String(reflecting: $0) }.joined(separator: "\n"))
+        #expect(token.remove())
+    }
+
     // MARK: Sources that a loop makes
 
     /// Ways to make one source of many, step by step.

@@ -74,6 +74,23 @@ extension ObserverBagTests {
         expect(set.count, equals: 0)
     }
 
+    @Test("A bag that a set's producer empties ends a one-time call that hasn't begun", arguments: [0, 15, 16, 40])
+    func emptiedByTheProducer(others: Int) {
+        let end = Shared<(@Sendable () -> Void)?>(nil)
+        let observed = ObserverSet<Int> { isObserved in if !isObserved { end.value?() } }
+        let bag = ObserverBag(observed.once.addNonisolated { [log] _ in log.append("called") })
+        end.value = { [set] in
+            for _ in 0..<others { set.addNonisolated { _ in }.store(in: bag) }
+            bag.removeAll()
+        }
+
+        observed.notify(1)
+
+        expect(log.entries, equals: [])
+        #expect(set.isEmpty && observed.isEmpty)
+        end.value = nil
+    }
+
     @Test("A bag keeps neither set nor owner alive")
     func keepsNothing() {
         let bag = ObserverBag()
