@@ -309,7 +309,7 @@ extension NotificationSource {
 
 // These methods are inlinable, so that the target's type is known where the client knows the type of the parameters.
 // Otherwise, the runtime would look up that type for each observer. But they aren't inlined: a client has one copy for
-// each type of parameters, and each `add` only passes what is its own. For the same reason, the class of the owner is
+// each type of parameters, and each `add` only passes its own arguments. For the same reason, the class of the owner is
 // forgotten, and the function carries its isolation until it gets here.
 extension NotificationSource {
     /// Registers a function that runs where it belongs: on its own actor, or else on `adder`, if there is one.

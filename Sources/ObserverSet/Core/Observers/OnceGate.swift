@@ -48,7 +48,7 @@ final class OnceGate: TokenIssuer, @unchecked Sendable {
         return set(Self.decided) & Self.decided == 0
     }
 
-    /// Sets bits, and returns what was set before.
+    /// Sets bits, and returns the bits that were set before.
     private func set(_ bits: UInt8) -> UInt8 { state.bitwiseOr(bits, ordering: .acquiringAndReleasing).oldValue }
 
     /// Stores the registration's own token, and returns the token for the user.

@@ -38,8 +38,8 @@ import Synchronization
 
     /// Releases the function's context or the registration.
     ///
-    /// Call it once, for whoever holds the callee. Never call it under the lock, because the `deinit` of what a closure
-    /// captures runs here.
+    /// The slot or `Retired` that holds the callee calls this, exactly once. Never call it under the lock, because the
+    /// `deinit` of an object that a closure captures runs here.
     @unsafe func release() { unsafe unmanaged?.release() }
 }
 
