@@ -51,9 +51,9 @@ extension NotificationSource {
             var notifier = Notifier(on: mailbox?.actorAddress ?? 0)
             // A value that the source itself has sent may have ended the registration.
             if token.isActive || !token.issuer.namesRegistrations { observer.send(value, by: &notifier) }
-            // The call may have released the set, in a `map`, before the value was enqueued. Then the set hasn't noted that
-            // its token has something to drop.
-            guard mailbox != nil, isInNoSet || token.isSpent else { return token }
+            // The set may have been released before the value was enqueued, by a `map` or by a producer that the
+            // registration told. Then the set hasn't noted that its token has something to drop.
+            guard let registration, mailbox != nil, isInNoSet || !token.knows(registration) else { return token }
             return ObserverToken([token, ObserverToken(issuer: UnregisteredIssuer(registration), id: 0)])
         }
     }

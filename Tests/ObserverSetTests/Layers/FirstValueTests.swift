@@ -227,3 +227,22 @@ extension FirstValueTests {
         expect(log.entries, equals: [])
     }
 }
+
+extension FirstValueTests {
+    @Test("A token of several registrations drops a first value that was enqueued after the end of the first set")
+    func enqueuedAfterTheEndOfOne() {
+        let first = Shared<ObserverSet<Int>?>(ObserverSet())
+        // This set's producer is told while the observer is being registered.
+        let second = ObserverSet<Int> { [first] _ in first.value = nil }
+        let source = first.value!.merge(with: second).starting(with: 1)
+        queue.suspend()
+        let token = source.addNonisolated(on: queue) { [log] number in log.append(number) }
+
+        expect(token.pendingCount, equals: 1)
+        token.remove()
+        expect(token.pendingCount, equals: 0)
+        queue.resume()
+        queue.sync {}
+        expect(log.entries, equals: [])
+    }
+}

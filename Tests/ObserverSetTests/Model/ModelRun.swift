@@ -8,6 +8,8 @@ struct ModelRun {
     let seed: UInt64
     let operations: Int
     var fault: ModelWorld.Fault?
+    /// How many programs may be tried to shorten one that diverges.
+    var attempts = 5_000
 
     /// The first difference as a short program, and the seed that reproduces it in full; nil if there was none.
     func firstDivergence() -> (seed: UInt64, divergence: ModelRound.Divergence)? {
@@ -17,7 +19,7 @@ struct ModelRun {
         while done < operations {
             let count = min(Self.operationsPerRound, operations - done)
             if let divergence = ModelRound.firstDivergence(seed: roundSeed, operations: count, fault: fault) {
-                return (roundSeed, ProgramShrinker.shortest(divergence, fault: fault))
+                return (roundSeed, ProgramShrinker.shortest(divergence, fault: fault, attempts: attempts))
             }
             done += count
             roundSeed = roundSeeds.next()

@@ -62,6 +62,13 @@ extension ObserverToken {
     /// set left when it was deallocated.
     package var isSpent: Bool { issuer.isSpent(id) }
 
+    /// Whether `remove()` would end that registration, or one that shares its state, or drop what is pending for it.
+    func knows(_ registration: Registration) -> Bool {
+        var isKnown = false
+        issuer.visit(id) { known, _ in isKnown = isKnown || known?.stateAddress == registration.stateAddress }
+        return isKnown
+    }
+
     /// The number of values that have been dropped because there was no room for them.
     ///
     /// Values can be dropped by an observer that awaits, and by the buffer of a stream that

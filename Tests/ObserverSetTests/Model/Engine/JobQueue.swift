@@ -1,22 +1,27 @@
+import Dispatch
 import Foundation
 
 /// Holds the jobs of the tasks that a round creates until the round runs them.
 ///
-/// So all of them run on the round's own thread, in the order in which they were enqueued.
+/// So all of them run on the round's own thread, in the order that the round chooses.
 ///
 /// The concurrency runtime calls a hook before it enqueues a job for its threads. The hook keeps the jobs of a thread
-/// that is inside `keepingJobs`, and passes on all others. Actors are entered in place, since nothing else runs on
-/// them. (`Task.yield()` may bypass the hook; neither the library nor the worlds need it here.)
-final class JobQueue {
-    private var jobs: [UnownedJob] = []
-    private var next = 0
+/// that is inside `keepingJobs`, or that runs a round's dispatch queue, and passes on all others. Actors are entered in
+/// place, since nothing else runs on them. (`Task.yield()` may bypass the hook; neither the library nor the worlds need
+/// it here.)
+final class JobQueue: Sendable {
+    // It is used by one thread at a time: the round's own, or that of its dispatch queue, for which the round waits.
+    private nonisolated(unsafe) var jobs: [UnownedJob] = []
 
     /// Whether jobs can be kept back here.
     static let isAvailable = installed && keepsJobs()
 
     /// The queue of the calling thread.
     static var current: JobQueue? {
-        unsafe pthread_getspecific(key).map { unsafe Unmanaged<JobQueue>.fromOpaque($0).takeUnretainedValue() }
+        if let queue = unsafe pthread_getspecific(key) {
+            return unsafe Unmanaged<JobQueue>.fromOpaque(queue).takeUnretainedValue()
+        }
+        return DispatchQueue.getSpecific(key: dispatchKey)
     }
 
     /// Keeps back the jobs of the tasks that `body` creates.
@@ -32,20 +37,21 @@ final class JobQueue {
         return withExtendedLifetime(queue, body)
     }
 
-    /// Runs the jobs in the queue, and those that they enqueue.
-    func run() {
-        while next < jobs.count {
-            let job = jobs[next]
-            next += 1
+    /// Keeps back the jobs of the tasks that blocks on a dispatch queue create.
+    func keepJobs(of dispatchQueue: DispatchQueue) { dispatchQueue.setSpecific(key: Self.dispatchKey, value: self) }
+
+    /// Runs all jobs in the queue, and those that they enqueue, the oldest or the newest first.
+    func run(newestFirst: Bool = false) {
+        while unsafe !jobs.isEmpty {
+            let job = unsafe newestFirst ? jobs.removeLast() : jobs.removeFirst()
             unsafe job.runSynchronously(on: Self.generic)
         }
-        jobs.removeAll(keepingCapacity: true)
-        next = 0
     }
 
     /// The executor that stands for no actor, that is, for the runtime's own threads.
     private static var generic: UnownedSerialExecutor { unsafe unsafeBitCast((0, 0), to: UnownedSerialExecutor.self) }
 
+    private static let dispatchKey = DispatchSpecificKey<JobQueue>()
     private static let key = {
         var key = pthread_key_t()
         precondition(unsafe pthread_key_create(&key, nil) == 0)
@@ -59,7 +65,7 @@ final class JobQueue {
     private static let installed: Bool = {
         guard let symbol = unsafe dlsym(dlopen(nil, RTLD_NOW), "swift_task_enqueueGlobal_hook") else { return false }
         unsafe symbol.assumingMemoryBound(to: Hook?.self).pointee = { job, original in
-            if let queue = JobQueue.current { queue.jobs.append(job) } else { original(job) }
+            if let queue = JobQueue.current { unsafe queue.jobs.append(job) } else { original(job) }
         }
         return true
     }()
@@ -70,7 +76,7 @@ final class JobQueue {
         let hasRun = Shared(false)
         return keeping(in: queue) {
             Task { hasRun.value = true }
-            let isKept = queue.jobs.count == 1 && !hasRun.value
+            let isKept = unsafe queue.jobs.count == 1 && !hasRun.value
             queue.run()
             return isKept && hasRun.value
         }

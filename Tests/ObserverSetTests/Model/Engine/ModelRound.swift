@@ -4,20 +4,22 @@ struct ModelRound {
     struct Divergence {
         let program: ModelProgram
         let description: String
+
+        /// The report of a failing run.
+        var report: String { "\(description)\nThis test repeats it:\n\(program)" }
     }
 
-    /// The operations performed so far, outside of observers.
+    /// The operations performed so far, outside of user code.
     private(set) var program: ModelProgram
 
     private let tested: TestedWorld
     private let model: ModelWorld
-    /// The places whose observers are counted between operations, in turn.
-    private static let counted = [0, Place.local, 1, 0, Place.otherLocal, 1]
 
-    private init(routines: [[Operation]], fault: ModelWorld.Fault?) {
-        program = ModelProgram(routines: routines)
-        tested = TestedWorld(routines: routines)
-        model = ModelWorld(routines: routines, fault: fault)
+    private init(_ program: ModelProgram, fault: ModelWorld.Fault?) {
+        self.program = program
+        self.program.operations = []
+        tested = TestedWorld(program)
+        model = ModelWorld(program, fault: fault)
     }
 
     /// Performs that many operations, which it chooses.
@@ -25,12 +27,17 @@ struct ModelRound {
         seed: UInt64, operations: Int, fault: ModelWorld.Fault? = nil
     ) -> Divergence? {
         JobQueue.keepingJobs {
-            var generator = OperationGenerator(seed: seed)
+            var generator = ProgramGenerator(seed: seed)
             let size = generator.size()
-            var round = ModelRound(routines: generator.routines(), fault: fault)
+            let program = ModelProgram(
+                routines: generator.routines(), operations: [], valuesCarryCargo: generator.valuesCarryCargo())
+            var round = ModelRound(program, fault: fault)
             for _ in 0..<operations {
                 let operation = generator.operation(isCrowded: round.model.entryCount > size)
-                if let difference = round.differenceAfter(operation) { return round.report(difference) }
+                var difference = round.differenceAfter(operation)
+                // Not after every operation, since it takes longer than an operation.
+                if round.program.operations.count % 8 == 0 { difference = difference ?? round.lifetimesDifference() }
+                if let difference { return round.report(difference) }
             }
             return round.end()
         }
@@ -39,9 +46,10 @@ struct ModelRound {
     /// Performs the operations of a program.
     static func firstDivergence(of program: ModelProgram, fault: ModelWorld.Fault? = nil) -> Divergence? {
         JobQueue.keepingJobs {
-            var round = ModelRound(routines: program.routines, fault: fault)
+            var round = ModelRound(program, fault: fault)
             for operation in program.operations {
-                if let difference = round.differenceAfter(operation) { return round.report(difference) }
+                let difference = round.differenceAfter(operation) ?? round.lifetimesDifference()
+                if let difference { return round.report(difference) }
             }
             return round.end()
         }
@@ -49,13 +57,8 @@ struct ModelRound {
 
     private mutating func differenceAfter(_ operation: Operation) -> String? {
         program.operations.append(operation)
-        let performed = program.operations.count
         compare { $0.performOutside(operation) }
-        let place = Self.counted[performed % Self.counted.count]
-        compare { $0.count(place: place) }
-        if let difference = model.divergence { return difference }
-        // Not after every operation, since it takes longer than an operation.
-        return performed % 8 == 0 ? lifetimesDifference() : nil
+        return model.divergence
     }
 
     private func end() -> Divergence? {
@@ -66,49 +69,54 @@ struct ModelRound {
 
     /// The last comparison, first with all observers in place, then after everything has been released.
     ///
-    /// Two notifications remove all entries of dead owners, so that only the captures of living observers are left.
-    /// (For observers that await, the first one notices the death, and the second one removes the entry.) Once the sets
-    /// and the owners have been released, and the awaited calls have ended, no capture may be left.
+    /// Once everything has been released, and the awaited calls have
+    /// ended, no object may be left.
     private func differenceAtTheEnd() -> String? {
         for _ in 0..<2 {
-            for place in 0..<Place.count {
-                if !Place.isPublished(place) { compare { $0.count(place: place) } }
-                compare { $0.notify(place: place, form: 0, 0) }
+            for place in 0..<Place.count { compare { $0.notify(Operation(verb: .notify, place: place), 0) } }
+            compareTasks()
+        }
+        compare { ($0 as? ModelWorld)?.forgetDead() }
+        for place in 0..<Place.count { compare { $0.count(place) } }
+        if let difference = model.divergence ?? lifetimesDifference() { return difference }
+        for token in 0..<model.tokenCount where !model.isLocal(token) { compare { $0.ask(token) } }
+        compare { $0.close() }
+        for _ in 0..<2 {
+            compareTasks()
+            while !model.suspended.isEmpty, model.divergence == nil {
+                compare { $0.letOn(0) }
+                compareTasks()
             }
         }
-        let isExact = !model.isOldSetKept
-        if let difference = model.divergence ?? lifetimesDifference(isExact: isExact) { return difference }
-        for registration in model.homes.indices where !Place.isLocal(model.homes[registration]) {
-            compare { $0.countLost(registration) }
-        }
-        compare { $0.close() }
-        while !model.suspended.isEmpty, model.divergence == nil { compare { $0.letOn(0) } }
-        for registration in 0..<model.homes.count { compare { $0.isActive(registration) } }
-        return model.divergence ?? lifetimesDifference(isExact: true)
+        compare { world in for stream in world.streams { world.dropStream(stream) } }
+        for token in 0..<model.tokenCount where !model.isUndecided(token) { compare { $0.isActive(token) } }
+        return model.divergence ?? (tested.alive == 0 ? lifetimesDifference() : "\(tested.alive) objects are left")
     }
 
     private func compare(_ step: (World) -> Void) {
+        guard model.divergence == nil else { return }
         tested.events.removeAll(keepingCapacity: true)
-        func stepAndDeliver(_ world: World) {
-            step(world)
-            world.deliver()
-        }
-        stepAndDeliver(tested)
-        model.follow(tested.events, stepAndDeliver)
+        step(tested)
+        model.follow(tested.events, step)
     }
 
-    private func lifetimesDifference(isExact: Bool = false) -> String? {
-        let expected = model.trackedObjects
-        if isExact, expected.lowerBound != expected.upperBound { return "the model keeps dead owners' entries" }
-        let alive = tested.alive
-        return expected.contains(alive) ? nil : "\(alive) captures and owners are alive, and should be \(expected)"
+    /// Lets everything happen that is pending.
+    private func compareTasks() {
+        compare { $0.deliver(Operation(verb: .deliver)) }
+        guard model.usesQueue else { return }
+        compare { $0.letQueueRun() }
+        compare { $0.deliver(Operation(verb: .deliver)) }
+    }
+
+    private func lifetimesDifference() -> String? {
+        let (expected, alive) = (model.trackedObjects, tested.alive)
+        return expected.contains(alive)
+            ? nil : "\(alive) captures, owners and pieces of cargo are alive, and should be \(expected)"
     }
 
     private func report(_ difference: String) -> Divergence {
-        // Breaks the reference cycles: observers hold the tested world, which holds the sets; the model's entries hold
-        // their sets.
-        tested.close()
-        tested.letOnAll()
+        // Breaks the reference cycles: observers hold the tested world, which holds the sets.
+        tested.abandon()
         model.abandon()
         return Divergence(program: program, description: difference)
     }

@@ -4,18 +4,21 @@
 struct ProgramShrinker {
     var fault: ModelWorld.Fault?
     /// How many programs may be tried.
-    var attempts = 5_000
+    private var attempts: Int
 
     private var divergence: ModelRound.Divergence
 
-    private init(_ divergence: ModelRound.Divergence, fault: ModelWorld.Fault?) {
+    private init(_ divergence: ModelRound.Divergence, fault: ModelWorld.Fault?, attempts: Int) {
         self.divergence = divergence
         self.fault = fault
+        self.attempts = attempts
     }
 
     /// A short program that diverges, if the given one does.
-    static func shortest(_ divergence: ModelRound.Divergence, fault: ModelWorld.Fault? = nil) -> ModelRound.Divergence {
-        var shrinker = ProgramShrinker(divergence, fault: fault)
+    static func shortest(
+        _ divergence: ModelRound.Divergence, fault: ModelWorld.Fault? = nil, attempts: Int
+    ) -> ModelRound.Divergence {
+        var shrinker = ProgramShrinker(divergence, fault: fault, attempts: attempts)
         shrinker.shrink()
         return shrinker.divergence
     }
@@ -24,17 +27,27 @@ struct ProgramShrinker {
 
     /// A measure of the program's size, which each round of shrinking must reduce.
     private var weight: Int {
-        program.routines.joined().reduce(program.operations.reduce(0) { $0 + 100 + $1.back }) { $0 + 100 + $1.back }
+        program.routines.joined().reduce(program.operations.reduce(0) { $0 + $1.weight }) { $0 + $1.weight }
     }
 
     private mutating func shrink() {
         var before = Int.max
         while attempts > 0, weight < before {
             before = weight
-            shorten(\.operations)
-            for routine in program.routines.indices.dropFirst() { shorten(\.routines[routine]) }
+            repeatWhileLighter { shrinker in
+                shrinker.shorten(\.operations)
+                for routine in shrinker.program.routines.indices.dropFirst() { shrinker.shorten(\.routines[routine]) }
+            }
             simplify(\.operations)
             for routine in program.routines.indices.dropFirst() { simplify(\.routines[routine]) }
+        }
+    }
+
+    private mutating func repeatWhileLighter(_ body: (inout Self) -> Void) {
+        var before = Int.max
+        while attempts > 0, weight < before {
+            before = weight
+            body(&self)
         }
     }
 
@@ -71,24 +84,37 @@ struct ProgramShrinker {
     /// Simplifies each operation as far as possible.
     private mutating func simplify(_ part: WritableKeyPath<ModelProgram, [Operation]>) {
         for index in program[keyPath: part].indices {
-            for change in Self.simplifications {
-                guard index < program[keyPath: part].count else { return }
-                var candidate = program
-                change(&candidate[keyPath: part][index])
-                if candidate[keyPath: part][index] != program[keyPath: part][index] { _ = accept(candidate) }
+            while index < program[keyPath: part].count {
+                let operation = program[keyPath: part][index]
+                let isSimpler = Self.simplifications(of: operation).contains { simpler in
+                    var candidate = program
+                    candidate[keyPath: part][index] = simpler
+                    return accept(candidate)
+                }
+                if !isSimpler { break }
             }
         }
     }
 
-    private static var simplifications: [(inout Operation) -> Void] {
-        let simple: [(inout Operation) -> Void] = [
-            { $0.program = 0 }, { $0.farewell = 0 }, { $0.kind = $0.kind.isAwaiting ? .awaited : .closure },
-            { $0.place = 0 }, { $0.owner = 0 },
-            { $0.form = 0 }, { $0.members = $0.members.map { _ in .both } }, { $0.sequel = 0 }, { $0.suspensions = 0 },
-            { $0.suspensions = min($0.suspensions, 1) },
+    private static func simplifications(of operation: Operation) -> [Operation] {
+        func changed(_ change: (inout Operation) -> Void) -> Operation {
+            var operation = operation
+            change(&operation)
+            return operation
+        }
+        var simpler = [
+            changed { $0.program = 0 }, changed { $0.farewell = 0 }, changed { $0.kind = .closure },
+            changed { $0.kind = $0.kind.isAwaiting ? .awaited : .actorOwner }, changed { $0.place = 0 },
+            changed { $0.owner = 0 },
+            changed { $0.form = 0 }, changed { $0.form = min($0.form, 1) }, changed { $0.sequel = 0 },
+            changed { $0.suspensions = 0 }, changed { $0.suspensions = min($0.suspensions, 1) },
         ]
-        // `back` counts modulo the number of registrations. After the smallest one that works, none is smaller.
-        return simple + (0..<16).map { back in { $0.back = min($0.back, back) } }
+        // The places that are no sources have only some kinds.
+        if operation.place >= Place.locals.lowerBound { simpler.removeAll { $0.kind != operation.kind } }
+        simpler += operation.tree.simpler.map { tree in changed { $0.tree = tree } }
+        // `back` counts modulo a number. After the smallest one that works, none is smaller.
+        simpler += (0..<min(16, operation.back)).map { back in changed { $0.back = back } }
+        return simpler.filter { $0 != operation }
     }
 
     private mutating func accept(_ candidate: ModelProgram) -> Bool {
@@ -103,7 +129,10 @@ struct ProgramShrinker {
     }
 }
 
-extension ModelRound.Divergence {
-    /// The report of a failing run.
-    var report: String { "\(description)\nthe operations:\n\(program)" }
+extension Operation {
+    fileprivate var weight: Int { 100 + back + tree.weight }
+}
+
+extension Tree {
+    fileprivate var weight: Int { children.reduce(10) { $0 + $1.weight } }
 }
