@@ -34,7 +34,7 @@ extension ModelTests {
         .positiveControl, arguments: ModelWorld.Fault.allCases)
     func divergenceIsShrunk(_ fault: ModelWorld.Fault) throws {
         let (_, divergence) = try #require(
-            ModelRun(seed: 84, operations: 20_000, fault: fault, attempts: many(1_600)).firstDivergence())
+            ModelRun(seed: 84, operations: 20_000, fault: fault, attempts: many(800)).firstDivergence())
 
         #expect(divergence.program.count <= 120, "\(fault):\n\(divergence.program)")
         #expect(ModelRound.firstDivergence(of: divergence.program, fault: fault) != nil)

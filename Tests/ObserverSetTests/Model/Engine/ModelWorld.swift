@@ -1389,15 +1389,15 @@ final class ModelWorld: World {
     private func isClosing(_ mailbox: Mailbox) -> Bool { closing != 0 && mailbox.call?.job.number == closing }
 
     override func removeAndWait(_ token: Int, _ wait: Int) {
+        // The task isn't on the caller's actor.
+        let outer = (here, deliverer)
+        (here, deliverer) = (nil, nil)
         var mailboxes: [Mailbox] = []
         visitEntries(tokens[token]) { entry, state, observer in
             guard let mailbox = observer.mailbox, !isInside(mailbox), fault != .waitsForNoRemoved else { return }
             if entry != nil || state!.pending > 0 { mailboxes.append(mailbox) }
         }
         let last = jobsMade
-        // The task isn't on the caller's actor.
-        let outer = (here, deliverer)
-        (here, deliverer) = (nil, nil)
         let isRemoved = remove(tokens[token])
         (here, deliverer) = outer
         waiters.append(
