@@ -28,10 +28,10 @@ final class TestedWorld: World, @unchecked Sendable {
     private var sets: [ObserverSet<Parcel>] = []
     private var locals = [LocalObserverSet<Parcel>(), LocalObserverSet<Parcel>()]
     private var publisher = EventPublisher()
-    private var center = NotificationCenter()
+    private var center = WorldCenter()
     private var delegates = MulticastDelegate<any WorldDelegate>()
     private var owners: [WorldOwner?] = Array(repeating: nil, count: ProgramGenerator.ownerCount)
-    private var senders = (0..<ProgramGenerator.senderCount).map { _ in Sender() }
+    private var senders = (0..<ProgramGenerator.senderCount).map { _ in WorldSender() }
     private var bags = (0..<ProgramGenerator.bagCount).map { _ in ObserverBag() }
     private var ownersMade = 0
     /// The observer that is being added.
@@ -79,9 +79,9 @@ final class TestedWorld: World, @unchecked Sendable {
         case .leaf(Place.base): publisher.observers(of: BaseEvent.self).map(\.value)
         case .leaf(Place.derived): publisher.observers(of: DerivedEvent.self).map(\.value)
         case .leaf(Place.all): publisher.allEvents.map { ($0 as! any WorldEvent).value }
-        case .leaf(let place) where Place.isPosted(place): posts(place, nil)
+        case .leaf(let place) where Place.isPosted(place): center.observers(of: place, from: nil)
         case .leaf(let place): sets[place]
-        case .posts(let place, let sender): posts(place, senders[sender])
+        case .posts(let place, let sender): center.observers(of: place, from: senders[sender])
         case .map(let tree, let program): source(tree).map(transform(program) { $0.plus(1_000) })
         case .compactMap(let tree, let program):
             source(tree).compactMap(transform(program) { $0.number % 3 == 0 ? nil : $0.plus(3_000) })
@@ -109,14 +109,6 @@ final class TestedWorld: World, @unchecked Sendable {
             self.tell(Occurrence(.transformed, observer, value.number))
             self.run(program)
             return function(value)
-        }
-    }
-
-    private func posts(_ place: Int, _ sender: Sender?) -> any NotificationSource<Parcel> {
-        if place == Place.named {
-            center.observers(named: .world, object: sender) { $0.userInfo?["value"] as? Parcel }
-        } else {
-            center.observers(of: BridgedPost.self, object: sender).map(\.value)
         }
     }
 
@@ -271,7 +263,7 @@ final class TestedWorld: World, @unchecked Sendable {
             id: ownersMade, program: operation?.program ?? 0, farewell: operation?.farewell ?? 0, world: self)
     }
 
-    override func replaceSender(_ sender: Int) { senders[sender] = Sender() }
+    override func replaceSender(_ sender: Int) { senders[sender] = WorldSender() }
 
     private func newValue(_ number: Int, _ farewell: Int) -> Parcel {
         Parcel(number: number, cargo: farewell == 0 || !valuesCarryCargo ? nil : Cargo(number, farewell, in: self))
@@ -363,7 +355,7 @@ final class TestedWorld: World, @unchecked Sendable {
         case Place.delegates:
             let old = delegates
             withExtendedLifetime(old) { delegates = MulticastDelegate() }
-        case Place.named, Place.bridged: withCenter { _ in center = NotificationCenter() }
+        case Place.named, Place.bridged: withCenter { _ in center = WorldCenter() }
         default: withPublisher { _ in publisher = EventPublisher() }
         }
     }
@@ -384,8 +376,7 @@ final class TestedWorld: World, @unchecked Sendable {
         case Place.base: withPublisher { publish(BaseEvent(value), form, by: $0) }
         case Place.derived: withPublisher { publish(DerivedEvent(value), form, by: $0) }
         case Place.all: withPublisher { publish(OtherEvent(value: value), form, by: $0) }
-        case Place.named: withCenter { $0.post(name: .world, object: sender, userInfo: ["value": value]) }
-        case Place.bridged: withCenter { $0.post(BridgedPost(value: value), object: sender) }
+        case Place.named, Place.bridged: withCenter { $0.post(value, at: operation.place, from: sender) }
         case Place.locals: withLocal(operation.place) { $0.notify(value) }
         case Place.delegates: withExtendedLifetime(delegates) { $0.notify { $0.receive(value) } }
         default: withSet(operation.place) { Self.notify($0, value, here) }
@@ -473,8 +464,8 @@ final class TestedWorld: World, @unchecked Sendable {
         return result
     }
 
-    private func withCenter(_ body: (NotificationCenter) -> Void) {
-        var held: NotificationCenter? = center
+    private func withCenter(_ body: (WorldCenter) -> Void) {
+        var held: WorldCenter? = center
         withExtendedLifetime(held) { body(held!) }
         silently { held = nil }
     }
@@ -690,8 +681,6 @@ actor WorldOwner: WorldDelegate {
     }
 }
 
-private final class Sender: Sendable {}
-
 private final class HeldSource: @unchecked Sendable {
     var source: (any NotificationSource<Parcel>)?
 
@@ -761,14 +750,6 @@ class BaseEvent: WorldEvent, @unchecked Sendable {
 }
 
 final class DerivedEvent: BaseEvent, @unchecked Sendable {}
-
-struct BridgedPost: BridgedEvent {
-    let value: Parcel
-}
-
-extension Notification.Name {
-    fileprivate static let world = Notification.Name("World")
-}
 
 // MARK: - Sources of the client's own
 
