@@ -3,7 +3,7 @@ import ObserverSet
 
 /// A notification center of the tested world, with the posts under a name, and those of a bridged event.
 ///
-/// Without the default trait, two sets stand in for it.
+/// Without the default trait, a publisher stands in for it.
 final class WorldCenter: Sendable {
     #if NotificationCenter
     private let center = NotificationCenter()
@@ -24,14 +24,21 @@ final class WorldCenter: Sendable {
         }
     }
     #else
-    private let sets = [ObserverSet<Post>(), ObserverSet<Post>()]
+    private let publisher = EventPublisher()
 
     func observers(of place: Int, from sender: WorldSender?) -> any NotificationSource<Parcel> {
-        Posts(set: sets[place - Place.named], sender: sender)
+        func observers<Post: WorldPost>(of type: Post.Type) -> any NotificationSource<Parcel> {
+            publisher.observers(of: type).compactMap { sender == nil || $0.sender === sender ? $0.value : nil }
+        }
+        return place == Place.named ? observers(of: NamedPost.self) : observers(of: OtherPost.self)
     }
 
     func post(_ value: Parcel, at place: Int, from sender: WorldSender?) {
-        sets[place - Place.named].notify(Post(value: value, sender: sender))
+        if place == Place.named {
+            publisher.publish(NamedPost(value: value, sender: sender))
+        } else {
+            publisher.publish(OtherPost(value: value, sender: sender))
+        }
     }
     #endif
 }
@@ -47,21 +54,18 @@ extension Notification.Name {
     fileprivate static let world = Notification.Name("World")
 }
 #else
-private struct Post: Sendable {
+private protocol WorldPost: Event {
+    var value: Parcel { get }
+    var sender: WorldSender? { get }
+}
+
+private struct NamedPost: WorldPost {
     let value: Parcel
     let sender: WorldSender?
 }
 
-/// Like a center's source, it doesn't hold what it observes.
-private struct Posts: NotificationSource {
-    weak let set: ObserverSet<Post>?
+private struct OtherPost: WorldPost {
+    let value: Parcel
     let sender: WorldSender?
-
-    func register(_ observer: ObserverSet.Observer<Parcel>) -> ObserverToken {
-        let posts = set?.compactMap { [sender] in sender == nil || $0.sender === sender ? $0.value : nil }
-        return posts?.register(observer) ?? ObserverToken([])
-    }
-
-    func settled() async { await set?.settled() }
 }
 #endif
