@@ -41,19 +41,19 @@ extension NotificationSource {
             // value notifies.
             let token = base.register(observer)
             // The source has claimed the observer's registration, or one that shares its state, so whatever ends that
-            // registration also drops the value. If the source has registered nothing, this claim succeeds, and the
-            // token has to end this registration itself.
+            // registration also drops the value. If the source has registered nothing, this claims the registration, so that
+            // it receives the value, and the token has to end it itself.
             let registration = observer.registration
-            let isInNoSet = registration?.claim() == true
+            _ = registration?.claim()
             let mailbox = registration?.innermost.mailbox
             // The notifier claims to be on the observer's actor, so that the runtime is asked, whatever the compiler
             // knows.
             var notifier = Notifier(on: mailbox?.actorAddress ?? 0)
             // A value that the source itself has sent may have ended the registration.
             if token.isActive || !token.issuer.namesRegistrations { observer.send(value, by: &notifier) }
-            // The set may have been released before the value was enqueued, by a `map` or by a producer that the
-            // registration told. Then the set hasn't noted that its token has something to drop.
-            guard let registration, mailbox != nil, isInNoSet || !token.knows(registration) else { return token }
+            // The token doesn't know the registration if the source has registered nothing, or if the set was released
+            // before the value was enqueued, by a `map` or by a producer that the registration told.
+            guard let registration, mailbox != nil, !token.knows(registration) else { return token }
             return ObserverToken([token, ObserverToken(issuer: UnregisteredIssuer(registration), id: 0)])
         }
     }

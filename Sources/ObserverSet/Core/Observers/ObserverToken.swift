@@ -62,7 +62,7 @@ extension ObserverToken {
     /// set left when it was deallocated.
     package var isSpent: Bool { issuer.isSpent(id) }
 
-    /// Whether `remove()` would end that registration, or one that shares its state, or drop what is pending for it.
+    /// Whether `remove()` would end that registration, or one that shares its state, or drop the registration's pending values.
     func knows(_ registration: Registration) -> Bool {
         var isKnown = false
         issuer.visit(id) { known, _ in isKnown = isKnown || known?.stateAddress == registration.stateAddress }

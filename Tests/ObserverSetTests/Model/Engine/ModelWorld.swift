@@ -464,18 +464,18 @@ final class ModelWorld: World {
     private func expectCount(of bag: Bag) {
         let tokens = bag.tokens
         func count() -> Int { Set(tokens.filter(isActive).map(identity)).count }
-        isAsking = false
-        let before = count()
-        isAsking = true
+        func countAskingNobody() -> Int {
+            isAsking = false
+            defer { isAsking = true }
+            return count()
+        }
+        let before = countAskingNobody()
         followUnpromised()
         _ = count()
-        isAsking = false
-        let possible = sorted(before, count())
-        isAsking = true
-        expect(Occurrence(.counted, Place.count, min(max(next?.value ?? 0, possible.lowerBound), possible.upperBound)))
+        let after = countAskingNobody()
+        let counted = min(max(next?.value ?? 0, min(before, after)), max(before, after))
+        expect(Occurrence(.counted, Place.count, counted))
     }
-
-    private func sorted(_ first: Int, _ second: Int) -> ClosedRange<Int> { min(first, second)...max(first, second) }
 
     /// Tokens of the same registration are equal.
     private func identity(of token: Token) -> ObjectIdentifier {
@@ -616,7 +616,7 @@ final class ModelWorld: World {
         guard next?.tag == .observed else { return }
         let due = producing.first { set in
             set.isDue && set.users.contains(innermost) && set.cancelling != innermost
-                && isNext(told(set.place, !set.lastReported))
+                && isNext(told(!set.lastReported))
         }
         if let due {
             reportDemand(due)
@@ -634,7 +634,7 @@ final class ModelWorld: World {
         if isTraversal { set.passes += 1 }
         if let farewell = set.farewell, isNext(death(of: farewell)) {
             tell(farewell)
-        } else if set.isDue, isNext(told(set.place, !set.lastReported)) {
+        } else if set.isDue, isNext(told(!set.lastReported)) {
             reportDemand(set)
         }
         if isTraversal { endPass(over: set) }
@@ -671,13 +671,13 @@ final class ModelWorld: World {
     }
 
     /// A call of a producer.
-    private func told(_ place: Int, _ isObserved: Bool) -> Occurrence {
-        Occurrence(.observed, place, 2 * innermost + (isObserved ? 1 : 0))
+    private func told(_ isObserved: Bool) -> Occurrence {
+        Occurrence(.observed, Place.produced, 2 * innermost + (isObserved ? 1 : 0))
     }
 
     private func death(of object: Mortal) -> Occurrence {
         switch object.tag {
-        case .observed: told(Place.produced, false)
+        case .observed: told(false)
         default: Occurrence(object.tag!, object.id, innermost)
         }
     }
@@ -737,18 +737,14 @@ final class ModelWorld: World {
 
     /// Tells a producer, perhaps during a pass over the set, so that what is removed meanwhile is released now or later.
     private func followEndOfStream() {
-        guard let set = producing.first(where: { $0.isDue && isNext(told($0.place, !$0.lastReported)) }) else { return }
+        guard let set = producing.first(where: { $0.isDue && isNext(told(!$0.lastReported)) }) else { return }
         let before = dropped.count
         set.doubts += 1
         reportDemand(set)
         set.doubts -= 1
         let late = Array(dropped[before...])
         dropped.removeSubrange(before...)
-        for object in late {
-            object.waning -= 1
-            object.holds += 1
-        }
-        release(late)
+        releaseWaning(late)
     }
 
     /// Whether it is the capture of a stream that doesn't know of an end yet.
@@ -763,6 +759,11 @@ final class ModelWorld: World {
     private func releasing(_ objects: [Mortal], _ body: () -> Void) {
         for object in objects { object.waning += 1 }
         body()
+        releaseWaning(objects)
+    }
+
+    /// Releases objects that might have been released before.
+    private func releaseWaning(_ objects: [Mortal]) {
         for object in objects {
             object.waning -= 1
             object.holds += 1
@@ -777,7 +778,7 @@ final class ModelWorld: World {
         guard set.place == Place.produced, !set.isReporting else { return }
         set.isReporting = true
         while divergence == nil, set.lastReported == set.registered.isEmpty {
-            let event = told(set.place, !set.lastReported)
+            let event = told(!set.lastReported)
             set.lastReported.toggle()
             expect(event)
             run(1)
@@ -823,11 +824,7 @@ final class ModelWorld: World {
 
     private func release(_ queued: Queued) {
         guard let cargo = queued.value.cargo else { return }
-        if queued.isDoubtful {
-            cargo.waning -= 1
-            cargo.holds += 1
-        }
-        release([cargo])
+        if queued.isDoubtful { releaseWaning([cargo]) } else { release([cargo]) }
     }
 
     private func publish(_ place: Int, _ form: Int, _ value: Parcel) {
@@ -1292,7 +1289,7 @@ final class ModelWorld: World {
         let candidates = busy.filter { mailbox in
             guard mailbox.call == nil, let job = first(mailbox), job.link.isCalledOnce else { return false }
             let mayDie = mailbox.jobs.contains { concerns(event, $0) }
-            return mayDie || event == told(Place.produced, false) && isObserving(job.observer)
+            return mayDie || event == told(false) && isObserving(job.observer)
         }
         // It is the one that is reported next.
         func time(_ mailbox: Mailbox) -> Int {

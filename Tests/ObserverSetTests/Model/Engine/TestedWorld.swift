@@ -544,8 +544,6 @@ final class TestedWorld: World, @unchecked Sendable {
     }
 }
 
-private func ~= (range: ClosedRange<Int>, place: Int) -> Bool { range.contains(place) }
-
 // MARK: - What observers capture
 
 /// What the closure of an observer captures.

@@ -139,16 +139,14 @@ class World {
         case .emptyBag: emptyBag(operation.owner)
         case .endBag: endBag(operation.owner)
         // Tasks run only where no other task does.
-        case .deliver: if isOutside(outer) { deliver(operation) }
-        case .letQueueRun: if isOutside(outer), usesQueue { letQueueRun() }
+        case .deliver: if !isInside { deliver(operation) }
+        case .letQueueRun: if !isInside, usesQueue { letQueueRun() }
         case .letOn: if !suspended.isEmpty { letOn(operation.back % suspended.count) }
         case .settle: if Self.awaits { settle(operation.tree, newWait()) }
         case .read, .cancelReading, .dropStream: performOnStream(operation)
         default: performOnToken(operation)
         }
     }
-
-    private func isOutside(_ outer: Int) -> Bool { outer == 0 }
 
     private func newWait() -> Int {
         waitsBegun += 1
@@ -158,8 +156,7 @@ class World {
     /// Performs an operation on the token that is that many back from the newest, modulo their number.
     private func performOnToken(_ operation: Operation) {
         guard tokenCount > 0 else { return }
-        func token(_ back: Int) -> Int { tokenCount - 1 - back % tokenCount }
-        let token = token(operation.back)
+        let token = self.token(operation.back)
         switch operation.verb {
         case .remove: if !isUndecided(token) { remove(token, by: nil) }
         case .removeBySet: if Place.isSet(operation.place), !isUndecided(token) { remove(token, by: operation.place) }
