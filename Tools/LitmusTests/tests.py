@@ -112,7 +112,7 @@ STEPS = {
     "quick-way": (RECLAMATION, "func retire(", "if !contents.hasRetired && isEmpty()", "none"),
     "both-counts": (RECLAMATION, "func isEmpty() -> Bool", "isEmpty(0) && isEmpty(1)", "none"),
     "older": (RECLAMATION, "func collect(_ contents", "rare.older = rare.newer", "none"),
-    "trim": (WRITE, "private func finishChange(", "if !contents.hasRetired { slots.trim(&contents) }", "none"),
+    "trim": (WRITE, "private func collectAndTidyUp(", "if !contents.hasRetired { slots.trim(&contents) }", "none"),
     "depart": (WRITE, "private func keepMailbox(", "!mailbox.isIdle", "none"),
 }
 

@@ -1,5 +1,5 @@
-// These are the forms with an owner for sources of `Void`, whose closures need not name a parameter that is always
-// `()`.
+// These are the forms of `add` and `addNonisolated` with an owner for sources of `Void`, whose closures need not name a
+// parameter that is always `()`. The forms for queues and `addAsync` are beside their general ones.
 
 extension NotificationSource where Parameters == Void {
     /// Adds an observer of `Void` that lives as long as its owner, which is all it is passed, and that runs on its

@@ -60,7 +60,7 @@ public final class ObserverBag: Sendable {
         let ended = Set(full.lazy.filter(\.isSpent))
         tokens.withLock { tokens in
             var seen = ended
-            // No token's last reference is dropped under the lock, because `ended` or the new array still holds an
+            // No issuer's last reference is dropped under the lock, because `ended` or the new array still holds an
             // equal token.
             tokens = tokens.filter { seen.insert($0).inserted }
             tokens.reserveCapacity(2 * tokens.count)

@@ -202,6 +202,7 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
 
     override var isIdle: Bool { withState { state in state.worker == nil && state.jobs.values == 0 } }
 
+    /// Whether the task holds a value for this registration: its call is in progress, or it is just being dropped.
     func isCalling(_ recipient: Registration) -> Bool {
         withState { $0.current?.stateAddress == recipient.stateAddress }
     }

@@ -1,4 +1,5 @@
-/// The caller of a notification, about which targets and mailboxes ask once for all observers.
+/// What targets and mailboxes ask, once for all observers, about the caller of a notification; targets also report dead
+/// owners here.
 ///
 /// It is small, because each nested notification has one on its stack.
 struct Notifier {

@@ -86,7 +86,9 @@ final class OnceGate: TokenIssuer, @unchecked Sendable {
     }
 
     // The gate is asked even when it has been passed, because a set's `remove(_:)` may come before the call has begun.
-    override func issuesTokens(for issuer: TokenIssuer) -> Bool { token?.issuer.issuesTokens(for: issuer) == true }
+    override func namesOneRegistration(of issuer: TokenIssuer) -> Bool {
+        token?.issuer.namesOneRegistration(of: issuer) == true
+    }
 
     override var parts: [ObserverToken] { isPassed ? [] : [token].compactMap(\.self) }
 }

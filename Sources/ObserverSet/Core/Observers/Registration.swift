@@ -120,7 +120,9 @@ package class Registration: @unchecked Sendable {
         return other
     }
 
-    /// Makes a registration that has the same target and gates, and a state of its own.
+    /// Returns another registration, which has the same target and a state of its own.
+    ///
+    /// A call for it must pass the gates of this registration, its original.
     final func another() -> Registration { FurtherRegistration(target, of: self, sharingState: false) }
 
     /// Claims the registration for a set; returns false if it has been claimed before.

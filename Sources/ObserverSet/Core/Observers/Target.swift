@@ -8,8 +8,8 @@ package class AnyTarget: Registration, @unchecked Sendable {
     ///
     /// Never read this property under the lock.
     var owner: AnyObject? { nil }
-    /// The words for descriptions that say where the observer runs, and how many values are pending for one of its
-    /// registrations.
+    /// The words for descriptions that say where the observer runs, and, for one of its registrations, whether it is in a
+    /// call, and how many values are pending or were dropped.
     func placeDescription(of registration: Registration) -> String {
         guard let mailbox else { return "nonisolated" }
         let (pending, dropped) = registration.counts
@@ -74,15 +74,18 @@ package class AnyTarget: Registration, @unchecked Sendable {
 class Target<Parameters>: AnyTarget, @unchecked Sendable {
     /// Calls the observer for one of its registrations, or enqueues the value.
     ///
+    /// The caller has just seen that the slot isn't marked as removed. A value that would be enqueued for a registration
+    /// that has ended is left out.
+    ///
     /// If the owner turns out to be dead, this sets `notifier.metDead`, and the notification tries to remove the
     /// registrations of dead owners when it ends.
     func send(_ value: Parameters, for registration: Registration, by notifier: inout Notifier) {
         fatalError("abstract")
     }
 
-    /// Whether the observer may be called for a registration.
+    /// Passes the gates of a registration, if it has any; false if the observer has had its only call.
     ///
-    /// If the observer is called only once, this uses up that call.
+    /// This doesn't ask whether the registration has been removed. Whoever calls `send` has looked, and `receive` looks itself.
     @inline(__always)
     final func takeCall(for registration: Registration) -> Bool { registration === self || registration.passGates() }
 

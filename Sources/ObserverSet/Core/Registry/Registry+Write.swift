@@ -21,7 +21,9 @@ extension Registry {
     }
 
     /// Ends the registration that a token names, if it belongs to this registry; returns true for exactly one caller.
-    package func remove(_ token: ObserverToken) -> Bool { token.issuer.issuesTokens(for: self) && token.remove() }
+    package func remove(_ token: ObserverToken) -> Bool {
+        token.issuer.namesOneRegistration(of: self) && token.remove()
+    }
 
     /// Ends all registrations.
     ///
@@ -137,13 +139,13 @@ extension Registry {
         if let old = unsafe old { unsafe reclamation.retire(Retired(old), &contents, &cleanup.releasable) }
     }
 
-    /// Ends a change: moves what no traversal can reach any longer to `cleanup.releasable`, tidies up the slots, and
-    /// returns whether anything is still retired.
+    /// Ends a change: moves what no traversal can reach any longer to `cleanup.releasable`, keeps its mailboxes in which
+    /// a call may still be in progress, and tidies up the slots; returns whether anything is still retired.
     ///
     /// This function isn't inlined, nor are `endRegistration`, `moveToFreshBlock` and `keepMailbox`, because each change
     /// would otherwise be half a kilobyte larger.
     @inline(never)
-    private func finishChange(_ contents: inout Contents, _ cleanup: inout Cleanup) -> Bool {
+    private func collectAndTidyUp(_ contents: inout Contents, _ cleanup: inout Cleanup) -> Bool {
         reclamation.collect(&contents, &cleanup.releasable)
         // While anything is retired, a traversal may have seen these slots registered: see "Slots at the end".
         // fault: slot-vacant-too-early
@@ -197,7 +199,7 @@ extension Registry {
         let result = lock.withLock { contents in
             let result = change(&contents, &cleanup)
             // fault: released-under-the-lock
-            hasRetired = finishChange(&contents, &cleanup)
+            hasRetired = collectAndTidyUp(&contents, &cleanup)
             return result
         }
         // fault: no-look-after-unlocking
@@ -211,7 +213,7 @@ extension Registry {
         var cleanup = Cleanup()
         let hasRetired = lock.withLockIfAvailable { contents in
             change(&contents, &cleanup)
-            return finishChange(&contents, &cleanup)
+            return collectAndTidyUp(&contents, &cleanup)
         }
         // fault: no-look-after-unlocking
         if hasRetired == true { collectAfterUnlocking(&cleanup) }
@@ -242,7 +244,7 @@ extension Registry {
             atomicMemoryFence(ordering: .sequentiallyConsistent)
             guard reclamation.idleIsEmpty() else { return }
             var more = Cleanup()
-            let hasRetired = lock.withLockIfAvailable { contents in finishChange(&contents, &more) }
+            let hasRetired = lock.withLockIfAvailable { contents in collectAndTidyUp(&contents, &more) }
             // fault: collected-and-forgotten
             cleanup.releasable.append(contentsOf: more.releasable)
             guard hasRetired == true else { return }
@@ -256,6 +258,7 @@ extension Registry {
     func collectAfterLeaving() {
         atomicMemoryFence(ordering: .sequentiallyConsistent)
         var hasMetAnother = false
+        // This asks before `writeIfAvailable` collects.
         writeIfAvailable { contents, _ in
             hasMetAnother = contents.hasRetired && contents.rare?.lastRetiringThread != Reclamation.stackNumber()
         }

@@ -17,10 +17,10 @@ import Synchronization
 /// - A value is sent to an observer that awaits: `AwaitingTarget`, `AwaitingMailbox`, `AwaitingJobs`.
 /// - An observer is removed: `Registry+Write`, `Cleanup`, `Retired`, `RareState`, `Reclamation`; for an observer that
 ///   is called once, also `OnceGate`.
-/// - An owner dies: a call finds the owner dead. If that call came from a mailbox, `noteDeadOwner` (in `PendingCount`)
-///   records it for the next notification. A notification that learns of a dead owner has `Notifier.metDead` set, and
-///   calls `removeDead` (in `Registry+Write`) when it ends. Adding observers also
-///   searches for dead owners from time to time (`Contents.countOneMore`).
+/// - An owner dies: a call finds the owner dead. If that call came from a mailbox, `noteDeadOwner` (in
+///   `RegistrationState`) records it for the next notification. A notification that learns of a dead owner has
+///   `Notifier.metDead` set, and calls `removeDead` (in `Registry+Write`) when it ends. Adding observers also searches
+///   for dead owners from time to time (`Contents.countOneMore`).
 /// - A caller waits: `SettledWait`, `Registry+Queries`, `RemovalWait`.
 ///
 /// In these files, an *owner* is the object that the user has passed to `add`. An observer lives as long as its owner,

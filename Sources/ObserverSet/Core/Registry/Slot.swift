@@ -133,8 +133,8 @@ extension Callee {
         }
     }
 
-    /// Calls the observer if it is a closure without an owner that belongs to the notifier's actor, and no value is
-    /// pending for it; returns false otherwise.
+    /// Calls the observer if it is an actor's closure that has neither an owner nor a gate, the notifier is on that
+    /// actor, and neither a pending value nor a call in progress would be overtaken; returns false otherwise.
     ///
     /// Such an observer then needs no dispatch through its target's method table.
     @inline(__always)

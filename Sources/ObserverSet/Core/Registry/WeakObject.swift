@@ -77,8 +77,8 @@ extension Registry {
     ///
     /// The caller must keep the registry alive until the traversal has ended.
     package func traversal() -> Traversal {
-        // This load is acquiring, as in `notify`, so that an object that another thread removes and adds again isn't
-        // met twice.
+        // This load is acquiring, as in `notify`, and paired with the releasing store in `insert`, so that an object
+        // that another thread removes and adds again isn't met twice.
         unsafe Traversal(.passUnretained(self), upTo: lastID.load(ordering: .acquiring))
     }
 
