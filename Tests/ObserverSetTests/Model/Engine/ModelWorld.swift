@@ -413,13 +413,14 @@ final class ModelWorld: World {
         if !isCaller, !isOnly { call.isCancelled = true }
     }
 
-    override func store(_ token: Int, _ bag: Int) {
-        let bag = bags[bag]
+    override func store(_ token: Int, _ index: Int) {
+        let bag = bags[index]
         bag.holds += 1
         bag.tokens.append(tokens[token])
         // A full bag asks all its tokens.
         if bag.tokens.count > 16 { for token in bag.tokens { visit(token) { _, _ in } } }
         release(bag)
+        expect(Occurrence(.stored, token, index))
     }
 
     override func emptyBag(_ bag: Int) {
@@ -740,6 +741,7 @@ final class ModelWorld: World {
 
     /// Tells a producer, perhaps during a pass over the set, so that what is removed meanwhile is released now or later.
     private func followEndOfStream() {
+        if let farewell = farewells.first(where: { !$0.isDead && isNext(death(of: $0)) }) { return tell(farewell) }
         guard let set = producing.first(where: { $0.isDue && isNext(told(!$0.lastReported)) }) else { return }
         let before = dropped.count
         set.doubts += 1

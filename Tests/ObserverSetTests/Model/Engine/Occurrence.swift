@@ -11,10 +11,10 @@ struct Occurrence: Equatable, CustomStringConvertible {
         case removed, removedOwned, counted, described, isActive, pending, dropped
         /// A caller of `settled()`, or of `removeAndWait()`, goes on.
         case settled, waited
-        /// An operation inside user code begins.
+        /// An operation inside user code begins; a token has been put into a bag.
         ///
-        /// Without this, a deallocation before an operation that reports nothing could be mistaken for one after it.
-        case began
+        /// Without these, a deallocation before an operation that reports nothing could be mistaken for one after it.
+        case began, stored
     }
 
     static let end = 0xFFF_FFFF

@@ -329,7 +329,10 @@ final class TestedWorld: World, @unchecked Sendable {
         withExtendedLifetime(loaded) { tell(Occurrence(.removedOwned, loaded.id, count)) }
     }
 
-    override func store(_ token: Int, _ bag: Int) { shared(token).store(in: bags[bag]) }
+    override func store(_ token: Int, _ bag: Int) {
+        shared(token).store(in: bags[bag])
+        tell(Occurrence(.stored, token, bag))
+    }
 
     override func emptyBag(_ bag: Int) {
         let bag = bags[bag]
