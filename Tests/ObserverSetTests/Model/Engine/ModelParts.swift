@@ -270,6 +270,8 @@ extension ModelWorld {
         let tag: Occurrence.Tag
         let number: Int
         var isRemoved = false
+        /// Whether it may return `true` all the same.
+        var isDoubtful = false
         /// The job of the call inside which it began to wait; zero if it was inside none.
         let caller: Int
         /// The last job for which it must wait, and the last one that may make it wait.
