@@ -65,8 +65,9 @@ final class NotificationChannel: Sendable {
         hasSenders.store(false, ordering: .releasing)
         unsafe registration = center.addObserver(forName: name, object: nil, queue: nil) { [weak self] notification in
             guard let self else { return }
-            // A post that has to call the observer knows of it, and so sees the store. The cast takes several times as
-            // long as a call.
+            // A post that has to call an observer of one sender knows of that observer, and so sees the store in
+            // `noteSender`. Without one, the sender isn't cast to `AnyObject`, which takes several times as long as a
+            // call.
             let sender = hasSenders.load(ordering: .acquiring) ? notification.object.map { $0 as AnyObject } : nil
             posts.notify(Post(notification: notification, sender: sender))
         }
@@ -84,7 +85,7 @@ final class NotificationChannel: Sendable {
 
 /// The channels of one center, which ends their observers when the center is deallocated.
 ///
-/// Only the center holds it: see `NotificationChannel`. The table and the channels are found through weak references.
+/// Only the center holds it: see `NotificationChannel`. This object and its channels are found through weak references.
 /// These are loaded under a lock, but what they refer to is released outside, because the `deinit` of a channel takes
 /// the same lock.
 private final class ChannelsOfACenter: Sendable {

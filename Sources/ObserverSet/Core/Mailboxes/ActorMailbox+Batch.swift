@@ -110,9 +110,10 @@ extension ActorMailbox {
             return indices.map { jobs.remove(at: $0)! }
         }
 
-        /// Puts back the jobs that were passed over.
+        /// Ends a catch-up, and puts back the jobs that were passed over.
         ///
-        /// Their observer's catch-up has ended, so the observer may be caught up with again, or called in its turn.
+        /// The observer whose catch-up has ended may be caught up with again, or called in its turn. Markers, and jobs of
+        /// observers that are still in a call or caught up with, are passed over again until the outermost catch-up ends.
         mutating func endCatchUp() {
             catchUps -= 1
             if passedOver.isEmpty { return }

@@ -62,7 +62,8 @@ extension ObserverToken {
     /// set left when it was deallocated.
     package var isSpent: Bool { issuer.isSpent(id) }
 
-    /// Whether `remove()` would end that registration, or one that shares its state, or drop the registration's pending values.
+    /// Whether this token stands for `registration`, or for one that shares its state, and `remove()` would end it or
+    /// drop its pending values.
     func knows(_ registration: Registration) -> Bool {
         var isKnown = false
         issuer.visit(id) { known, _ in isKnown = isKnown || known?.stateAddress == registration.stateAddress }

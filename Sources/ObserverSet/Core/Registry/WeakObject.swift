@@ -64,8 +64,9 @@ extension Registry {
         return ObserverToken(issuer: self, id: id)
     }
 
-    /// Ends an object's registration; returns false if it has none, or if the object is being deallocated (that is, in
-    /// its own `deinit`).
+    /// Ends an object's registration; returns false if it has none.
+    ///
+    /// If the object is being deallocated (that is, in its own `deinit`), this ends the registration, but returns false.
     package func remove(_ object: AnyObject) -> Bool {
         guard let (id, target) = target(for: object) else { return false }
         // This is false if the target belongs to a dead object that had the same address.
@@ -117,6 +118,7 @@ extension Traversal {
         return nil
     }
 
+    /// The object in a slot, retained, and the memory that a layer keeps with it; nil if the object is dead.
     @inline(__always)
     private static func object(in slot: UnsafeMutablePointer<Slot>) -> Object? {
         LockCheck.assertNoLockIsHeld()
