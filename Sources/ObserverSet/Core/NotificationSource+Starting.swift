@@ -41,8 +41,8 @@ extension NotificationSource {
             // value notifies.
             let token = base.register(observer)
             // The source has claimed the observer's registration, or one that shares its state, so whatever ends that
-            // registration also drops the value. If the source has registered nothing, this claims the registration, so that
-            // it receives the value, and the token has to end it itself.
+            // registration also drops the value. If the source has registered nothing, the claim here succeeds. Then
+            // the registration still receives the value, and the returned token must end the registration.
             let registration = observer.registration
             _ = registration?.claim()
             let mailbox = registration?.innermost.mailbox

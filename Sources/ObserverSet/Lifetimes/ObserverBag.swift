@@ -56,7 +56,7 @@ public final class ObserverBag: Sendable {
             return tokens.count == max(16, tokens.capacity) ? tokens : nil
         }
         guard let full else { return }
-        // This is done outside the lock, because it loads the owners, and may run the `deinit` of one.
+        // The tokens are asked outside the lock, because that loads the owners, and may run the `deinit` of one.
         let ended = Set(full.lazy.filter(\.isSpent))
         tokens.withLock { tokens in
             var seen = ended

@@ -129,7 +129,8 @@ extension AfterTheSetsEndTests {
 
             if end != .nothing { expect(token.pendingCount, equals: 0, "\(end)") }
             if end != .waiting { queue.resume() }
-            // An only call is no longer pending as soon as its gate has been passed, and may still be prevented then.
+            // The value of an only call stops being pending when it passes the gate, and a removal may prevent the call
+            // even then.
             if end == .nothing { await eventually { log.entries.count == origin.delivered.count } }
             await eventually { token.pendingCount == 0 }
             await token.removeAndWait()

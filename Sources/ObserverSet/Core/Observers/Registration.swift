@@ -120,9 +120,9 @@ package class Registration: @unchecked Sendable {
         return other
     }
 
-    /// Returns another registration, which has the same target and a state of its own.
+    /// Returns another registration, which has the same target, but its own state.
     ///
-    /// A call for it must pass the gates of this registration, its original.
+    /// A call for the new registration must also pass the gates of this one.
     final func another() -> Registration { FurtherRegistration(target, of: self, sharingState: false) }
 
     /// Claims the registration for a set; returns false if it has been claimed before.

@@ -21,8 +21,10 @@ struct RegistrationState: ~Copyable, Sendable {
     /// The number of values that have been posted; for an observer that awaits, the number of those that are still
     /// pending.
     private let posted = Atomic<UInt32>(0)
-    /// The number of values that have been taken out of the mailbox; for an observer that awaits, whose pending values
-    /// `posted` alone counts, the number of values that were dropped.
+    /// The number of values that have been taken out of the mailbox.
+    ///
+    /// For an observer that awaits, it is the number of values that were dropped, because `posted` alone counts the
+    /// pending values.
     private let takenOrDropped = Atomic<UInt32>(0)
 
     /// Claims the state for a registration; returns false if another registration has claimed it already.

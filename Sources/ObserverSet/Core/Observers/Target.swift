@@ -74,8 +74,8 @@ package class AnyTarget: Registration, @unchecked Sendable {
 class Target<Parameters>: AnyTarget, @unchecked Sendable {
     /// Calls the observer for one of its registrations, or enqueues the value.
     ///
-    /// The caller has just seen that the slot isn't marked as removed. A value that would be enqueued for a registration
-    /// that has ended is left out.
+    /// The caller has just seen that the registration hasn't ended. If it ends meanwhile, the observer may still be
+    /// called in place, but a value that must be enqueued is dropped.
     ///
     /// If the owner turns out to be dead, this sets `notifier.metDead`, and the notification tries to remove the
     /// registrations of dead owners when it ends.
@@ -85,7 +85,8 @@ class Target<Parameters>: AnyTarget, @unchecked Sendable {
 
     /// Passes the gates of a registration, if it has any; false if the observer has had its only call.
     ///
-    /// This doesn't ask whether the registration has been removed. Whoever calls `send` has looked, and `receive` looks itself.
+    /// This doesn't ask whether the registration has been removed. The caller of `send` has asked that, and `receive`
+    /// asks it before this call.
     @inline(__always)
     final func takeCall(for registration: Registration) -> Bool { registration === self || registration.passGates() }
 

@@ -43,7 +43,7 @@ import Synchronization
     /// before.
     ///
     /// `before` serves only to decide whether to add stripes, so it is nil on an added stripe. A `Traversal` holds its
-    /// ticket. It isn't copyable, and counts itself out in its `deinit`, so it does so exactly once.
+    /// ticket. The traversal isn't copyable, and counts itself out in its `deinit`, so it does so exactly once.
     typealias Ticket = (count: UnsafeMutablePointer<Count>, before: UInt32?)
 
     // MARK: Traversals

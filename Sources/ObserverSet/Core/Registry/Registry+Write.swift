@@ -258,7 +258,7 @@ extension Registry {
     func collectAfterLeaving() {
         atomicMemoryFence(ordering: .sequentiallyConsistent)
         var hasMetAnother = false
-        // This asks before `writeIfAvailable` collects.
+        // The closure runs before `writeIfAvailable` collects.
         writeIfAvailable { contents, _ in
             hasMetAnother = contents.hasRetired && contents.rare?.lastRetiringThread != Reclamation.stackNumber()
         }

@@ -43,8 +43,8 @@ func isOnMainThread() -> Bool {
     #else
     let thread = unsafe UInt(bitPattern: pthread_self())
     #endif
-    // This load and the store below are relaxed, because the handle is only compared, and no other memory is read because of
-    // it.
+    // This load and the store below are relaxed, because the handle is only compared, and no other memory is read
+    // because of it.
     let known = mainThread.load(ordering: .relaxed)
     if known != 0 { return thread == known }
     var clock = clockid_t()

@@ -266,12 +266,10 @@ extension ModelWorld {
 
     /// A caller of `settled()` or `removeAndWait()` that is waiting.
     struct Waiter {
-        /// What is reported when it goes on, and what `removeAndWait()` returns.
+        /// What is reported when it goes on, and what `removeAndWait()` may return.
         let tag: Occurrence.Tag
         let number: Int
-        var isRemoved = false
-        /// Whether it may return `true` all the same.
-        var isDoubtful = false
+        var results = [false]
         /// The job of the call inside which it began to wait; zero if it was inside none.
         let caller: Int
         /// The last job for which it must wait, and the last one that may make it wait.

@@ -287,19 +287,22 @@ final class ModelWorld: World {
         let isAddressed = place.map { isIssued(tokens[token], by: places[$0]) || fault == .removesForeign } ?? true
         let caller = place.map { places[$0] }
         caller?.holds += 1
-        let (isRemoved, isDoubtful) = isAddressed ? removeWatching(tokens[token]) : (false, false)
+        let results = isAddressed ? possibleResults(ofRemoving: tokens[token]) : [false]
         if let caller { release([caller], []) }
-        expect(Occurrence(.removed, token, isRemoved || isDoubtful && isNext(Occurrence(.removed, token, true))))
+        let possible = results.map { Occurrence(.removed, token, $0) }
+        expect(possible.first(where: isNext) ?? possible[0])
     }
 
-    /// Removes, and also says whether a `false` is in doubt: an owner has died meanwhile, before its registration or after.
-    private func removeWatching(_ token: Token) -> (isRemoved: Bool, isDoubtful: Bool) {
+    /// Does what a token's `remove` does, and returns what that may return.
+    ///
+    /// If an owner dies meanwhile, that may happen before its registration ends (`false`) or after (`true`).
+    private func possibleResults(ofRemoving token: Token) -> [Bool] {
         let before = position
         var owners: [Owner] = []
         token.forEachEntry { if !$0.isRemoved, let owner = $0.observer.owner, !owner.isDead { owners.append(owner) } }
         let isRemoved = remove(token)
         let died = told[before..<position].filter { $0.tag == .ownerDied }.map(\.subject)
-        return (isRemoved, !isRemoved && owners.contains { died.contains($0.id) })
+        return !isRemoved && owners.contains { died.contains($0.id) } ? [false, true] : [isRemoved]
     }
 
     private func isIssued(_ token: Token, by set: Model) -> Bool {
@@ -1410,14 +1413,13 @@ final class ModelWorld: World {
             if entry != nil || state!.pending > 0 { mailboxes.append(mailbox) }
         }
         let last = jobsMade
-        let (isRemoved, isDoubtful) = removeWatching(tokens[token])
+        let results = possibleResults(ofRemoving: tokens[token])
         (here, deliverer) = outer
         waiters.append(
             Waiter(
-                tag: .waited, number: wait, isRemoved: isRemoved, isDoubtful: isDoubtful, caller: inside, last: last,
-                latest: last, sets: [],
-                held: [],
-                cargo: [], least: mailboxes.filter { !isClosing($0) }, most: fault == .waitsForNoRemoved ? [] : nil,
+                tag: .waited, number: wait, results: results, caller: inside, last: last, latest: last,
+                sets: [], held: [], cargo: [],
+                least: mailboxes.filter { !isClosing($0) }, most: fault == .waitsForNoRemoved ? [] : nil,
                 queueRuns: isQueueRunning ? queueRuns + 2 : 0)
         )
         followUnpromised()
@@ -1425,10 +1427,7 @@ final class ModelWorld: World {
     }
 
     private func isEvent(_ event: Occurrence, of waiter: Waiter) -> Bool {
-        func goingOn(_ isRemoved: Bool) -> Occurrence {
-            Occurrence(waiter.tag, waiter.number, 2 * innermost + (isRemoved ? 1 : 0))
-        }
-        return event == goingOn(waiter.isRemoved) || waiter.isDoubtful && event == goingOn(true)
+        waiter.results.contains { event == Occurrence(waiter.tag, waiter.number, 2 * innermost + ($0 ? 1 : 0)) }
     }
 
     private func endWaiting(_ next: Occurrence) -> Bool {
