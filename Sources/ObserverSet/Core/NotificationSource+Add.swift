@@ -85,7 +85,7 @@ extension NotificationSource {
         @_inheritActorContext _ observer: @escaping @isolated(any) @Sendable (Owner, Parameters) -> Void,
         isolation: isolated (any Actor)? = #isolation, fileID: StaticString = #fileID, line: UInt = #line
     ) -> ObserverToken {
-        register(owner, Isolation.erased(observer), addedOn: isolation, Site(fileID: fileID, line: line))
+        register(owner, Isolation.ownerErased(observer), addedOn: isolation, Site(fileID: fileID, line: line))
     }
 
     /// Adds a method of the main actor, which runs there, and lives as long as the owner whose method it is.
@@ -162,7 +162,7 @@ extension NotificationSource {
     ) -> ObserverToken {
         register(
             owner,
-            Isolation.erased { (owner: Owner, parameters: Parameters) in
+            Isolation.ownerErased { (owner: Owner, parameters: Parameters) in
                 Isolation.removed(from: method(owner))(parameters)
             },
             in: .of(method(owner).isolation), Site(fileID: fileID, line: line))
@@ -222,7 +222,7 @@ extension NotificationSource {
     ) -> ObserverToken where Parameters == (repeat each P) {
         register(
             owner,
-            Isolation.erased { (owner: Owner, parameters: Parameters) in
+            Isolation.ownerErased { (owner: Owner, parameters: Parameters) in
                 Isolation.removed(fromMethod: method(owner))(repeat each parameters)
             },
             in: .of(method(owner).isolation), Site(fileID: fileID, line: line))
@@ -301,7 +301,7 @@ extension NotificationSource {
         _ owner: Owner, _ observer: @escaping @Sendable (Owner, Parameters) -> Void,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> ObserverToken {
-        register(owner, Isolation.erased(observer), in: nil, Site(fileID: fileID, line: line))
+        register(owner, Isolation.ownerErased(observer), in: nil, Site(fileID: fileID, line: line))
     }
 }
 

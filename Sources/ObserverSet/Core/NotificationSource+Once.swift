@@ -27,7 +27,7 @@ extension NotificationSource {
     public var once: some NotificationSource<Parameters> {
         AdaptedSource(base: self) { observer, base in
             let gate = OnceGate()
-            return gate.arm(with: base.register(observer.gated(by: gate)))
+            return gate.arm(exchanging: base.register(observer.gated(by: gate)))
         }
     }
 }

@@ -47,7 +47,7 @@ extension NotificationSource {
         on queue: DispatchQueue, _ owner: Owner, _ observer: @escaping @Sendable (Owner, Parameters) -> Void,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> ObserverToken {
-        register(owner, Isolation.erased(observer), in: QueueMailbox(queue), Site(fileID: fileID, line: line))
+        register(owner, Isolation.ownerErased(observer), in: QueueMailbox(queue), Site(fileID: fileID, line: line))
     }
 }
 

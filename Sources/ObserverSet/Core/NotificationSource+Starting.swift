@@ -51,9 +51,9 @@ extension NotificationSource {
             var notifier = Notifier(on: mailbox?.actorAddress ?? 0)
             // A value that the source itself has sent may have ended the registration.
             if token.isActive || !token.issuer.namesRegistrations { observer.send(value, by: &notifier) }
-            // The token doesn't know the registration if the source has registered nothing, or if the set was released
+            // The token doesn't stand for the registration if the source has registered nothing, or if the set was released
             // before the value was enqueued, by a `map` or by a producer that the registration told.
-            guard let registration, mailbox != nil, !token.knows(registration) else { return token }
+            guard let registration, mailbox != nil, !token.standsFor(registration) else { return token }
             return ObserverToken([token, ObserverToken(issuer: UnregisteredIssuer(registration), id: 0)])
         }
     }

@@ -27,7 +27,7 @@ extension NotificationSource where Parameters == Void {
     ) -> ObserverToken {
         let call = Isolation.removed(from: observer)
         return register(
-            owner, Isolation.erased { (owner: Owner, _: Void) in call(owner) },
+            owner, Isolation.ownerErased { (owner: Owner, _: Void) in call(owner) },
             in: .of(observer.isolation, addedOn: isolation), Site(fileID: fileID, line: line))
     }
 

@@ -70,7 +70,7 @@ import Synchronization
         guard var registry = unsafe unmanagedRegistry?.takeRetainedValue() else { return }
         // If no token holds the registry, it is deallocated here, which releases everything at once.
         if !isKnownUniquelyReferenced(&registry) {
-            registry.removeAll(dropping: false)
+            registry.removeAll(droppingPending: false)
             registry.dropDemand()
         }
     }
@@ -271,13 +271,13 @@ extension ObserverSet: NotificationSource {
     /// Pending values are dropped.
     ///
     /// - Complexity: O(*n*).
-    public func removeAll() { removeAll(dropping: true) }
+    public func removeAll() { removeAll(droppingPending: true) }
 
     /// Ends all registrations.
     ///
     /// If `dropping` is false, the values that are already enqueued are still delivered, as they are after the set has
     /// been deallocated.
-    package func removeAll(dropping: Bool) { registry?.removeAll(dropping: dropping) }
+    package func removeAll(droppingPending: Bool) { registry?.removeAll(droppingPending: dropping) }
 
     /// The id of the observer that was added last, even if it has been removed since; zero if the set has no observers.
     ///

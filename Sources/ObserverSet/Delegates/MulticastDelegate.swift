@@ -62,7 +62,7 @@
 
     deinit {
         // Tokens may keep the registry alive, so its registrations must be ended here.
-        registry.removeAll(dropping: true)
+        registry.removeAll(droppingPending: true)
     }
 }
 
@@ -178,7 +178,7 @@ extension MulticastDelegate {
     /// Removes all delegates.
     ///
     /// - Complexity: O(*n*).
-    public func removeAll() { registry.removeAll(dropping: true) }
+    public func removeAll() { registry.removeAll(droppingPending: true) }
 
     /// A delegate's reference as an object, or nil if the delegate is not a class instance.
     private func object(of delegate: Delegate) -> AnyObject? {

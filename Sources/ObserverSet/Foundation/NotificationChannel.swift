@@ -76,7 +76,7 @@ final class NotificationChannel: Sendable {
     func noteSender() { hasSenders.store(true, ordering: .relaxed) }
 
     deinit {
-        // If the center is gone, so are its registrations and its table.
+        // If the center is gone, so are its registrations and its `ChannelsOfACenter`.
         guard let center, let registration = unsafe registration else { return }
         ChannelsOfACenter.existing(center)?.forget(name)
         center.removeObserver(registration)
@@ -135,7 +135,7 @@ private final class ChannelsOfACenter: Sendable {
             return found
         }
         let channels = channels.withLock { channels in channels.values.compactMap { $0() } }
-        for channel in channels { channel.posts.removeAll(dropping: false) }
+        for channel in channels { channel.posts.removeAll(droppingPending: false) }
     }
 
     func channel(_ name: Notification.Name) -> NotificationChannel? { channels.withLock { $0[name]?() } }

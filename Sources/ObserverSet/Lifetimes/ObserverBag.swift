@@ -25,7 +25,7 @@
 public final class ObserverBag: Sendable {
     /// The tokens, in the order they were inserted.
     ///
-    /// The array may hold a token twice, and tokens that are spent. When the array is full, the bag removes these.
+    /// The array may hold a token twice, and tokens that are spent (see `isSpent`). When it is full, the bag removes both.
     private let tokens = Lock([ObserverToken]())
 
     /// Creates an empty bag.
@@ -57,11 +57,11 @@ public final class ObserverBag: Sendable {
         }
         guard let full else { return }
         // The tokens are asked outside the lock, because that loads the owners, and may run the `deinit` of one.
-        let ended = Set(full.lazy.filter(\.isSpent))
+        let spent = Set(full.lazy.filter(\.isSpent))
         tokens.withLock { tokens in
-            var seen = ended
-            // No issuer's last reference is dropped under the lock, because `ended` or the new array still holds an
-            // equal token.
+            var seen = spent
+            // No `TokenIssuer`'s last reference is dropped under the lock, because `spent` or the new array still holds
+            // an equal token.
             tokens = tokens.filter { seen.insert($0).inserted }
             tokens.reserveCapacity(2 * tokens.count)
         }

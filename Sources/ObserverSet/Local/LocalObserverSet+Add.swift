@@ -104,7 +104,8 @@ extension _LocalSource {
         isolation: isolated (any Actor)? = #isolation, fileID: StaticString = #fileID, line: UInt = #line
     ) -> LocalObserverSet<Parameters>.Token {
         _set.append(
-            OwnedTarget(owner, Isolation.erased(observer)), isOnce: _isOnce, site: Site(fileID: fileID, line: line))
+            OwnedTarget(owner, Isolation.ownerErased(observer)), isOnce: _isOnce, site: Site(fileID: fileID, line: line)
+        )
     }
 
     /// Adds an owner's method as an observer that lives as long as the owner.
@@ -143,7 +144,7 @@ extension _LocalSource {
     /// ```
     ///
     /// - Parameters:
-    ///   - method: The unapplied method, such as `Window.setTitle`.
+    ///   - method: The unapplied method, such as `PlaylistView.clear`.
     ///   - owner: The object whose method is called. It is held weakly.
     ///   - isolation: The caller's isolation, which the compiler fills in, and to which it ties the set.
     ///   - fileID: The file of the registration, for descriptions.

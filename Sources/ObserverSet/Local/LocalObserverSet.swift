@@ -48,11 +48,11 @@ import Synchronization
     // The two Boolean values come after the queue, because there they fit into its padding.
     /// Whether a notification is in progress.
     private var isNotifying = false
-    /// Whether there is anything in `queue`.
+    /// False only if there is nothing in `queue`.
     ///
     /// `notify` reads this instead of `queue` itself. In unspecialised code, reading `queue` would look up its type,
     /// which takes twice as long as a notification of one observer.
-    private var isAnythingQueued = false
+    private var mayHaveQueued = false
 
     /// Creates a set without observers.
     ///
@@ -60,9 +60,9 @@ import Synchronization
     public init() {}
 
     deinit {
-        // No notification is in progress, because a notification holds the set. If no token holds the registry, it is
-        // deallocated here, which releases everything at once.
-        if !isKnownUniquelyReferenced(&registry) { registry?.removeAll(dropping: true) }
+        // No notification is in progress, because it would hold the set, so nothing is queued. If no token holds the
+        // registry, it is deallocated here, which releases everything at once.
+        if !isKnownUniquelyReferenced(&registry) { registry?.removeAll(droppingPending: true) }
     }
 
     @usableFromInline
@@ -83,7 +83,7 @@ import Synchronization
         let registry = registry!
         let id = registry.append(callee, site: site)
         let token = ObserverToken(issuer: consume registry, id: id)
-        return Token(token: gate?.arm(with: token) ?? token)
+        return Token(token: gate?.arm(exchanging: token) ?? token)
     }
 }
 
@@ -114,7 +114,7 @@ extension LocalObserverSet {
         if isNotifying { return enqueue(parameters, limit) }
         isNotifying = true
         unsafe deliver(parameters, registry, upTo: limit)
-        if isAnythingQueued { unsafe deliverQueued(registry) }
+        if mayHaveQueued { unsafe deliverQueued(registry) }
         isNotifying = false
     }
 
@@ -122,7 +122,7 @@ extension LocalObserverSet {
     private func enqueue(_ parameters: Parameters, _ limit: UInt64) {
         if queue == nil { queue = Queue() }
         queue!.append((parameters, limit))
-        isAnythingQueued = true
+        mayHaveQueued = true
     }
 
     @inline(never)
@@ -132,7 +132,7 @@ extension LocalObserverSet {
             let (parameters, limit) = queue!.removeFirst()
             unsafe deliver(parameters, registry, upTo: limit)
         }
-        isAnythingQueued = false
+        mayHaveQueued = false
     }
 
     @inline(never)
@@ -190,7 +190,7 @@ extension LocalObserverSet {
     public func removeAll() {
         // The dropped values are released last, because that may run user code, which must find the set empty.
         let dropped = queue.take()
-        registry?.removeAll(dropping: true)
+        registry?.removeAll(droppingPending: true)
         withExtendedLifetime(dropped) {}
     }
 

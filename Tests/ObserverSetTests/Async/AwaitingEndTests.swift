@@ -113,7 +113,7 @@ extension AwaitingEndTests {
         mailbox.post(Tracked(), to: entry, .current)
         await eventually { door.waiting == 1 }
         entry.markRemoved()
-        mailbox.dropAll(for: entry)
+        mailbox.dropRemoved(cancellingCallOf: entry)
 
         // As by a notification that reached the entry before its removal.
         mailbox.post(Tracked(), to: entry, .current)

@@ -117,7 +117,7 @@ extension Guarantee12BlockTests {
                     registry.appendClosure()
                     made.look()
                 }
-                registry.removeAll(dropping: true)
+                registry.removeAll(droppingPending: true)
                 made.look()
             }
             expect(made.slots, atMost: 20 * 8 * (size - 1), "\(size)")
@@ -212,7 +212,7 @@ extension Guarantee12BlockTests {
         expect(waiting.observers, equals: count - registry.registered)
         expect(waiting.slots, atMost: 8 * count)
         _ = consume traversal
-        registry.removeDead()
+        registry.tryToRemoveDead()
         expect(registry.waiting == (0, 0))
         expect(registry.registered, equals: 0)
     }

@@ -97,13 +97,13 @@ extension Guarantee12SweepTests {
                 owners.removeLast(min(burst, owners.count))
             case 10:
                 askedFor += registry.registered
-                registry.removeDead()
+                registry.tryToRemoveDead()
             default:
-                if random.below(10) == 0 { registry.removeAll(dropping: true) }
+                if random.below(10) == 0 { registry.removeAll(droppingPending: true) }
             }
             expect(looks.value - askedFor, atMost: 3 * added, "seed \(seed)")
         }
-        registry.removeAll(dropping: true)
+        registry.removeAll(droppingPending: true)
     }
 
     // MARK: Threads

@@ -145,7 +145,7 @@ extension LifetimeTests {
         let registry = Registry()
         let traversal = registry.traversal()
 
-        registry.removeAll(dropping: true)
+        registry.removeAll(droppingPending: true)
 
         let isWaiting = registry.reclamation.hasRetired.load(ordering: .relaxed)
         #expect(!isWaiting)
@@ -157,7 +157,7 @@ extension LifetimeTests {
         let (registry, looks) = (Registry(), Counter())
         for _ in 0..<2 {
             for _ in 0..<31 { registry.append(WatchedTarget(looks)) }
-            registry.removeAll(dropping: true)
+            registry.removeAll(droppingPending: true)
         }
 
         expect(looks.value, equals: 0)

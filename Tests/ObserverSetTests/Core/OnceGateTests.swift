@@ -22,7 +22,7 @@ extension OnceGateTests {
         let second = Shared(false)
         let observer = Observer<Int>(call: { _ in _ = calls.increment() }, site: Site(fileID: #fileID, line: #line))
         let slow = SlowIssuer(set.register(observer.gated(by: gate)))
-        let token = gate.arm(with: slow.token)
+        let token = gate.arm(exchanging: slow.token)
         slow.meanwhile.value = { [set] in
             second.value = throughItsSet ? set.remove(token) : token.remove()
             set.notify(1)
@@ -39,7 +39,7 @@ extension OnceGateTests {
     func farther() {
         let farther = registration(OnceGate())
         let nearest = registration(gate, behind: farther)
-        let token = gate.arm(with: set.add { _ in })
+        let token = gate.arm(exchanging: set.add { _ in })
         #expect(token.remove())
 
         #expect(!nearest.passGates())
@@ -68,7 +68,7 @@ extension OnceGateTests {
     func passedBeforeItBegan() {
         #expect(registration(gate).passGates())
 
-        let token = gate.arm(with: set.add { _ in })
+        let token = gate.arm(exchanging: set.add { _ in })
 
         #expect(set.isEmpty && !token.isActive && !token.remove() && !registration(gate).passGates())
     }
@@ -80,7 +80,7 @@ extension OnceGateTests {
         var registration = registration(gates[2])
         for gate in gates.dropLast().reversed() { registration = self.registration(gate, behind: registration) }
         var token = set.add { _ in }
-        for gate in gates { token = gate.arm(with: token) }
+        for gate in gates { token = gate.arm(exchanging: token) }
         for gate in gates.prefix(passed) { #expect(gate.pass()) }
         #expect(!token.isActive)
 
@@ -93,7 +93,7 @@ extension OnceGateTests {
     @Test("A call that comes during a removal, or after it, is not made")
     func calledWhileRemoved() {
         let slow = SlowIssuer(set.add { _ in })
-        let token = gate.arm(with: slow.token)
+        let token = gate.arm(exchanging: slow.token)
         slow.meanwhile.value = { [registration = registration(gate)] in
             #expect(!registration.passGates())
         }

@@ -205,7 +205,7 @@ import Synchronization
         if pending.isSettled { return true }
         // If the actor has been deallocated, another actor may now have its address, and another thread may be
         // delivering. The count is asked first, so that an observer with a large backlog isn't searched for.
-        guard actor != nil, !pending.isInCall, pending.count <= Turn.limit else { return false }
+        guard actor != nil, !pending.isInCallOrCatchUp, pending.count <= Turn.limit else { return false }
         // The values are counted under the lock under which they are posted. So these are all of them, the oldest
         // included.
         guard

@@ -130,6 +130,7 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
 
     /// Appends a value for an observer, and makes sure that it will be delivered.
     func post(_ value: any Sendable, to recipient: Registration, _ urgency: Urgency) {
+        // If the actor must be held, this loads it without the lock, and posts once more.
         post(AwaitingJob(value, to: recipient, urgency), holding: nil, isActorLoaded: !holdsActor)
     }
 
@@ -138,7 +139,7 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
         var cancelled: Task<Void, Never>?
         var unblocked: [SettledWait] = []
         let mustStart = withState { state -> Bool? in
-            // This is checked under the lock, because a value that is posted after `dropAll(for:)` must not wait behind
+            // This is checked under the lock, because a value that is posted after `dropRemoved` must not wait behind
             // a call that was cancelled.
             guard job.recipient.isActive else { return false }
             // The actor is loaded without the lock, when the first of several values is posted.
@@ -167,9 +168,9 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
         withExtendedLifetime((job, dropped)) {}
     }
 
-    /// Drops the values that are pending for a removed observer, and cancels its call, unless that call itself removes
-    /// the observer.
-    func dropAll(for recipient: Registration) {
+    /// Drops the values of all registrations that have been removed, and cancels the call in progress if it is that of
+    /// `recipient`, unless that call itself removes it.
+    func dropRemoved(cancellingCallOf recipient: Registration) {
         var unblocked: [SettledWait] = []
         var dropped: [AwaitingJob] = []
         var unheld: (any Actor)?
@@ -203,7 +204,7 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
     override var isIdle: Bool { withState { state in state.worker == nil && state.jobs.values == 0 } }
 
     /// Whether the task holds a value for this registration: its call is in progress, or it is just being dropped.
-    func isCalling(_ recipient: Registration) -> Bool {
+    func isBusy(with recipient: Registration) -> Bool {
         withState { $0.current?.stateAddress == recipient.stateAddress }
     }
 

@@ -23,7 +23,8 @@ struct PendingCount: ~Copyable, Sendable {
         @inline(__always) get { posted.load(ordering: .relaxed) == returned.load(ordering: .relaxed) }
     }
 
-    var isInCall: Bool { called.load(ordering: .relaxed) != returned.load(ordering: .relaxed) }
+    /// Whether a call with a posted value is in progress, or a catch-up, even between two of its calls.
+    var isInCallOrCatchUp: Bool { called.load(ordering: .relaxed) != returned.load(ordering: .relaxed) }
 
     /// The number of pending values.
     ///

@@ -14,7 +14,7 @@ final class AdaptedTarget<Input: Sendable, Parameters: Sendable>: Target<Input>,
     /// The innermost target, which `adapted` keeps alive; nil if that is this target.
     ///
     /// It is stored, because a search for it from target to target would take stack for each of them, and most changes
-    /// of a set begin with it.
+    /// of a set need the innermost target.
     private unowned(unsafe) let storedInnermost: AnyTarget?
     private let transform: @Sendable (Input) -> Parameters?
     private let ownState = RegistrationState()
@@ -31,7 +31,9 @@ final class AdaptedTarget<Input: Sendable, Parameters: Sendable>: Target<Input>,
     }
 
     override func send(_ value: Input, for registration: Registration, by notifier: inout Notifier) {
-        guard let parameters = transform(value) else { return innermost.checkOwner(for: registration, by: &notifier) }
+        guard let parameters = transform(value) else {
+            return innermost.checkOwner(for: registration, reportingTo: &notifier)
+        }
         // `transform` is user code, and may have removed the registration.
         guard registration.isRegistered else { return registration.reportOwnerIfDead(to: &notifier) }
         if let adapted {

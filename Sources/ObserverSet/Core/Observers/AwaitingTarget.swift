@@ -46,7 +46,7 @@ final class AwaitingTarget<Parameters: Sendable>: Target<Parameters>, @unchecked
     override var owner: AnyObject? { weakOwner }
     override var mailbox: Mailbox? { ownMailbox }
 
-    override func isBeingCalled(for registration: Registration) -> Bool { ownMailbox.isCalling(registration) }
+    override func isBeingCalled(for registration: Registration) -> Bool { ownMailbox.isBusy(with: registration) }
     override var traits: UInt { Self.hasMailbox | Self.isAwaited | (isOwned ? Self.hasOwner : 0) }
-    override func cancel(_ registration: Registration) { ownMailbox.dropAll(for: registration) }
+    override func cancel(_ registration: Registration) { ownMailbox.dropRemoved(cancellingCallOf: registration) }
 }

@@ -1,7 +1,8 @@
 /// A target that belongs to an actor or a queue.
 ///
 /// An actor's target is called in place if the notifier is on that actor, and no earlier value is pending for the
-/// target. Otherwise the value goes through the target's mailbox. A queue's target is never called in place.
+/// target, or all of these can be delivered first (see `catchUp`). Otherwise the value goes through the target's
+/// mailbox. A queue's target is never called in place.
 @usableFromInline
 @safe class IsolatedTarget<Parameters: Sendable>: Target<Parameters>, @unchecked Sendable {
     // These two are side by side, because the first leaves a gap that takes four bytes of the second. That makes the
@@ -46,13 +47,13 @@
         pending.noteReturn()
     }
 
-    override final func checkOwner(for registration: Registration, by notifier: inout Notifier) {
+    override final func checkOwner(for registration: Registration, reportingTo notifier: inout Notifier) {
         guard mayCallInPlace(for: &notifier) else { return registration.reportOwnerIfDead(to: &notifier) }
         if isOrphaned { notifier.metDead = true }
     }
 
     override final var state: UnsafePointer<RegistrationState>? { unsafe withUnsafePointer(to: ownState) { unsafe $0 } }
-    override final func isBeingCalled(for registration: Registration) -> Bool { pending.isInCall }
+    override final func isBeingCalled(for registration: Registration) -> Bool { pending.isInCallOrCatchUp }
     override final var mailbox: Mailbox? { ownMailbox }
     override var traits: UInt { Self.hasMailbox }
 }

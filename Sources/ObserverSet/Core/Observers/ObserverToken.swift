@@ -58,16 +58,15 @@ extension ObserverToken {
     /// - Complexity: O(log *n*).
     public var isActive: Bool { issuer.isActive(id) }
 
-    /// Whether `remove()` would find nothing to end or to drop: the token isn't active, and no value is pending that a
-    /// set left when it was deallocated.
+    /// Whether `remove()` would find nothing to end, to drop or to prevent.
     package var isSpent: Bool { issuer.isSpent(id) }
 
     /// Whether this token stands for `registration`, or for one that shares its state, and `remove()` would end it or
-    /// drop its pending values.
-    func knows(_ registration: Registration) -> Bool {
-        var isKnown = false
-        issuer.visit(id) { known, _ in isKnown = isKnown || known?.stateAddress == registration.stateAddress }
-        return isKnown
+    /// drop its pending values; call this only for a registration that has a state.
+    func standsFor(_ registration: Registration) -> Bool {
+        var isFound = false
+        issuer.visit(id) { found, _ in isFound = isFound || found?.stateAddress == registration.stateAddress }
+        return isFound
     }
 
     /// The number of values that have been dropped because there was no room for them.
@@ -147,8 +146,8 @@ package class TokenIssuer: @unchecked Sendable {
     /// The tokens that a token of this issuer stands for; empty for a registry, and for a gate that has been passed.
     var parts: [ObserverToken] { [] }
 
-    /// Calls `body` for each registration that a token stands for, unless the registration has ended and nothing is
-    /// pending for it.
+    /// Calls `body` for each registration that a token stands for, those of `parts` included, unless `remove()` would
+    /// find nothing to end or to drop there.
     ///
     /// `body` receives the registration, which is nil for a plain function, and the data for its description, which are
     /// nil if no set has it. The registration must not escape from `body`, because nothing may hold it when

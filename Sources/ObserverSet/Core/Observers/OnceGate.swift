@@ -55,7 +55,7 @@ final class OnceGate: TokenIssuer, @unchecked Sendable {
     ///
     /// If the gate has been passed already, this ends the registration.
     @usableFromInline
-    func arm(with token: ObserverToken) -> ObserverToken {
+    func arm(exchanging token: ObserverToken) -> ObserverToken {
         unsafe storedToken = token
         if set(Self.armed) & Self.passed != 0 { token.remove() }
         return ObserverToken(issuer: self, id: token.id)
@@ -63,8 +63,8 @@ final class OnceGate: TokenIssuer, @unchecked Sendable {
 
     override func remove(_ id: UInt64, _ removal: RemovalWait?) -> Bool {
         guard let token else { return false }
-        // If the set has been deallocated, no call can be prevented, and this returns false. The removal below drops the
-        // values that the set left pending.
+        // The removal passes the gate, too, so that no call can. But if the set has been deallocated, there is no call to
+        // prevent, and this returns false. The removal below drops the values that the set left pending.
         let isMine = mayBeCalled(id) && set(Self.passed | Self.decided) & Self.decided == 0
         // The registration is ended in any case. When this method returns, later notifications must not find the
         // observer, and a caller that waits must learn of a call in progress. Whether this or another caller ends the

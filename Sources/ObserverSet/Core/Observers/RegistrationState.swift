@@ -13,7 +13,7 @@ struct RegistrationState: ~Copyable, Sendable {
     /// The owner has been found dead, which is recorded only where the observer runs.
     ///
     /// A notifier elsewhere doesn't load the owner for its call, because it might drop the last reference, and the
-    /// owner's `deinit` would run there. (A search for dead owners does load them: see `Registry.removeDead`.)
+    /// owner's `deinit` would run there. (A search for dead owners does load them: see `Registry.tryToRemoveDead`.)
     private static var ownerIsDead: UInt8 { 2 }
     private static var removed: UInt8 { 3 }
 

@@ -23,14 +23,15 @@ package class AnyTarget: Registration, @unchecked Sendable {
     /// A call loads the owner only where the observer runs, because whoever loads the owner may hold the last reference
     /// to it, and then its `deinit` runs there. Elsewhere, the owner counts as alive until a call has found that it is
     /// dead. A search for dead owners is different: it loads all owners on the thread that searches.
-    func checkOwner(for registration: Registration, by notifier: inout Notifier) {
+    func checkOwner(for registration: Registration, reportingTo notifier: inout Notifier) {
         registration.reportOwnerIfDead(to: &notifier)
     }
     /// Whether the observer awaits (`addAsync`).
     ///
     /// If so, whoever removes one of its registrations must call `cancel` after unlocking.
     final var isAwaited: Bool { traits & Self.isAwaited != 0 }
-    /// If the observer awaits, drops the values that are pending for a registration, and cancels its call in progress.
+    /// If the observer awaits, drops the values of its removed registrations, and cancels the call in progress if that is
+    /// this registration's.
     func cancel(_ registration: Registration) {}
     /// Whether the observer is being called with a value from the mailbox, or caught up with; if it awaits, with a value
     /// for this registration.
@@ -83,10 +84,10 @@ class Target<Parameters>: AnyTarget, @unchecked Sendable {
         fatalError("abstract")
     }
 
-    /// Passes the gates of a registration, if it has any; false if the observer has had its only call.
+    /// Passes the gates of a registration, if it has any; false if another call, or a removal, came first at one of them.
     ///
-    /// This doesn't ask whether the registration has been removed. The caller of `send` has asked that, and `receive`
-    /// asks it before this call.
+    /// Nothing else asks here whether the registration has been removed. The caller of `send` has asked that, and
+    /// `receive` asks it before this call.
     @inline(__always)
     final func takeCall(for registration: Registration) -> Bool { registration === self || registration.passGates() }
 
@@ -137,7 +138,7 @@ final class OwnedTarget<Parameters>: Target<Parameters>, @unchecked Sendable {
         function(owner, value)
     }
 
-    override func checkOwner(for registration: Registration, by notifier: inout Notifier) {
+    override func checkOwner(for registration: Registration, reportingTo notifier: inout Notifier) {
         if weakOwner == nil { notifier.metDead = true }
     }
     override var owner: AnyObject? { weakOwner }

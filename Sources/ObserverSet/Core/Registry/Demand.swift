@@ -25,10 +25,10 @@ final class Demand: Sendable {
     /// Calls the producer's function until its last report is true; does nothing if another thread is calling it.
     func report() {
         var isReporter = false
-        while let news = next(isReporter) {
+        while let isObserved = takeUnreportedState(isReporter) {
             isReporter = true
             LockCheck.assertNoLockIsHeld()
-            whenObserved(news)
+            whenObserved(isObserved)
         }
     }
 
@@ -36,7 +36,7 @@ final class Demand: Sendable {
     /// if another thread reports it.
     ///
     /// `isReporter` says whether the calling thread is the one that is reporting already.
-    private func next(_ isReporter: Bool) -> Bool? {
+    private func takeUnreportedState(_ isReporter: Bool) -> Bool? {
         state.withLock { state in
             guard isReporter || !state.isReporting else { return nil }
             state.isReporting = state.lastReported != state.isObserved

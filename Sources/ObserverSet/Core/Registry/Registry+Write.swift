@@ -28,10 +28,10 @@ extension Registry {
     /// Ends all registrations.
     ///
     /// Values that are still pending are dropped if `dropping` is true, and delivered otherwise.
-    package func removeAll(dropping: Bool) {
+    package func removeAll(droppingPending: Bool) {
         write { contents, cleanup in
             for index in 0..<Int(contents.taken) where unsafe slots[index].pointee.isRegistered {
-                _ = unsafe remove(slots[index], dropping: dropping, &contents, &cleanup)
+                _ = unsafe remove(slots[index], droppingPending: droppingPending, &contents, &cleanup)
             }
             (contents.taken, contents.registered, contents.addedSinceSweep) = (min(1, contents.taken), 0, 0)
             if unsafe slots.block != nil { moveToFreshBlock(&contents, &cleanup) }
@@ -43,7 +43,7 @@ extension Registry {
     /// Call this after a traversal that has met one. It does nothing if another thread is changing the registry,
     /// because notifying never waits for a change.
     @inline(never)
-    func removeDead() {
+    func tryToRemoveDead() {
         let dead = deadIDs()
         var demand: Demand?
         writeIfAvailable { contents, cleanup in
@@ -87,21 +87,23 @@ extension Registry {
     @inline(never)
     func remove(_ id: UInt64, _ contents: inout Contents, _ cleanup: inout Cleanup) -> Registration?? {
         unsafe slots.registered(id, among: contents.taken).map { slot in
-            unsafe remove(slot, dropping: true, &contents, &cleanup)
+            unsafe remove(slot, droppingPending: true, &contents, &cleanup)
         }
     }
 
     /// Ends the registration in a registered slot, and returns it, or nil for a plain function.
     @inline(never)
     private func remove(
-        _ slot: UnsafeMutablePointer<Slot>, dropping: Bool, _ contents: inout Contents, _ cleanup: inout Cleanup
+        _ slot: UnsafeMutablePointer<Slot>, droppingPending: Bool, _ contents: inout Contents, _ cleanup: inout Cleanup
     ) -> Registration? {
         let (id, callee) = unsafe (slot.pointee.id, slot.pointee.callee)
         let registration = callee.registration
         // The current slot is marked first, because it is the one that every new notification reads.
         unsafe slot.pointee.markRemoved()
         if contents.hasRetired { contents.rare?.markRemoved(id) }
-        if let registration { endRegistration(id, callee, registration, dropping: dropping, &contents, &cleanup) }
+        if let registration {
+            endRegistration(id, callee, registration, droppingPending: droppingPending, &contents, &cleanup)
+        }
         contents.registered -= 1
         // This store is relaxed, because a notification that doesn't see it yet walks the slots, and finds nobody to
         // call.
@@ -116,7 +118,7 @@ extension Registry {
 
     @inline(never)
     private func endRegistration(
-        _ id: UInt64, _ callee: Callee, _ registration: Registration, dropping: Bool, _ contents: inout Contents,
+        _ id: UInt64, _ callee: Callee, _ registration: Registration, droppingPending: Bool, _ contents: inout Contents,
         _ cleanup: inout Cleanup
     ) {
         if callee.has(Registration.isWeak) {

@@ -19,7 +19,7 @@ import Synchronization
 ///   is called once, also `OnceGate`.
 /// - An owner dies: a call finds the owner dead. If that call came from a mailbox, `noteDeadOwner` (in
 ///   `RegistrationState`) records it for the next notification. A notification that learns of a dead owner has
-///   `Notifier.metDead` set, and calls `removeDead` (in `Registry+Write`) when it ends. Adding observers also searches
+///   `Notifier.metDead` set, and calls `tryToRemoveDead` (in `Registry+Write`) when it ends. Adding observers also searches
 ///   for dead owners from time to time (`Contents.countOneMore`).
 /// - A caller waits: `SettledWait`, `Registry+Queries`, `RemovalWait`.
 ///

@@ -126,6 +126,7 @@ extension Callee {
         }
     }
 
+    /// The same for a registration that isn't the target itself.
     @inline(never)
     private func sendFurther<Parameters>(_ parameters: Parameters, by notifier: inout Notifier) {
         unsafe registration(as: FurtherRegistration.self)._withUnsafeGuaranteedRef {
@@ -133,7 +134,7 @@ extension Callee {
         }
     }
 
-    /// Calls the observer if it is an actor's closure that has neither an owner nor a gate, the notifier is on that
+    /// Calls the observer if it is an actor's closure that has neither an owner nor a `OnceGate`, the notifier is on that
     /// actor, and neither a pending value nor a call in progress would be overtaken; returns false otherwise.
     ///
     /// Such an observer then needs no dispatch through its target's method table.

@@ -21,8 +21,8 @@ import Synchronization
     private var nextSlot: UnsafeMutablePointer<Slot>
     private var end: UnsafeMutablePointer<Slot>
     /// The block that follows the first slot; nil once the traversal has reached it.
-    private var block: UnsafeMutableRawPointer?
-    /// Whether the traversal has met a dead owner or object; if so, such registrations are removed after the traversal.
+    private var blockAhead: UnsafeMutableRawPointer?
+    /// Whether the traversal has met a dead owner or object; if so, it tries to remove such registrations when it ends.
     var metDead = false
 
     /// Begins a traversal, which ends behind the last observer whose id is at most `limit`.
@@ -30,7 +30,7 @@ import Synchronization
     init(_ registry: Unmanaged<Registry>, upTo limit: UInt64 = Slot.noLimit) {
         unsafe self.registry = registry
         self.limit = limit
-        unsafe (ticket, block, nextSlot) = registry._withUnsafeGuaranteedRef { registry in
+        unsafe (ticket, blockAhead, nextSlot) = registry._withUnsafeGuaranteedRef { registry in
             // fault: counted-out-before-the-walk
             let ticket = unsafe registry.reclamation.enter()
             // This load is sequentially consistent, and comes before any slot is read: it is H in "Why nothing is
@@ -66,12 +66,12 @@ import Synchronization
                 // fault: liveness-unchecked
                 if state >= Slot.removed { continue }
                 if (state & Slot.idBits) &- 1 < limit { return unsafe slot }
-                // Ids ascend, so behind a vacant slot, or one whose observer was added later, there is nothing to call.
-                unsafe (block, nextSlot) = (nil, end)
+                // Ids ascend, so behind a vacant slot, or one added later, nothing is left to call, in the block ahead either.
+                unsafe (blockAhead, nextSlot) = (nil, end)
             }
-            guard let memory = unsafe block else { return nil }
+            guard let memory = unsafe blockAhead else { return nil }
             let block = unsafe Block(memory)
-            unsafe self.block = nil
+            unsafe blockAhead = nil
             unsafe nextSlot = block.slots
             unsafe end = nextSlot + block.capacity
         }
@@ -92,7 +92,7 @@ import Synchronization
         let count = unsafe Reclamation.leave(ticket)
         unsafe registry._withUnsafeGuaranteedRef { registry in
             if registry.reclamation.noteLeft(count) { registry.collectAfterLeaving() }
-            if metDead { registry.removeDead() }
+            if metDead { registry.tryToRemoveDead() }
         }
     }
 }

@@ -101,7 +101,7 @@ extension Traversal {
     /// The next object that is alive, in the order of registration.
     ///
     /// The traversal skips objects that were added after it began, and those that are removed before their turn. If it
-    /// finds objects dead, their targets are removed after the traversal.
+    /// finds objects dead, it tries to remove their targets when it ends.
     @usableFromInline
     package mutating func nextObject() -> Object? {
         guard let slot = unsafe next() else { return nil }

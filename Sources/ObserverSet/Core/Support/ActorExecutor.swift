@@ -7,8 +7,8 @@
 /// What Swift offers for this question doesn't help: either it traps if the answer is no, or it was new in Swift 6.2,
 /// and so is missing on the oldest systems that the library supports. So this type asks what compiled async functions
 /// ask: which executor the thread has entered. That question has had an answer since Swift 5.5, on every system and in
-/// static executables. Outside tasks, the answer is none. There, only the main actor can be recognized, by its thread
-/// and its queue.
+/// static executables. Outside tasks, the answer is none. There, `isCurrent` recognizes only the main actor, by its
+/// thread and its queue (but see `confirmsCaller`).
 struct ActorExecutor: Sendable {
     /// The first word of a reference to an executor: the address of the executor, or of an actor that has no executor
     /// of its own.

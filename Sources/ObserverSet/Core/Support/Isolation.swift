@@ -67,7 +67,7 @@ enum Isolation {
 
     /// Forgets the class of the owner of a function that keeps its isolation.
     @inlinable @inline(__always)
-    static func erased<Owner: AnyObject, A>(
+    static func ownerErased<Owner: AnyObject, A>(
         _ function: @escaping @isolated(any) @Sendable (Owner, A) -> Void
     ) -> @isolated(any) @Sendable (AnyObject, A) -> Void {
         let erased = unsafe unsafeBitCast(
@@ -75,9 +75,9 @@ enum Isolation {
         return erased.function
     }
 
-    /// Forgets the class of a function's owner.
+    /// Forgets the class of a function's owner, and declares the function `Sendable`.
     @inlinable @inline(__always)
-    static func erased<Owner: AnyObject, A>(
+    static func ownerErased<Owner: AnyObject, A>(
         _ function: @escaping (Owner, A) -> Void
     ) -> @Sendable (AnyObject, A) -> Void {
         unsafe unsafeBitCast(OwnerAndValue.function(function), to: NonisolatedOwnerAndValue.self).function
