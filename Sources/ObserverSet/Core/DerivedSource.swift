@@ -1,7 +1,7 @@
 /// A source that a layer makes from its own sets: it registers observers with those sets, and hides everything else
 /// about them.
 ///
-/// It is `package`, not internal, because layers make such sources.
+/// It is `package`, not internal, because layers (folders beside `Core`, see `Registry`) make such sources.
 package struct DerivedSource<Parameters: Sendable>: NotificationSource, CustomDebugStringConvertible {
     private let pass: @Sendable (Observer<Parameters>) -> ObserverToken
     private let settle: @Sendable () async -> Void

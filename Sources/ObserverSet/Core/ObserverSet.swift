@@ -277,7 +277,7 @@ extension ObserverSet: NotificationSource {
     ///
     /// If `dropping` is false, the values that are already enqueued are still delivered, as they are after the set has
     /// been deallocated.
-    package func removeAll(droppingPending: Bool) { registry?.removeAll(droppingPending: dropping) }
+    package func removeAll(droppingPending: Bool) { registry?.removeAll(droppingPending: droppingPending) }
 
     /// The id of the observer that was added last, even if it has been removed since; zero if the set has no observers.
     ///

@@ -51,8 +51,8 @@ extension ActorMailbox {
                 let job = jobs[head].take()!
                 head += 1
                 // A call, or the `deinit` of a value, has started an event loop, and this drain runs inside it. Values
-                // for observers that are in a call or caught up with, and callers of `settled()`, must wait until that
-                // ends.
+                // for observers that are in a call or caught up with, and callers of `settled()`, must wait until the
+                // catch-up ends.
                 if catchUps > 0, job.recipient.innermost.isBeingCalled(for: job.recipient) {
                     passedOver.append(job)
                 } else {
@@ -69,7 +69,7 @@ extension ActorMailbox {
                 // If a burst is followed by few values, or by none, the memory that it needed is freed.
                 jobs.removeAll(keepingCapacity: jobs.capacity <= room)
                 head = 0
-                // The urgency is not reset inside a call, because the jobs that were passed over still need a drain of
+                // The urgency is not reset inside a catch-up, because the jobs that were passed over still need a drain of
                 // that urgency.
                 if catchUps == 0 { urgency = .lowest }
                 swap(&jobs, &inbox.jobs)

@@ -73,7 +73,7 @@ struct AwaitingJobs: Sendable {
 
     private mutating func noteTaken(_ job: AwaitingJob) -> AwaitingJob {
         counts[job.urgency] -= 1
-        job.recipient.noteAwaitedTaken()
+        job.recipient.noteNoLongerPending()
         return job
     }
 

@@ -102,6 +102,7 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
         }
     }
 
+    /// The actor's type, which is known even when the actor is gone; nil if there is no actor.
     private let actorType: (any Actor.Type)?
     private let buffering: Buffering
     private let state = Lock(State())
@@ -223,8 +224,8 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
         if isCancelled { task.cancel() }
     }
 
-    /// Delivers on the actor for one turn; returns true if the actor must be released before the next call, and false
-    /// at the end.
+    /// Delivers on the actor for one turn at most; returns true after a call if the actor must be released before the
+    /// next one, and false at the end.
     private func drain(_ worker: Worker, on actor: isolated (any Actor)?) async -> Bool {
         var turn = Turn()
         // This is false at first, so that each task that begins makes at least one step.

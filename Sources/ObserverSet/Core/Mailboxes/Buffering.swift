@@ -14,11 +14,11 @@ public enum Buffering: Hashable, Sendable {
     ///
     /// Nothing is dropped, and memory grows with the backlog.
     case unbounded
-    /// Keeps this many of the newest values, at least one.
+    /// Keeps this many of the newest values; the number must be at least one.
     ///
     /// If there is no room for a new value, the oldest pending value is dropped.
     case newest(Int)
-    /// Keeps this many of the oldest values, at least one.
+    /// Keeps this many of the oldest values; the number must be at least one.
     ///
     /// If there is no room for a new value, the new value is dropped.
     case oldest(Int)

@@ -44,7 +44,7 @@ class Mailbox: @unchecked Sendable {
     }
 
     /// Enqueues a mailbox marker, so that a caller can wait for everything that has been posted so far; returns false
-    /// if the mailbox is idle.
+    /// if there is nothing that the caller may wait for.
     ///
     /// A mailbox marker is a job without a value, whose recipient is the wait. An `AwaitingMailbox` has no such jobs,
     /// and queues the waits themselves. (`RemovalWait` also has markers of another kind, which are retired, and never

@@ -1,5 +1,5 @@
-/// What targets and mailboxes ask, once for all observers, about the caller of a notification; targets also report dead
-/// owners here.
+/// What targets and mailboxes ask, once for all observers, about the caller of a notification; targets also note here
+/// that they have met a dead owner.
 ///
 /// It is small, because each nested notification has one on its stack.
 struct Notifier {
@@ -10,8 +10,8 @@ struct Notifier {
     private var confirmedMailbox: UInt = 0
     /// Identifies the actor to which the caller is isolated, according to the compiler; zero if there is none.
     ///
-    /// Once the runtime has been asked, it identifies the actor that the caller is on, and is zero if that could not be
-    /// confirmed.
+    /// Once the runtime has been asked about a living actor, it identifies the actor that the caller is on, and is zero
+    /// if that could not be confirmed.
     private var actorAddress: UInt
     private var hasAskedRuntime = false
     private var knownUrgency: Urgency?
@@ -43,8 +43,8 @@ struct Notifier {
             if mailbox.actor != nil { actorAddress = 0 }
             return false
         }
-        // If another mailbox has the same address, the runtime is asked once more: one of the two mailboxes belongs to
-        // an actor that is gone, and whose executor may have been a different one.
+        // If another mailbox has the same actor address, the runtime is asked once more: one of the two mailboxes
+        // belongs to an actor that is gone, and whose executor may have been a different one.
         (actorAddress, confirmedMailbox) = (mailbox.actorAddress, Self.address(of: mailbox))
         return true
     }

@@ -161,7 +161,7 @@ package class Registration: @unchecked Sendable {
     final func notePosted() { withState { $0.notePosted() } }
     final func noteTaken() { withState { $0.noteTaken() } }
     /// Call this and the next method under the mailbox's lock, and only for observers that await.
-    final func noteAwaitedTaken() { withState { $0.noteAwaitedTaken() } }
+    final func noteNoLongerPending() { withState { $0.noteNoLongerPending() } }
     final func noteDropped() { withState { $0.noteDropped() } }
 
     /// If the observer awaits, drops the values of its removed registrations, and cancels the call in progress if that is

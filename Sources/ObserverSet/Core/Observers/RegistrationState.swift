@@ -61,6 +61,6 @@ struct RegistrationState: ~Copyable, Sendable {
     /// Records that a value has been taken out of the mailbox of an observer that awaits.
     ///
     /// Call this under the mailbox's lock. Therefore, a single count of the pending values is enough.
-    func noteAwaitedTaken() { posted.decrement() }
+    func noteNoLongerPending() { posted.decrement() }
     func noteDropped() { if takenOrDropped.load(ordering: .relaxed) < .max { takenOrDropped.increment() } }
 }

@@ -125,7 +125,7 @@ extension Registry {
             let target = unsafe unsafeDowncast(registration, to: WeakObject.self)
             _ = contents.rare?.idsByAddress.removeAndTrim(target.address)
         }
-        if dropping {
+        if droppingPending {
             cleanup.end(registration, isAwaited: callee.has(Registration.isAwaited))
         } else if registration.innermost.mailbox?.isIdle == false {
             contents.madeRare().unregistered[id] = UnregisteredIssuer(registration)
