@@ -51,12 +51,14 @@ import Synchronization
     /// The set calls the function with `true` when it gets its first observer, and with `false` when it has no
     /// observers left or is deallocated. The calls never overlap, and the last call reports the current state. If a
     /// change is undone while a call is in progress, both may go unreported. If another thread is executing the
-    /// function, `add` and `remove` may return before your change has been reported. The set may notice late that an
-    /// owner has been deallocated, so don't rely on when it calls the function with `false` for that reason. If the
-    /// last observer is called only once, the function is called with `false` just before that call.
+    /// function, or is about to, it reports your change, and `add` and `remove` may return before it does. The set may
+    /// notice late that an owner has been deallocated, so don't rely on when it calls the function with `false` for
+    /// that reason. If the last observer is called only once, the function is called with `false` just before that
+    /// call, unless another thread reports that.
     ///
-    /// The function runs on a thread that adds, removes or notifies. No lock is held, so it may do the same. The set
-    /// keeps alive what the function captures, so don't capture the model that holds the set strongly.
+    /// The function runs on a thread that adds, removes, notifies, or awaits ``NotificationSource/settled()``. No lock
+    /// is held, so it may do the same. The set keeps alive what the function captures, so don't capture the model that
+    /// holds the set strongly.
     ///
     /// - Parameter whenObserved: Called with `true` when the set has become observed, and with `false` when it no
     ///   longer is.
