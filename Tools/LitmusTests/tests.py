@@ -56,11 +56,11 @@ STEPS = {
         SLOT, "func markRemoved()",
         "word.store(word.load(ordering: .relaxed) | Self.removed, ordering: .relaxed)"),
     "vacate": (SLOT, "func vacate()", "word.store(0, ordering: .relaxed)"),
-    "copy": (SLOTS, "func freshBlock(", "copyMemory(from: slot", "relaxed"),
+    "copy": (SLOTS, "func compactedBlock(", "copyMemory(from: slot", "relaxed"),
     "raise-last-id": (WRITE, "func insert(", "lastID.store(id, ordering: .releasing) unsafe slot.pointee.publish("),
     "clear-last-id": (WRITE, REMOVE, "if contents.registered == 0 { lastID.store(0, ordering: .relaxed)"),
     "unlink": (
-        WRITE, "private func moveToFreshBlock(",
+        WRITE, "private func replaceOrDropBlock(",
         "slots.head.store(fresh?.memory, ordering: .sequentiallyConsistent) "
         "if let old = unsafe old { unsafe reclamation.retire("),
     "republish": (
@@ -68,7 +68,7 @@ STEPS = {
         "slots.head.store(slots.head.load(ordering: .relaxed), ordering: .sequentiallyConsistent) reclamation.retire("),
     "look": (RECLAMATION, "private static func isZero(", "count.load(ordering: .sequentiallyConsistent)"),
     "look-for-stripes": (
-        RECLAMATION, "private func isEmpty(_ parity",
+        RECLAMATION, "private func eachCountWasZero(_ parity",
         "stripes.load(ordering: .sequentiallyConsistent)"),
     "install": (RECLAMATION, "func addStripes()", "expected: nil, desired: fresh, ordering: .sequentiallyConsistent"),
     "flip": (
@@ -77,7 +77,7 @@ STEPS = {
     "raise": (RECLAMATION, "func retire(", "hasRetired.store(true, ordering: .relaxed)"),
     "fence-after-unlocking": (
         WRITE, "private func collectAfterUnlocking(",
-        "atomicMemoryFence(ordering: .sequentiallyConsistent) guard reclamation.idleIsEmpty()"),
+        "atomicMemoryFence(ordering: .sequentiallyConsistent) guard reclamation.idleCountsWereZero()"),
     # The lock: the order that a mutex guarantees. A failed attempt to take it is a load.
     "lock": (LOCK, "func withLock<Result>(", HOLDING, "acquiring"),
     "unlock": (LOCK, "func withLock<Result>(", HOLDING, "releasing"),
@@ -109,8 +109,8 @@ STEPS = {
         RECLAMATION, "func noteLeft(", "guard count.after == 0 else { return false } return hasRetired.load", "none"),
     "mark-first": (WRITE, REMOVE, "slot.pointee.markRemoved() if contents.hasRetired", "none"),
     "last-id-first": (SET, "package func notify(_ parameters: Parameters,", "guard last != 0 else { return }", "none"),
-    "quick-way": (RECLAMATION, "func retire(", "if !contents.hasRetired && isEmpty()", "none"),
-    "both-counts": (RECLAMATION, "func isEmpty() -> Bool", "isEmpty(0) && isEmpty(1)", "none"),
+    "quick-way": (RECLAMATION, "func retire(", "if !contents.hasRetired && eachCountWasZero()", "none"),
+    "both-counts": (RECLAMATION, "func eachCountWasZero() -> Bool", "eachCountWasZero(0) && eachCountWasZero(1)", "none"),
     "older": (RECLAMATION, "func collect(_ contents", "rare.older = rare.newer", "none"),
     "trim": (WRITE, "private func collectAndTidyUp(", "if !contents.hasRetired { slots.trim(&contents) }", "none"),
     "depart": (WRITE, "private func keepMailbox(", "!mailbox.isIdle", "none"),

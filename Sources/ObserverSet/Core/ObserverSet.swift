@@ -277,7 +277,7 @@ extension ObserverSet: NotificationSource {
 
     /// Ends all registrations.
     ///
-    /// If `dropping` is false, the values that are already enqueued are still delivered, as they are after the set has
+    /// If `droppingPending` is false, the values that are already enqueued are still delivered, as they are after the set has
     /// been deallocated.
     package func removeAll(droppingPending: Bool) { registry?.removeAll(droppingPending: droppingPending) }
 

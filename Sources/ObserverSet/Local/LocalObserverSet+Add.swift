@@ -104,8 +104,8 @@ extension _LocalSource {
         isolation: isolated (any Actor)? = #isolation, fileID: StaticString = #fileID, line: UInt = #line
     ) -> LocalObserverSet<Parameters>.Token {
         _set.append(
-            OwnedTarget(owner, Isolation.ownerErased(observer)), isOnce: _isOnce, site: Site(fileID: fileID, line: line)
-        )
+            OwnedTarget(owner, Isolation.ownerErased(observer)), isOnce: _isOnce,
+            site: Site(fileID: fileID, line: line))
     }
 
     /// Adds an owner's method as an observer that lives as long as the owner.

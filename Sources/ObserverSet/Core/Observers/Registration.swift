@@ -113,7 +113,7 @@ package class Registration: @unchecked Sendable {
 
     /// Claims this registration for a set and returns it; if it has been claimed before, claims and returns another
     /// one.
-    final func claimed() -> Registration {
+    final func claimedOrAnother() -> Registration {
         if claim() { return self }
         let other = another()
         _ = other.claim()

@@ -7,9 +7,9 @@ struct Cleanup: ~Copyable {
     /// It is nil and not empty if there are none, so that nothing has to be released.
     private var ended: [Registration]?
 
-    /// Records that a registration has been removed.
+    /// Marks a registration as removed, at once; if its observer awaits, its call is cancelled later.
     @inline(never)
-    mutating func end(_ registration: Registration, isAwaited: Bool) {
+    mutating func markRemoved(_ registration: Registration, isAwaited: Bool) {
         registration.markRemoved()
         guard isAwaited else { return }
         if ended == nil { ended = [] }

@@ -55,7 +55,7 @@ import Synchronization
     func enter() -> Ticket {
         let parity = Int(open.load(ordering: .relaxed))
         // The next two accesses are sequentially consistent. The load of the stripes must be, as their installation and
-        // the load in `isEmpty` are: see the paragraph on stripes below. The addition is A in "Why nothing is released
+        // the load in `eachCountWasZero` are: see the paragraph on stripes below. The addition is A in "Why nothing is released
         // too early".
         let stripes = unsafe stripes.load(ordering: .sequentiallyConsistent)
         let count = unsafe stripes.map { unsafe Self.counts($0, Self.stripe()) } ?? first
@@ -94,7 +94,7 @@ import Synchronization
     func retire(_ unlinked: consuming Retired, _ contents: inout Contents, _ releasable: inout Retired) {
         // If anything is retired already, a traversal is probably under way, and reading the counts would take their
         // cache line away from it.
-        if !contents.hasRetired && isEmpty() {
+        if !contents.hasRetired && eachCountWasZero() {
             releasable.append(contentsOf: unlinked)
         } else {
             let rare = contents.madeRare()
@@ -110,7 +110,7 @@ import Synchronization
     /// Moves what no traversal can reach any longer to `releasable`.
     func collect(_ contents: inout Contents, _ releasable: inout Retired) {
         guard contents.hasRetired, let rare = contents.rare else { return }
-        while rare.hasRetired, idleIsEmpty() {
+        while rare.hasRetired, idleCountsWereZero() {
             // Flip only while the idle count is zero. With a flip on every attempt, two threads could take turns to
             // keep a count above zero forever.
             open.store(1 ^ open.load(ordering: .relaxed), ordering: .relaxed)
@@ -124,18 +124,19 @@ import Synchronization
         hasRetired.store(false, ordering: .relaxed)
     }
 
-    /// Whether no traversal is counted on the idle side, while new ones are counted on the open side.
-    func idleIsEmpty() -> Bool { isEmpty(Int(1 ^ open.load(ordering: .relaxed))) }
+    /// Whether each count of the idle side was zero at some moment during this call; new traversals are counted on the
+    /// open side.
+    func idleCountsWereZero() -> Bool { eachCountWasZero(Int(1 ^ open.load(ordering: .relaxed))) }
 
     /// Whether each count was zero at some moment during this call.
     @inline(__always)
-    func isEmpty() -> Bool {
+    func eachCountWasZero() -> Bool {
         // fault: quick-way-looks-at-one-count
-        isEmpty(0) && isEmpty(1)
+        eachCountWasZero(0) && eachCountWasZero(1)
     }
 
     @inline(__always)
-    private func isEmpty(_ parity: Int) -> Bool {
+    private func eachCountWasZero(_ parity: Int) -> Bool {
         guard unsafe Self.isZero(first[parity]) else { return false }
         // This load is sequentially consistent. If it misses the installation, then a traversal that counts itself in
         // on an added stripe loads the head later.

@@ -40,8 +40,8 @@ extension Registry {
         return ids
     }
 
-    /// The mailboxes that may have pending values or a call in progress: those of registered observers, and those of
-    /// removed observers that are still in use.
+    /// The mailboxes that may have pending values or a call in progress: those of registered and of retired observers,
+    /// and the busy ones of observers that have been released.
     func mailboxes() -> [Mailbox] {
         var mailboxes: [ObjectIdentifier: Mailbox] = [:]
         func note(_ mailbox: Mailbox?) { if let mailbox { mailboxes[ObjectIdentifier(mailbox)] = mailbox } }

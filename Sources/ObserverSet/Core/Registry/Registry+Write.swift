@@ -27,14 +27,14 @@ extension Registry {
 
     /// Ends all registrations.
     ///
-    /// Values that are still pending are dropped if `dropping` is true, and delivered otherwise.
+    /// Values that are still pending are dropped if `droppingPending` is true, and delivered otherwise.
     package func removeAll(droppingPending: Bool) {
         write { contents, cleanup in
             for index in 0..<Int(contents.taken) where unsafe slots[index].pointee.isRegistered {
                 _ = unsafe remove(slots[index], droppingPending: droppingPending, &contents, &cleanup)
             }
             (contents.taken, contents.registered, contents.addedSinceSweep) = (min(1, contents.taken), 0, 0)
-            if unsafe slots.block != nil { moveToFreshBlock(&contents, &cleanup) }
+            if unsafe slots.block != nil { replaceOrDropBlock(&contents, &cleanup) }
         }
     }
 
@@ -69,7 +69,7 @@ extension Registry {
     ) -> (id: UInt64, shouldSweep: Bool) {
         contents.lastIssued += 1
         let id = contents.lastIssued
-        if slots.isFull(contents) { moveToFreshBlock(&contents, &cleanup) }
+        if slots.isFull(contents) { replaceOrDropBlock(&contents, &cleanup) }
         let slot = unsafe slots[Int(contents.taken)]
         // The id is stored before the slot is published: see `lastID`.
         //
@@ -116,6 +116,8 @@ extension Registry {
         return registration
     }
 
+    /// Drops the values that are pending for a registration, or else keeps them, and a weak reference to it, by which its
+    /// token can still drop them.
     @inline(never)
     private func endRegistration(
         _ id: UInt64, _ callee: Callee, _ registration: Registration, droppingPending: Bool, _ contents: inout Contents,
@@ -126,15 +128,16 @@ extension Registry {
             _ = contents.rare?.idsByAddress.removeAndTrim(target.address)
         }
         if droppingPending {
-            cleanup.end(registration, isAwaited: callee.has(Registration.isAwaited))
+            cleanup.markRemoved(registration, isAwaited: callee.has(Registration.isAwaited))
         } else if registration.innermost.mailbox?.isIdle == false {
             contents.madeRare().unregistered[id] = UnregisteredIssuer(registration)
         }
     }
 
+    /// Replaces the block with one that has only the registered slots, or drops it if none is needed, and retires it.
     @inline(never)
-    private func moveToFreshBlock(_ contents: inout Contents, _ cleanup: inout Cleanup) {
-        let (old, fresh) = unsafe (slots.block, slots.freshBlock(&contents))
+    private func replaceOrDropBlock(_ contents: inout Contents, _ cleanup: inout Cleanup) {
+        let (old, fresh) = unsafe (slots.block, slots.compactedBlock(&contents))
         // This store is sequentially consistent, because it unlinks the old block (U). It also publishes the slots of
         // the fresh block.
         unsafe slots.head.store(fresh?.memory, ordering: .sequentiallyConsistent)
@@ -144,7 +147,7 @@ extension Registry {
     /// Ends a change: moves what no traversal can reach any longer to `cleanup.releasable`, keeps its mailboxes in which
     /// a call may still be in progress, and tidies up the slots; returns whether anything is still retired.
     ///
-    /// This function isn't inlined, nor are `endRegistration`, `moveToFreshBlock` and `keepMailbox`, because each change
+    /// This function isn't inlined, nor are `endRegistration`, `replaceOrDropBlock` and `keepMailbox`, because each change
     /// would otherwise be half a kilobyte larger.
     @inline(never)
     private func collectAndTidyUp(_ contents: inout Contents, _ cleanup: inout Cleanup) -> Bool {
@@ -152,7 +155,7 @@ extension Registry {
         // While anything is retired, a traversal may have seen these slots registered: see "Slots at the end".
         // fault: slot-vacant-too-early
         if !contents.hasRetired { slots.trim(&contents) }
-        if slots.areWasteful(contents) { moveToFreshBlock(&contents, &cleanup) }
+        if slots.areWasteful(contents) { replaceOrDropBlock(&contents, &cleanup) }
         cleanup.releasable.forEachCallee { callee in
             if callee.has(Registration.hasMailbox) { keepMailbox(of: callee, &contents) }
         }
@@ -244,7 +247,7 @@ extension Registry {
     private func collectAfterUnlocking(_ cleanup: inout Cleanup) {
         while true {
             atomicMemoryFence(ordering: .sequentiallyConsistent)
-            guard reclamation.idleIsEmpty() else { return }
+            guard reclamation.idleCountsWereZero() else { return }
             var more = Cleanup()
             let hasRetired = lock.withLockIfAvailable { contents in collectAndTidyUp(&contents, &more) }
             // fault: collected-and-forgotten

@@ -114,8 +114,8 @@ import Synchronization
         if let removal, removal.issuers.last !== self { removal.issuers.append(self) }
     }
 
-    // The registry no longer knows which mailbox the ended observer used, so this returns all mailboxes that are still
-    // busy.
+    // The registry no longer knows which mailbox the ended observer used, so this returns those of all removed observers
+    // that are still busy.
     override var busyMailboxes: [Mailbox] {
         write { contents, _ in contents.rare?.busy.values.filter { !$0.isIdle } ?? [] }
     }

@@ -48,7 +48,7 @@ extension Callee {
     @inline(__always)
     init<Parameters: Sendable>(retaining observer: Observer<Parameters>) {
         if let registration = observer.registration {
-            self.init(retaining: registration.claimed())
+            self.init(retaining: registration.claimedOrAnother())
         } else {
             self.init(retaining: observer.function)
         }

@@ -139,7 +139,7 @@ import Synchronization
     ///
     /// If there is a block, `contents.taken` counts its slots from now on. The caller must put the fresh block into the
     /// place of the current one, and retire the current one.
-    func freshBlock(_ contents: inout Contents) -> Block? {
+    func compactedBlock(_ contents: inout Contents) -> Block? {
         guard contents.taken > 1 || isFull(contents) else { return nil }
         let kept = unsafe Int(contents.registered) - (first.pointee.isRegistered ? 1 : 0)
         let least = room == 0 ? 3 : 7
