@@ -24,8 +24,8 @@ extension NotificationSource {
     /// An actor that adds an observer is held weakly, unless the closure captures it. A method of the actor, as in
     /// `add(hear)`, does capture it. If a closure or function has no isolation of its own, and the actor that added it
     /// is gone, it is called on the notifying thread, still one value after another: what a nested notification sends,
-    /// or one on another thread, is enqueued behind the call in progress. (If another actor has been given the memory of
-    /// the one that is gone, that actor's own notifications call the function in place.)
+    /// or one on another thread, is enqueued behind the call in progress. (If another actor has been given the memory
+    /// of the one that is gone, that actor's own notifications call the function in place.)
     ///
     /// The observer lives as long as the source, or until you remove it with its token. If something that it uses
     /// should not live that long, capture that weakly, or use the form with an owner.
@@ -53,7 +53,7 @@ extension NotificationSource {
         @_inheritActorContext _ observer: @escaping @isolated(any) @Sendable (Parameters) -> Void,
         isolation: isolated (any Actor)? = #isolation, fileID: StaticString = #fileID, line: UInt = #line
     ) -> ObserverToken {
-        register(observer, addedOn: isolation, Site(fileID: fileID, line: line))
+        register(observer, elseOn: isolation, Site(fileID: fileID, line: line))
     }
 
     /// Adds an observer that lives as long as its owner, which it is passed, and that runs on the actor that its
@@ -85,7 +85,7 @@ extension NotificationSource {
         @_inheritActorContext _ observer: @escaping @isolated(any) @Sendable (Owner, Parameters) -> Void,
         isolation: isolated (any Actor)? = #isolation, fileID: StaticString = #fileID, line: UInt = #line
     ) -> ObserverToken {
-        register(owner, Isolation.ownerErased(observer), addedOn: isolation, Site(fileID: fileID, line: line))
+        register(owner, Isolation.ownerErased(observer), elseOn: isolation, Site(fileID: fileID, line: line))
     }
 
     /// Adds a method of the main actor, which runs there, and lives as long as the owner whose method it is.
@@ -315,9 +315,9 @@ extension NotificationSource {
     /// Registers a function that runs where it belongs: on its own actor, or else on `adder`, if there is one.
     @inlinable @inline(never)
     func register(
-        _ observer: @escaping @isolated(any) @Sendable (Parameters) -> Void, addedOn adder: (any Actor)?, _ site: Site
+        _ observer: @escaping @isolated(any) @Sendable (Parameters) -> Void, elseOn adder: (any Actor)?, _ site: Site
     ) -> ObserverToken {
-        let mailbox = Mailbox.of(observer.isolation, addedOn: adder)
+        let mailbox = Mailbox.of(observer.isolation, elseOn: adder)
         return register(Observer(Isolation.removed(from: observer), in: mailbox, site))
     }
 
@@ -325,20 +325,20 @@ extension NotificationSource {
     @inlinable @inline(never)
     func register(
         _ owner: AnyObject, _ observer: @escaping @isolated(any) @Sendable (AnyObject, Parameters) -> Void,
-        addedOn adder: (any Actor)?, _ site: Site
+        elseOn adder: (any Actor)?, _ site: Site
     ) -> ObserverToken {
-        let mailbox = Mailbox.of(observer.isolation, addedOn: adder)
+        let mailbox = Mailbox.of(observer.isolation, elseOn: adder)
         return register(Observer(owner, Isolation.removed(from: observer), in: mailbox, site))
     }
 
-    /// Registers a function without its isolation, which runs where `mailbox` is drained, or on the notifying thread if
-    /// that is nil.
+    /// Registers a function without its isolation, which runs on the actor or queue of `mailbox`, or on the notifying
+    /// thread if that is nil.
     @inlinable
     func register(
         _ call: @escaping @Sendable (Parameters) -> Void, in mailbox: Mailbox?, _ site: Site
     ) -> ObserverToken { register(Observer(call, in: mailbox, site)) }
 
-    /// Registers a function of an owner without its isolation, which runs where `mailbox` is drained, or on the
+    /// Registers a function of an owner without its isolation, which runs on the actor or queue of `mailbox`, or on the
     /// notifying thread if that is nil.
     @inlinable @inline(never)
     func register(

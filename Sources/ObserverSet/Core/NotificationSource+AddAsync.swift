@@ -53,7 +53,7 @@ extension NotificationSource {
         @_inheritActorContext _ observer: @escaping @isolated(any) @Sendable (Parameters) async -> Void,
         isolation: isolated (any Actor)? = #isolation, fileID: StaticString = #fileID, line: UInt = #line
     ) -> ObserverToken {
-        registerAwaiting(nil, on: observer.isolation, addedOn: isolation, buffering, fileID, line) {
+        registerAwaiting(nil, on: observer.isolation, elseOn: isolation, buffering, fileID, line) {
             _, parameters in
             await observer(parameters)
         }
@@ -91,7 +91,7 @@ extension NotificationSource {
         @_inheritActorContext _ observer: @escaping @isolated(any) @Sendable (Owner, Parameters) async -> Void,
         isolation: isolated (any Actor)? = #isolation, fileID: StaticString = #fileID, line: UInt = #line
     ) -> ObserverToken {
-        registerAwaiting(owner, on: observer.isolation, addedOn: isolation, buffering, fileID, line) {
+        registerAwaiting(owner, on: observer.isolation, elseOn: isolation, buffering, fileID, line) {
             owner, parameters in
             await observer(owner as! Owner, parameters)
         }
@@ -141,10 +141,11 @@ extension NotificationSource {
 
     private func registerAwaiting(
         _ owner: AwaitingTarget<Parameters>.Owner?, on isolation: (any Actor)?,
-        addedOn adder: (any Actor)? = nil, _ buffering: Buffering, _ fileID: StaticString, _ line: UInt,
+        elseOn adder: (any Actor)? = nil, _ buffering: Buffering, _ fileID: StaticString, _ line: UInt,
         _ function: @escaping AwaitingTarget<Parameters>.Function
     ) -> ObserverToken {
         buffering.checkRoom(of: "An observer that awaits", file: fileID, line: line)
+        // That code of the main actor adds a nonisolated function is no reason to run the function there.
         let mailbox = AwaitingMailbox(on: isolation ?? (adder === MainActor.shared ? nil : adder), buffering)
         let target = AwaitingTarget(owner: owner, in: mailbox, function)
         return register(Observer(target, site: Site(fileID: fileID, line: line)))
@@ -179,7 +180,7 @@ extension NotificationSource where Parameters == Void {
         @_inheritActorContext _ observer: @escaping @isolated(any) @Sendable (Owner) async -> Void,
         isolation: isolated (any Actor)? = #isolation, fileID: StaticString = #fileID, line: UInt = #line
     ) -> ObserverToken {
-        registerAwaiting(owner, on: observer.isolation, addedOn: isolation, buffering, fileID, line) {
+        registerAwaiting(owner, on: observer.isolation, elseOn: isolation, buffering, fileID, line) {
             owner, _ in
             await observer(owner as! Owner)
         }

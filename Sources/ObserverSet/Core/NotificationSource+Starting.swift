@@ -36,7 +36,7 @@ extension NotificationSource {
     /// - Complexity: O(1).
     public func starting(with value: Parameters) -> some NotificationSource<Parameters> {
         AdaptedSource(base: self) { observer, base in
-            let observer = observer.unclaimed()
+            let observer = observer.unclaimedOrAnother()
             // The observer is registered before it receives the value. So it also receives what its own call with the
             // value notifies.
             let token = base.register(observer)
@@ -49,10 +49,11 @@ extension NotificationSource {
             // The notifier claims to be on the observer's actor, so that the runtime is asked, whatever the compiler
             // knows.
             var notifier = Notifier(on: mailbox?.actorAddress ?? 0)
-            // A value that the source itself has sent may have ended the registration.
-            if token.isActive || !token.issuer.namesRegistrations { observer.send(value, by: &notifier) }
-            // The token doesn't stand for the registration if the source has registered nothing, or if the set was released
-            // before the value was enqueued, by a `map` or by a producer that the registration told.
+            // A value that the source itself has sent may have ended the registration. But a token that has never stood
+            // for one isn't active either, and then the value is sent.
+            if token.isActive || !token.issuer.standsForRegistrations { observer.send(value, by: &notifier) }
+            // The token doesn't stand for the registration if the source has registered nothing, or if the set was
+            // released before the value was enqueued, by a `map` or by a producer that the registration told.
             guard let registration, mailbox != nil, !token.standsFor(registration) else { return token }
             return ObserverToken([token, ObserverToken(issuer: UnregisteredIssuer(registration), id: 0)])
         }

@@ -28,7 +28,7 @@ extension NotificationSource where Parameters == Void {
         let call = Isolation.removed(from: observer)
         return register(
             owner, Isolation.ownerErased { (owner: Owner, _: Void) in call(owner) },
-            in: .of(observer.isolation, addedOn: isolation), Site(fileID: fileID, line: line))
+            in: .of(observer.isolation, elseOn: isolation), Site(fileID: fileID, line: line))
     }
 
     /// Adds an observer of `Void` that is isolated to the actor that owns it, which is all it is passed.

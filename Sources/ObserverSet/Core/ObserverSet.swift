@@ -24,7 +24,8 @@ import Synchronization
 
     /// A retained reference to the registry.
     ///
-    /// The registry is allocated when the first observer is added, because most sets in a model are never observed.
+    /// The registry is allocated when the first observer is added, or at once if there is a producer, because most sets
+    /// in a model are never observed.
     private let lazyRegistry = unsafe Atomic<Unmanaged<Registry>?>(nil)
 
     /// Creates a set without observers.
@@ -73,7 +74,7 @@ import Synchronization
         // If no token holds the registry, it is deallocated here, which releases everything at once.
         if !isKnownUniquelyReferenced(&registry) {
             registry.removeAll(droppingPending: false)
-            registry.dropDemand()
+            registry.releaseProducer()
         }
     }
 
@@ -151,6 +152,7 @@ extension ObserverSet {
         // Acquiring, paired with the store in `insert`: a thread that calls an observer also sees the removals that
         // happened before that observer was added.
         let last = unsafe registry._withUnsafeGuaranteedRef { $0.lastID.load(ordering: .acquiring) }
+        // It is zero if no observer is registered.
         guard last != 0 else { return }
         unsafe notify(parameters, registry, upTo: min(last, limit), from: Isolation.address(of: actor))
     }
@@ -169,7 +171,7 @@ extension ObserverSet {
             LockCheck.assertNoLockIsHeld()
             if _fastPath(isPlain) {
                 unsafe BorrowedFunction.at(slot).pointee(parameters)
-            } else if unsafe !slot.pointee.callClosure(parameters, by: &notifier) {
+            } else if unsafe !slot.pointee.callIsolatedInPlace(parameters, by: &notifier) {
                 unsafe slot.pointee.send(parameters, by: &notifier)
             }
         }
@@ -226,7 +228,8 @@ extension ObserverSet {
     /// observe.
     public func settled() async { await beginSettledWait().wait() }
 
-    /// Enqueues a marker in each observer's mailbox, and returns the object that `settled()` awaits.
+    /// Enqueues a marker in each mailbox that isn't idle, those of removed observers included, and returns the object
+    /// that `settled()` awaits.
     ///
     /// That object does not hold the set.
     package func beginSettledWait() -> SettledWait { SettledWait(of: registry?.mailboxes() ?? []) }
@@ -277,11 +280,11 @@ extension ObserverSet: NotificationSource {
 
     /// Ends all registrations.
     ///
-    /// If `droppingPending` is false, the values that are already enqueued are still delivered, as they are after the set has
-    /// been deallocated.
+    /// If `droppingPending` is false, the values that are already enqueued are still delivered, as they are after the
+    /// set has been deallocated.
     package func removeAll(droppingPending: Bool) { registry?.removeAll(droppingPending: droppingPending) }
 
-    /// The id of the observer that was added last, even if it has been removed since; zero if the set has no observers.
+    /// The id of the observer that was added last, even if that one has been removed; zero if none is registered.
     ///
     /// Relaxed: a thread sees the ids of all registrations that it knows of. If one is made at the same time, the old
     /// and the new id are both right.

@@ -61,7 +61,8 @@ final class NotificationChannel: Sendable {
     private init(_ name: Notification.Name, _ center: NotificationCenter) {
         self.name = name
         self.center = center
-        // Releasing, paired with the load below: the thread sanitizer doesn't see that the center passes the channel on.
+        // Releasing, paired with the load below: the thread sanitizer doesn't see that the center passes the channel
+        // on.
         hasSenders.store(false, ordering: .releasing)
         unsafe registration = center.addObserver(forName: name, object: nil, queue: nil) { [weak self] notification in
             guard let self else { return }

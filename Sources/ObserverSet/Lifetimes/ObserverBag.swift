@@ -25,7 +25,8 @@
 public final class ObserverBag: Sendable {
     /// The tokens, in the order they were inserted.
     ///
-    /// The array may hold a token twice, and tokens that are spent (see `isSpent`). When it is full, the bag removes both.
+    /// The array may hold a token twice, and tokens that are spent (see `isSpent`). When it is full, the bag removes
+    /// both.
     private let tokens = Lock([ObserverToken]())
 
     /// Creates an empty bag.

@@ -113,7 +113,8 @@ extension NotificationSource {
     ) async -> Parameters? {
         guard !Task.isCancelled else { return nil }
         var iterator = values(buffering: .oldest(1), fileID: fileID, line: line).makeAsyncIterator()
-        // The source is released here, so that the task does not keep its set alive, whose end would end the wait with nil.
+        // The source is released here, so that the task does not keep its set alive, whose end would end the wait with
+        // nil.
         _ = consume self
         return await iterator.next(isolation: isolation)
     }

@@ -108,13 +108,15 @@ extension Guarantee10SetDeathTests {
         let token = isMerged ? ObserverToken([registration.token, other.add { _ in }]) : registration.token
         expect(kind.isOnce || token.pendingCount >= 99)
 
-        expect(token.remove(), equals: isMerged)
+        let isMine = token.remove()
 
+        // A one-time observer's call that has ended the registration, and not begun, is prevented, so this may be true.
+        expect(isMine == isMerged || kind.isOnce)
         expect(token.pendingCount, equals: 0)
         isRemoved.set()
         await token.removeAndWait()
         // One call may have begun before.
-        expect([[], [0]].contains(log.entries))
+        expect(log.entries == [] || log.entries == [0] && isMine == isMerged)
         registration.end()
     }
 

@@ -19,8 +19,8 @@ extension ActorMailbox {
             return drains.reserve(urgency)
         }
 
-        /// Appends the marker of a caller of `settled()`, in the place of the last job if that is the marker of one that
-        /// was cancelled.
+        /// Appends the marker of a caller of `settled()`, in the place of the last job if that is the marker of one
+        /// that was cancelled.
         ///
         /// Otherwise, the markers of a caller that tries again and again would pile up behind a call that never ends.
         mutating func append(_ settledWait: SettledWait, _ urgency: Urgency) -> Bool {
@@ -38,8 +38,8 @@ extension ActorMailbox {
         private var urgency = Urgency.lowest
         /// The number of catch-ups in progress, each nested in a call that another one makes, or in a `deinit`.
         private(set) var catchUps = 0
-        /// The jobs that a drain inside a catch-up has passed over: values for observers that are in a call or caught up
-        /// with, and the markers of callers of `settled()`.
+        /// The jobs that a drain inside a catch-up has passed over: values for observers that are in a call or caught
+        /// up with, and the markers of callers of `settled()`.
         private(set) var passedOver: [Job?] = []
 
         /// The number of jobs for which an idle mailbox keeps memory; what a burst needed beyond that is freed.
@@ -69,8 +69,8 @@ extension ActorMailbox {
                 // If a burst is followed by few values, or by none, the memory that it needed is freed.
                 jobs.removeAll(keepingCapacity: jobs.capacity <= room)
                 head = 0
-                // The urgency is not reset inside a catch-up, because the jobs that were passed over still need a drain of
-                // that urgency.
+                // The urgency is not reset inside a catch-up, because the jobs that were passed over still need a drain
+                // of that urgency.
                 if catchUps == 0 { urgency = .lowest }
                 swap(&jobs, &inbox.jobs)
             } else {
@@ -112,8 +112,9 @@ extension ActorMailbox {
 
         /// Ends a catch-up, and puts back the jobs that were passed over.
         ///
-        /// The observer whose catch-up has ended may be caught up with again, or called in its turn. Markers, and jobs of
-        /// observers that are still in a call or caught up with, are passed over again until the outermost catch-up ends.
+        /// The observer whose catch-up has ended may be caught up with again, or called in its turn. Markers, and jobs
+        /// of observers that are still in a call or caught up with, are passed over again until the outermost catch-up
+        /// ends.
         mutating func endCatchUp() {
             catchUps -= 1
             if passedOver.isEmpty { return }

@@ -168,8 +168,8 @@ import Synchronization
         if let urgency { startDrain(urgency, again: true) }
     }
 
-    /// Marks the mailbox as idle, and returns the actor, which the caller must release after unlocking; called under both
-    /// locks when no values are left.
+    /// Marks the mailbox as idle, and returns the actor, which the caller must release after unlocking; called under
+    /// both locks when no values are left.
     ///
     /// It may be the last reference: if two actors share an executor, code of the other one may be the caller.
     private func noteIdle(_ catchUps: Int, _ inbox: inout Inbox) -> (any Actor)? {

@@ -70,10 +70,10 @@ extension Mailbox {
     /// notifying thread.
     ///
     /// A function that has no isolation of its own runs on the actor that adds it. A partially applied method of an
-    /// actor instance (`set.add(hear)`) has lost its isolation, and no signature of `add` can reject it. In language mode
-    /// 5, so has the name of a function that is on the main actor only by default, without a warning.
+    /// actor instance (`set.add(hear)`) has lost its isolation, and no signature of `add` can reject it. In language
+    /// mode 5, so has the name of a function that is on the main actor only by default, without a warning.
     @usableFromInline
-    static func of(_ isolation: (any Actor)?, addedOn adder: (any Actor)? = nil) -> Mailbox? {
+    static func of(_ isolation: (any Actor)?, elseOn adder: (any Actor)? = nil) -> Mailbox? {
         (isolation ?? adder).map { ActorMailbox.of($0) }
     }
 }

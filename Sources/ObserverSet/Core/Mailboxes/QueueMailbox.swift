@@ -50,8 +50,7 @@ final class QueueMailbox: Mailbox, @unchecked Sendable {
 
     /// Appends a job, and enqueues a block for it.
     ///
-    /// Call this under the lock, so that the queue has a thread's blocks in the order of the thread's values, even if
-    /// another thread is posting, too.
+    /// Call this under the lock, so that the blocks are in the order of the jobs, even if several threads are posting.
     private func enqueue(_ job: Job, _ jobs: inout Queue<Job>) {
         jobs.append(job)
         queue.async { self.drain() }
@@ -63,8 +62,8 @@ final class QueueMailbox: Mailbox, @unchecked Sendable {
             return queued.begun == 1 ? queued.jobs.removeFirst() : nil
         }
         while job != nil {
-            // The job is released before the next one is taken out, so that a caller that waits for a removal doesn't
-            // wait for this block.
+            // The job is released before `begun` falls: from then on, a caller of `removeAndWait()` may no longer wait
+            // for this block, and must find released what the observer captured.
             job.take()?.run()
             job = queued.withLock { queued in
                 queued.begun -= 1

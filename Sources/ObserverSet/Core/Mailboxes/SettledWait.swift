@@ -21,8 +21,8 @@ package final class SettledWait: AnyTarget, @unchecked Sendable {
     /// Makes a wait in which the maker holds up the caller, until it calls `countDown()`.
     override init() { progress = Lock((1, nil)) }
 
-    /// Always true, so that a drain inside an event loop that a call has started doesn't let the caller go on before
-    /// that call ends.
+    /// Always true, so that a drain in an event loop inside a catch-up doesn't let the caller go on before the catch-up
+    /// ends.
     override func isBeingCalled(for registration: Registration) -> Bool { true }
 
     override func receive(_ value: any Sendable, for registration: Registration) { countDown() }

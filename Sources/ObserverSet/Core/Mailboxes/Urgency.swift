@@ -2,7 +2,7 @@
 struct Urgency: Comparable, Sendable {
     let rank: UInt8
 
-    /// The caller's urgency; a thread outside tasks may have no priority.
+    /// The caller's urgency; that of medium priority if a thread outside tasks has none.
     // It is not inlined, because it is asked only once for each notification, but in a function that is called for each
     // observer.
     static var current: Urgency { @inline(never) get { Urgency(Task.currentPriority) } }

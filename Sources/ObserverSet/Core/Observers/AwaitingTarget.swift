@@ -11,8 +11,8 @@ final class AwaitingTarget<Parameters: Sendable>: Target<Parameters>, @unchecked
     private let isOwned: Bool
     /// Whether a call has found the owner dead; relaxed, because it only says sooner what another call would find.
     ///
-    /// The observer's other registrations, in merged sources, learn it from here. If their values are dropped for want of
-    /// room, no call finds it out for them.
+    /// The observer's other registrations, in merged sources, learn it from here. If their values are dropped for want
+    /// of room, no call finds it out for them.
     private let isOwnerKnownDead = Atomic<Bool>(false)
     private let ownMailbox: AwaitingMailbox
     private let ownState = RegistrationState()

@@ -79,7 +79,7 @@ public struct Observer<Parameters: Sendable>: Sendable {
     }
 
     /// The same observer with a registration that no set has claimed, unless another thread claims it at this moment.
-    func unclaimed() -> Observer {
+    func unclaimedOrAnother() -> Observer {
         guard let registration, registration.isClaimed else { return self }
         return Observer(registration: registration.another(), site: site)
     }

@@ -193,13 +193,13 @@ package class TokenIssuer: @unchecked Sendable {
     }
 
     /// Whether tokens of this issuer stand for registrations in sets, ended ones included.
-    var namesRegistrations: Bool { parts.contains { $0.issuer.namesRegistrations } }
+    var standsForRegistrations: Bool { parts.contains { $0.issuer.standsForRegistrations } }
 
     /// Whether a token of this issuer stands for exactly one registration, which was made by `issuer`.
-    func namesOneRegistration(of issuer: TokenIssuer) -> Bool {
+    func standsForOneRegistration(of issuer: TokenIssuer) -> Bool {
         // The parts are read only once, because the registration may end in the meantime.
         let parts = parts.filter { !($0.issuer is DropCount) }
-        return self === issuer || parts.count == 1 && parts[0].issuer.namesOneRegistration(of: issuer)
+        return self === issuer || parts.count == 1 && parts[0].issuer.standsForOneRegistration(of: issuer)
     }
 
     final func isActive(_ id: UInt64) -> Bool {

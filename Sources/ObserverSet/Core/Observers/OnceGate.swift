@@ -17,8 +17,8 @@ final class OnceGate: TokenIssuer, @unchecked Sendable {
     private static var armed: UInt8 { 2 }
     private static var decided: UInt8 { 4 }
 
-    /// Three bits: whether the gate has been passed, whether it is armed, that is, whether it has its token, and whether
-    /// it is decided that a call or a removal came first.
+    /// Three bits: whether the gate has been passed, whether it is armed, that is, whether it has its token, and
+    /// whether it is decided that a call or a removal came first.
     ///
     /// A call may pass the gate on one thread while `add` arms it on another. Each sets its bit with a
     /// read-modify-write of this one word. So the later of the two sees the other's bit, and ends the registration.
@@ -41,8 +41,8 @@ final class OnceGate: TokenIssuer, @unchecked Sendable {
     /// Passes the gate; returns true for exactly one caller, which must then call `endAndBegin()`.
     func pass() -> Bool { set(Self.passed) & Self.passed == 0 }
 
-    /// Ends the registration if the gate is armed, and otherwise leaves that to `arm`; then begins the call, and returns
-    /// false if a removal came first.
+    /// Ends the registration if the gate is armed, and otherwise leaves that to `arm`; then begins the call, and
+    /// returns false if a removal came first.
     func endAndBegin() -> Bool {
         token?.remove()
         return set(Self.decided) & Self.decided == 0
@@ -63,8 +63,8 @@ final class OnceGate: TokenIssuer, @unchecked Sendable {
 
     override func remove(_ id: UInt64, _ removal: RemovalWait?) -> Bool {
         guard let token else { return false }
-        // The removal passes the gate, too, so that no call can. But if the set has been deallocated, there is no call to
-        // prevent, and this returns false. The removal below drops the values that the set left pending.
+        // The removal passes the gate, too, so that no call can. But if the set has been deallocated, there is no call
+        // to prevent, and this returns false. The removal below drops the values that the set left pending.
         let isMine = mayBeCalled(id) && set(Self.passed | Self.decided) & Self.decided == 0
         // The registration is ended in any case. When this method returns, later notifications must not find the
         // observer, and a caller that waits must learn of a call in progress. Whether this or another caller ends the
@@ -73,7 +73,7 @@ final class OnceGate: TokenIssuer, @unchecked Sendable {
         return isMine
     }
 
-    override var namesRegistrations: Bool { true }
+    override var standsForRegistrations: Bool { true }
 
     override func mayBeCalled(_ id: UInt64) -> Bool {
         guard state.load(ordering: .acquiring) & Self.decided == 0, let token else { return false }
@@ -86,8 +86,8 @@ final class OnceGate: TokenIssuer, @unchecked Sendable {
     }
 
     // The gate is asked even when it has been passed, because a set's `remove(_:)` may come before the call has begun.
-    override func namesOneRegistration(of issuer: TokenIssuer) -> Bool {
-        token?.issuer.namesOneRegistration(of: issuer) == true
+    override func standsForOneRegistration(of issuer: TokenIssuer) -> Bool {
+        token?.issuer.standsForOneRegistration(of: issuer) == true
     }
 
     override var parts: [ObserverToken] { isPassed ? [] : [token].compactMap(\.self) }

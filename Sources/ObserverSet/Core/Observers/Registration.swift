@@ -164,16 +164,16 @@ package class Registration: @unchecked Sendable {
     final func noteNoLongerPending() { withState { $0.noteNoLongerPending() } }
     final func noteDropped() { withState { $0.noteDropped() } }
 
-    /// If the observer awaits, drops the values of its removed registrations, and cancels the call in progress if that is
-    /// this one's; call this after `markRemoved()`.
+    /// If the observer awaits, drops the values of its removed registrations, and cancels the call in progress if that
+    /// is this one's; call this after `markRemoved()`.
     final func cancel() { innermost.cancel(self) }
 }
 
 /// A registration that isn't its target's first one, or that has a gate or an original with gates.
 ///
-/// A registration that `once` makes from another one shares that one's state, and so do those made from it. So there is one state for all
-/// values that are pending. If `starting(with:)` has posted a first value to the original registration, then whatever
-/// ends the registration in the set drops that value, too.
+/// A registration that `once` makes from another one shares that one's state, and so do those made from it. So there is
+/// one state for all values that are pending. If `starting(with:)` has posted a first value to the original
+/// registration, then whatever ends the registration in the set drops that value, too.
 @usableFromInline
 final class FurtherRegistration: Registration, @unchecked Sendable {
     let ownTarget: AnyTarget

@@ -8,8 +8,8 @@ package class AnyTarget: Registration, @unchecked Sendable {
     ///
     /// Never read this property under the lock.
     var owner: AnyObject? { nil }
-    /// The words for descriptions that say where the observer runs, and, for one of its registrations, whether it is in a
-    /// call, and how many values are pending or were dropped.
+    /// The words for descriptions that say where the observer runs, and, for one of its registrations, whether it is in
+    /// a call, and how many values are pending or were dropped.
     func placeDescription(of registration: Registration) -> String {
         guard let mailbox else { return "nonisolated" }
         let (pending, dropped) = registration.counts
@@ -30,11 +30,11 @@ package class AnyTarget: Registration, @unchecked Sendable {
     ///
     /// If so, whoever removes one of its registrations must call `cancel` after unlocking.
     final var isAwaited: Bool { traits & Self.isAwaited != 0 }
-    /// If the observer awaits, drops the values of its removed registrations, and cancels the call in progress if that is
-    /// this registration's.
+    /// If the observer awaits, drops the values of its removed registrations, and cancels the call in progress if that
+    /// is this registration's.
     func cancel(_ registration: Registration) {}
-    /// Whether the observer is being called with a value from the mailbox, or caught up with; if it awaits, with a value
-    /// for this registration.
+    /// Whether the observer is being called with a value from the mailbox, or caught up with; if it awaits, with a
+    /// value for this registration.
     func isBeingCalled(for registration: Registration) -> Bool { fatalError("abstract") }
     /// Receives a value that the mailbox has taken out, and calls the observer with it.
     func receive(_ value: any Sendable, for registration: Registration) { fatalError("abstract") }
@@ -84,7 +84,8 @@ class Target<Parameters>: AnyTarget, @unchecked Sendable {
         fatalError("abstract")
     }
 
-    /// Passes the gates of a registration, if it has any; false if another call, or a removal, came first at one of them.
+    /// Passes the gates of a registration, if it has any; false if another call, or a removal, came first at one of
+    /// them.
     ///
     /// Nothing else asks here whether the registration has been removed. The caller of `send` has asked that, and
     /// `receive` asks it before this call.

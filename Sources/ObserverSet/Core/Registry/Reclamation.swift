@@ -55,8 +55,8 @@ import Synchronization
     func enter() -> Ticket {
         let parity = Int(open.load(ordering: .relaxed))
         // The next two accesses are sequentially consistent. The load of the stripes must be, as their installation and
-        // the load in `eachCountWasZero` are: see the paragraph on stripes below. The addition is A in "Why nothing is released
-        // too early".
+        // the load in `eachCountWasZero` are: see the paragraph on stripes below. The addition is A in "Why nothing is
+        // released too early".
         let stripes = unsafe stripes.load(ordering: .sequentiallyConsistent)
         let count = unsafe stripes.map { unsafe Self.counts($0, Self.stripe()) } ?? first
         let before = unsafe count[parity].wrappingAdd(1, ordering: .sequentiallyConsistent).oldValue

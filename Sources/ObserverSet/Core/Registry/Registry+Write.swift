@@ -22,7 +22,7 @@ extension Registry {
 
     /// Ends the registration that a token names, if it belongs to this registry; returns true for exactly one caller.
     package func remove(_ token: ObserverToken) -> Bool {
-        token.issuer.namesOneRegistration(of: self) && token.remove()
+        token.issuer.standsForOneRegistration(of: self) && token.remove()
     }
 
     /// Ends all registrations.
@@ -116,8 +116,8 @@ extension Registry {
         return registration
     }
 
-    /// Drops the values that are pending for a registration, or else keeps them, and a weak reference to it, by which its
-    /// token can still drop them.
+    /// Drops the values that are pending for a registration, or else keeps them, and a weak reference to it, by which
+    /// its token can still drop them.
     @inline(never)
     private func endRegistration(
         _ id: UInt64, _ callee: Callee, _ registration: Registration, droppingPending: Bool, _ contents: inout Contents,
@@ -144,11 +144,11 @@ extension Registry {
         if let old = unsafe old { unsafe reclamation.retire(Retired(old), &contents, &cleanup.releasable) }
     }
 
-    /// Ends a change: moves what no traversal can reach any longer to `cleanup.releasable`, keeps its mailboxes in which
-    /// a call may still be in progress, and tidies up the slots; returns whether anything is still retired.
+    /// Ends a change: moves what no traversal can reach any longer to `cleanup.releasable`, keeps its mailboxes in
+    /// which a call may still be in progress, and tidies up the slots; returns whether anything is still retired.
     ///
-    /// This function isn't inlined, nor are `endRegistration`, `replaceOrDropBlock` and `keepMailbox`, because each change
-    /// would otherwise be half a kilobyte larger.
+    /// This function isn't inlined, nor are `endRegistration`, `replaceOrDropBlock` and `keepMailbox`, because each
+    /// change would otherwise be half a kilobyte larger.
     @inline(never)
     private func collectAndTidyUp(_ contents: inout Contents, _ cleanup: inout Cleanup) -> Bool {
         reclamation.collect(&contents, &cleanup.releasable)
@@ -238,7 +238,7 @@ extension Registry {
     }
 
     /// Releases the producer's function, which the tokens of a deallocated set would otherwise keep alive.
-    func dropDemand() { if hasDemand { _ = write { contents, _ in contents.rare?.demand.take() } } }
+    func releaseProducer() { if hasDemand { _ = write { contents, _ in contents.rare?.demand.take() } } }
 
     /// Tries to collect again; called after unlocking while anything is retired.
     ///

@@ -86,7 +86,7 @@ import Synchronization
         return endedByThisCall
     }
 
-    override var namesRegistrations: Bool { true }
+    override var standsForRegistrations: Bool { true }
 
     override func visitOwn(_ id: UInt64, _ body: (Registration?, RegistrationInfo?) -> Void) {
         let traversal = unsafe Traversal(.passUnretained(self))
@@ -99,8 +99,8 @@ import Synchronization
         unsafe body(slot.pointee.callee.registration, (describesIsolation, slot.pointee.site))
     }
 
-    /// Whether the set may have been deallocated; false as long as it has observers, so that asking or removing one that
-    /// has been removed needs no lock for what only a deallocated set has left.
+    /// Whether the set may have been deallocated; false as long as it has observers, so that asking or removing one
+    /// that has been removed needs no lock for what only a deallocated set has left.
     ///
     /// Relaxed: a thread that knows of the set's end also sees the zero.
     private var mayHaveEnded: Bool { lastID.load(ordering: .relaxed) == 0 }
@@ -114,8 +114,8 @@ import Synchronization
         if let removal, removal.issuers.last !== self { removal.issuers.append(self) }
     }
 
-    // The registry no longer knows which mailbox the ended observer used, so this returns those of all removed observers
-    // that are still busy.
+    // The registry no longer knows which mailbox the ended observer used, so this returns those of all removed
+    // observers that are still busy.
     override var busyMailboxes: [Mailbox] {
         write { contents, _ in contents.rare?.busy.values.filter { !$0.isIdle } ?? [] }
     }

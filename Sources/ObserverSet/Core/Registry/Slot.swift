@@ -134,12 +134,12 @@ extension Callee {
         }
     }
 
-    /// Calls the observer if it is an actor's closure that has neither an owner nor a `OnceGate`, the notifier is on that
-    /// actor, and neither a pending value nor a call in progress would be overtaken; returns false otherwise.
+    /// Calls the observer if it is an actor's closure that has neither an owner nor a `OnceGate`, the notifier is on
+    /// that actor, and neither a pending value nor a call in progress would be overtaken; returns false otherwise.
     ///
     /// Such an observer then needs no dispatch through its target's method table.
     @inline(__always)
-    func callClosure<Parameters: Sendable>(_ parameters: Parameters, by notifier: inout Notifier) -> Bool {
+    func callIsolatedInPlace<Parameters: Sendable>(_ parameters: Parameters, by notifier: inout Notifier) -> Bool {
         guard code.load(ordering: .relaxed) == Registration.functionKind | Registration.hasMailbox else { return false }
         return unsafe registration(as: IsolatedFunction<Parameters>.self)._withUnsafeGuaranteedRef {
             $0.callInPlace(parameters, by: &notifier)

@@ -23,8 +23,8 @@ import Synchronization
 
     /// Where the slots begin in a block's memory, and how many bytes a block needs.
     ///
-    /// A slot must be aligned to eight bytes, because it contains an atomic integer of 64 bits. The capacity in front of
-    /// the slots is a word, which has only four bytes on some systems, and then a gap follows it. A test asks this
+    /// A slot must be aligned to eight bytes, because it contains an atomic integer of 64 bits. The capacity in front
+    /// of the slots is a word, which has only four bytes on some systems, and then a gap follows it. A test asks this
     /// function for both sizes of a word.
     @inline(__always)
     static func layout(

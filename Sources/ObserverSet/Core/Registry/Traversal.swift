@@ -66,7 +66,8 @@ import Synchronization
                 // fault: liveness-unchecked
                 if state >= Slot.removed { continue }
                 if (state & Slot.idBits) &- 1 < limit { return unsafe slot }
-                // Ids ascend, so behind a vacant slot, or one added later, nothing is left to call, in the block ahead either.
+                // Ids ascend, so behind a vacant slot, or one added later, nothing is left to call, in the block ahead
+                // either.
                 unsafe (blockAhead, nextSlot) = (nil, end)
             }
             guard let memory = unsafe blockAhead else { return nil }

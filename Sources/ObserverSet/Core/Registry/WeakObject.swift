@@ -66,7 +66,8 @@ extension Registry {
 
     /// Ends an object's registration; returns false if it has none.
     ///
-    /// If the object is being deallocated (that is, in its own `deinit`), this ends the registration, but returns false.
+    /// If the object is being deallocated (that is, in its own `deinit`), this ends the registration, but returns
+    /// false.
     package func remove(_ object: AnyObject) -> Bool {
         guard let (id, target) = target(for: object) else { return false }
         // This is false if the target belongs to a dead object that had the same address.

@@ -41,8 +41,8 @@ struct ActorExecutor: Sendable {
     /// executor.
     ///
     /// That is so if code on a serial queue or an event loop, outside tasks, has called `assumeIsolated`. The executor
-    /// answers, which is user code, so never call this under a lock. It is asked only where the library is compiled with
-    /// Swift 6.3 or later, in which an executor can be got from a reference to it, and runs on a system with that
+    /// answers, which is user code, so never call this under a lock. It is asked only where the library is compiled
+    /// with Swift 6.3 or later, in which an executor can be got from a reference to it, and runs on a system with that
     /// function.
     func confirmsCaller(on actor: any Actor) -> Bool {
         #if compiler(>=6.3)

@@ -95,10 +95,10 @@ enum Isolation {
     @inline(__always)
     static func address(of actor: (any Actor)?) -> UInt { actor.map { UInt(bitPattern: ObjectIdentifier($0)) } ?? 0 }
 
-    // A function is cast as the field of a structure, or as the payload of an enumeration that has no other case, because
-    // a bare function would be wrapped in one closure on its way into the cast, and in another on its way out, and each
-    // call would go through both. These types are frozen, so that their sizes are known even where the library is built
-    // for library evolution. (An enumeration can't have a parameter pack yet.)
+    // A function is cast as the field of a structure, or as the payload of an enumeration that has no other case,
+    // because a bare function would be wrapped in one closure on its way into the cast, and in another on its way out,
+    // and each call would go through both. These types are frozen, so that their sizes are known even where the library
+    // is built for library evolution. (An enumeration can't have a parameter pack yet.)
 
     @frozen @usableFromInline
     enum UnaryIsolated<A> { case function(@isolated(any) @Sendable (A) -> Void) }

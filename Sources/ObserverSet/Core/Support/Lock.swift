@@ -15,9 +15,9 @@ import Android
 /// A critical section copies, swaps, and returns what it removed or replaced. It never calls user code, never loads a
 /// weak reference, and never drops the last reference to a user's value, because each of these could run a `deinit`
 /// that re-enters the library (guarantee 1). It starts no task and resumes none, because an executor, which may be user
-/// code, would enqueue it. (`ActorMailbox.of` and `NotificationChannel` do load a weak reference, but they can't drop the
-/// last strong one.) `LockCheck.assertNoLockIsHeld()` comes before every call of user code, and fails if the rule is
-/// broken.
+/// code, would enqueue it. (`ActorMailbox.of` and `NotificationChannel` do load a weak reference, but they can't drop
+/// the last strong one.) `LockCheck.assertNoLockIsHeld()` comes before every call of user code, and fails if the rule
+/// is broken.
 ///
 /// Locks are nested in only one order: a registry's, then a mailbox's, then a `SettledWait`'s. The lock of a mailbox's
 /// batch comes before that of its inbox, and a registry's before that of its `Demand`. All other locks are taken alone.
@@ -100,8 +100,8 @@ package enum LockCheck {
 /// to sleep at once, and whoever unlocks it hands it to a sleeping thread, so everybody waits until that thread has
 /// been woken (swiftlang/swift#88440). With eight threads, a notification of a busy actor then takes a hundred times as
 /// long. The C library's adaptive mutex spins before it sleeps. From Swift 6.4 on, `Mutex` spins, too
-/// (swiftlang/swift#88523), and this type is compiled only for the thread sanitizer, which knows the C library's mutexes,
-/// but not the kernel's calls that a contended `Mutex` makes.
+/// (swiftlang/swift#88523), and this type is compiled only for the thread sanitizer, which knows the C library's
+/// mutexes, but not the kernel's calls that a contended `Mutex` makes.
 ///
 /// The memory is allocated, because the C library must find the mutex at one address as long as it exists.
 @safe struct SystemMutex<State: ~Copyable & Sendable>: ~Copyable, @unchecked Sendable {

@@ -184,10 +184,10 @@ extension ModelWorld {
             Token(.combined(tokens.flatMap { if case .combined(let parts) = $0.kind { parts } else { [$0] } }))
         }
 
-        var namesRegistrations: Bool {
+        var standsForRegistrations: Bool {
             switch kind {
             case .entry, .once: true
-            case .combined(let tokens): tokens.contains(where: \.namesRegistrations)
+            case .combined(let tokens): tokens.contains(where: \.standsForRegistrations)
             case .unregistered, .dropped: false
             }
         }

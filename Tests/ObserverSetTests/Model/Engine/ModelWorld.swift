@@ -175,7 +175,7 @@ final class ModelWorld: World {
         if link.state?.isClaimed == true { link.state = State() }
         let token = base(observer, link)
         link.state?.isClaimed = true
-        if fault != .startsNothing, isActive(token) || !token.namesRegistrations {
+        if fault != .startsNothing, isActive(token) || !token.standsForRegistrations {
             send(first, nil, through: link, to: observer, from: nil)
         }
         guard let state = link.state, observer.mailbox != nil else { return token }
