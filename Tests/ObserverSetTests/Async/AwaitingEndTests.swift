@@ -329,7 +329,7 @@ private final class WatchedObserver: Target<Int>, @unchecked Sendable {
 
     override var state: UnsafePointer<RegistrationState>? { unsafe withUnsafePointer(to: ownState) { unsafe $0 } }
 
-    override func receive(_ value: any Sendable, for registration: Registration, on actor: isolated (any Actor)?) async
+    override func deliver(_ value: any Sendable, for registration: Registration, on actor: isolated (any Actor)?) async
     {
         calls.increment()
         await door.pass()

@@ -192,7 +192,7 @@ private struct MailboxState {
     }
 
     private mutating func arrive(_ index: Int) {
-        if inbox.drains.begin(sent.remove(at: index)) {
+        if inbox.drains.beginIfNoneIsRunning(sent.remove(at: index)) {
             stack.append(Frame())
         } else {
             hasTurnedOneAway = true
@@ -299,6 +299,6 @@ private struct MailboxState {
         if Set(begun) != Set(contents.keys) { return "something was not delivered" }
         if !stack.isEmpty || !sent.isEmpty || isBusy { return "the mailbox does not come to rest" }
         var inbox = inbox
-        return inbox.drains.begin(Urgency(.high)) ? nil : "the mailbox counts a drain that has ended"
+        return inbox.drains.beginIfNoneIsRunning(Urgency(.high)) ? nil : "the mailbox counts a drain that has ended"
     }
 }

@@ -115,7 +115,7 @@ import Synchronization
     /// Delivers the pending values, and those that arrive meanwhile, for one turn, and leaves the rest to another
     /// drain.
     private func drain(_ urgency: Urgency, isTimed: Bool = true) {
-        guard inbox.withLock({ $0.drains.begin(urgency) }) else { return }
+        guard inbox.withLock({ $0.drains.beginIfNoneIsRunning(urgency) }) else { return }
         var turn = Turn(isTimed: isTimed)
         while runNext() {
             if turn.isOver() { return handOverTheRest { _, inbox in inbox.drains.end() } }

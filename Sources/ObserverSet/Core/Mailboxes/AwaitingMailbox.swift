@@ -96,7 +96,7 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
 
         /// Makes a task that has arrived the one that delivers; returns false if another one is delivering.
         private mutating func begin(_ worker: Worker) -> Bool {
-            guard drains.begin(worker.urgency) else { return false }
+            guard drains.beginIfNoneIsRunning(worker.urgency) else { return false }
             self.worker = worker
             return true
         }
@@ -169,8 +169,8 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
         withExtendedLifetime((job, dropped)) {}
     }
 
-    /// Drops the values of all registrations that have been removed, and cancels the call in progress if it is that of
-    /// `recipient`, unless that call itself removes it.
+    /// Drops the values of all registrations that have been removed, and cancels the call in progress if its value was
+    /// sent to `recipient`, unless that call itself removes it.
     func dropRemoved(cancellingCallOf recipient: Registration) {
         var unblocked: [SettledWait] = []
         var dropped: [AwaitingJob] = []
@@ -237,7 +237,7 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
                 // This closure captures `actor`, and so it stays on the actor. A closure that doesn't would leave the
                 // main actor for each call, and come back to it, which takes two changes of thread.
                 await AwaitingJobs.$currentCall.withValue((self, job.number)) {
-                    await job.recipient.innermost.receive(job.value, for: job.recipient, on: actor)
+                    await job.recipient.innermost.deliver(job.value, for: job.recipient, on: actor)
                 }
                 // The call may have cancelled its own task, which must not make the next calls.
                 if Task.isCancelled { withState { _ in worker.isCancelled = true } }

@@ -21,7 +21,7 @@ struct Drains: Sendable {
     }
 
     /// Records that a drain has arrived, and returns whether it may begin, because no other is running.
-    mutating func begin(_ urgency: Urgency) -> Bool {
+    mutating func beginIfNoneIsRunning(_ urgency: Urgency) -> Bool {
         onTheirWay &= ~(1 << urgency.rank)
         guard running == nil else { return false }
         running = urgency

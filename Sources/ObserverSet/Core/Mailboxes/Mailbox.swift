@@ -89,6 +89,6 @@ struct Job: Sendable {
     /// Delivers the value; call this where the observer runs, and under no lock.
     func run() {
         LockCheck.assertNoLockIsHeld()
-        recipient.innermost.receive(value, for: recipient)
+        recipient.innermost.deliver(value, for: recipient)
     }
 }

@@ -8,9 +8,10 @@ import Dispatch
 /// value that it was enqueued with. If another block is already delivering, that block also delivers this value.
 final class QueueMailbox: Mailbox, @unchecked Sendable {
     private let queue: DispatchQueue
-    /// The jobs, and the number of blocks that have begun, but whose value has not been delivered.
+    /// The jobs, and the number of blocks that have begun, less the number of values that have been delivered.
     ///
-    /// The first of these blocks delivers for all of them.
+    /// The block that raises this number from zero delivers until it is zero again, for all blocks that begin
+    /// meanwhile.
     private let queued = Lock((jobs: Queue<Job>(), begun: 0))
 
     init(_ queue: DispatchQueue) {

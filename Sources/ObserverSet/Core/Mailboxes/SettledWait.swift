@@ -25,7 +25,7 @@ package final class SettledWait: AnyTarget, @unchecked Sendable {
     /// ends.
     override func isBeingCalled(for registration: Registration) -> Bool { true }
 
-    override func receive(_ value: any Sendable, for registration: Registration) { countDown() }
+    override func deliver(_ value: any Sendable, for registration: Registration) { countDown() }
 
     /// Whether the caller no longer waits, or need not wait.
     var isOver: Bool { progress.withLock { $0.remaining == 0 } }

@@ -35,7 +35,7 @@ final class AdaptedTarget<Input: Sendable, Parameters: Sendable>: Target<Input>,
             return innermost.checkOwner(for: registration, reportingTo: &notifier)
         }
         // `transform` is user code, and may have removed the registration.
-        guard registration.isRegistered else { return registration.reportOwnerIfDead(to: &notifier) }
+        guard registration.isRegistered else { return registration.reportOwnerIfKnownDead(to: &notifier) }
         if let adapted {
             unsafe unsafeDowncast(adapted, to: Target<Parameters>.self)
                 .send(parameters, for: registration, by: &notifier)

@@ -26,11 +26,11 @@ final class AwaitingTarget<Parameters: Sendable>: Target<Parameters>, @unchecked
 
     override func send(_ value: Parameters, for registration: Registration, by notifier: inout Notifier) {
         if isOwnerKnownDead.load(ordering: .relaxed), registration.isRegistered { registration.noteDeadOwner() }
-        guard registration.isActive else { return registration.reportOwnerIfDead(to: &notifier) }
+        guard registration.isActive else { return registration.reportOwnerIfKnownDead(to: &notifier) }
         ownMailbox.post(value, to: registration, notifier.urgency)
     }
 
-    override func receive(_ value: any Sendable, for registration: Registration, on actor: isolated (any Actor)?) async
+    override func deliver(_ value: any Sendable, for registration: Registration, on actor: isolated (any Actor)?) async
     {
         // Code on that actor may have removed the registration after the mailbox had taken out the value.
         guard registration.isActive else { return }

@@ -28,17 +28,17 @@
     @inline(never)
     override func send(_ value: Parameters, for registration: Registration, by notifier: inout Notifier) {
         if !mayCallInPlace(for: &notifier) {
-            guard registration.isRegistered else { return registration.reportOwnerIfDead(to: &notifier) }
+            guard registration.isRegistered else { return registration.reportOwnerIfKnownDead(to: &notifier) }
             guard notifier.isOn(ownMailbox), ownMailbox.catchUp(self, pending) else {
                 return ownMailbox.post(value, to: registration, pending, by: &notifier)
             }
             // One of the pending values may have ended the registration.
-            guard registration.isRegistered else { return registration.reportOwnerIfDead(to: &notifier) }
+            guard registration.isRegistered else { return registration.reportOwnerIfKnownDead(to: &notifier) }
         }
         if takeCall(for: registration), !call(value) { notifier.metDead = true }
     }
 
-    override final func receive(_ value: any Sendable, for registration: Registration) {
+    override final func deliver(_ value: any Sendable, for registration: Registration) {
         pending.noteCall()
         registration.noteTaken()
         if registration.isRegistered, takeCall(for: registration), !call(unboxed(value)) {
@@ -48,7 +48,7 @@
     }
 
     override final func checkOwner(for registration: Registration, reportingTo notifier: inout Notifier) {
-        guard mayCallInPlace(for: &notifier) else { return registration.reportOwnerIfDead(to: &notifier) }
+        guard mayCallInPlace(for: &notifier) else { return registration.reportOwnerIfKnownDead(to: &notifier) }
         if isOrphaned { notifier.metDead = true }
     }
 

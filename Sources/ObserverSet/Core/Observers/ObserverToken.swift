@@ -203,6 +203,7 @@ package class TokenIssuer: @unchecked Sendable {
     }
 
     final func isActive(_ id: UInt64) -> Bool {
+        // `info` is nil for a registration that no set has any longer, but for which a value is pending.
         var isActive = false
         visit(id) { _, info in isActive = isActive || info != nil }
         return isActive

@@ -141,7 +141,7 @@ package class Registration: @unchecked Sendable {
     // that call nor cancel it.
     final var isActive: Bool { isRegistered && !isClosed }
     /// Tells the notifier if a call has found that the owner is dead.
-    final func reportOwnerIfDead(to notifier: inout Notifier) {
+    final func reportOwnerIfKnownDead(to notifier: inout Notifier) {
         if withState({ $0.isOwnerKnownDead }) == true { notifier.metDead = true }
     }
     final func noteDeadOwner() { withState { $0.noteDeadOwner() } }

@@ -24,7 +24,7 @@ package class AnyTarget: Registration, @unchecked Sendable {
     /// to it, and then its `deinit` runs there. Elsewhere, the owner counts as alive until a call has found that it is
     /// dead. A search for dead owners is different: it loads all owners on the thread that searches.
     func checkOwner(for registration: Registration, reportingTo notifier: inout Notifier) {
-        registration.reportOwnerIfDead(to: &notifier)
+        registration.reportOwnerIfKnownDead(to: &notifier)
     }
     /// Whether the observer awaits (`addAsync`).
     ///
@@ -36,13 +36,13 @@ package class AnyTarget: Registration, @unchecked Sendable {
     /// Whether the observer is being called with a value from the mailbox, or caught up with; if it awaits, with a
     /// value for this registration.
     func isBeingCalled(for registration: Registration) -> Bool { fatalError("abstract") }
-    /// Receives a value that the mailbox has taken out, and calls the observer with it.
-    func receive(_ value: any Sendable, for registration: Registration) { fatalError("abstract") }
+    /// Calls the observer with a value that the mailbox has taken out.
+    func deliver(_ value: any Sendable, for registration: Registration) { fatalError("abstract") }
     /// The same for an observer that awaits; returns when the call has returned.
     ///
     /// It runs on the observer's actor, so that the owner is loaded there, and the owner's `deinit` can't run elsewhere
     /// because of the call.
-    func receive(_ value: any Sendable, for registration: Registration, on actor: isolated (any Actor)?) async {
+    func deliver(_ value: any Sendable, for registration: Registration, on actor: isolated (any Actor)?) async {
         fatalError("abstract")
     }
 
@@ -88,7 +88,7 @@ class Target<Parameters>: AnyTarget, @unchecked Sendable {
     /// them.
     ///
     /// Nothing else asks here whether the registration has been removed. The caller of `send` has asked that, and
-    /// `receive` asks it before this call.
+    /// `deliver` asks it before this call.
     @inline(__always)
     final func takeCall(for registration: Registration) -> Bool { registration === self || registration.passGates() }
 

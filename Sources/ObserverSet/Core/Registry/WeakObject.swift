@@ -10,15 +10,15 @@ import Synchronization
     /// The object's address, even after the object has been deallocated.
     let address: ObjectIdentifier
     /// The layer's memory, which never changes, and is freed with the target.
-    fileprivate let memory: UnsafeMutableRawPointer?
+    fileprivate let layerMemory: UnsafeMutableRawPointer?
 
-    fileprivate init(_ object: AnyObject, _ memory: UnsafeMutableRawPointer?) {
+    fileprivate init(_ object: AnyObject, _ layerMemory: UnsafeMutableRawPointer?) {
         self.object = object
         address = ObjectIdentifier(object)
-        unsafe self.memory = memory
+        unsafe self.layerMemory = layerMemory
     }
 
-    deinit { unsafe memory?.deallocate() }
+    deinit { unsafe layerMemory?.deallocate() }
 
     override var traits: UInt { Self.isWeak }
     /// A fixed word in place of the object's class, because a token may be described where the object must not be
@@ -125,7 +125,7 @@ extension Traversal {
         LockCheck.assertNoLockIsHeld()
         // This is sound, because a registry of weakly held objects has no other targets.
         return unsafe slot.pointee.registration(as: WeakObject.self)._withUnsafeGuaranteedRef { target in
-            unsafe target.object.map { unsafe ($0, target.memory) }
+            unsafe target.object.map { unsafe ($0, target.layerMemory) }
         }
     }
 }
