@@ -122,8 +122,9 @@ extension NotificationSource {
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> ObserverToken {
         // This is a separate form, because the compiler shares the code that converts unapplied methods to
-        // `@isolated(any)`. It does so between methods of a class that differ in nothing but their isolation. Also, the
-        // context of that type would hide from the optimizer which method it is.
+        // `@isolated(any)`. It does so between methods of a class that differ in nothing but their isolation, and so
+        // gives one of them the isolation of the other. Also, the context of that type would hide from the optimizer
+        // which method it is.
         register(
             owner, Isolation.removed(fromMain: { owner, parameters in method(owner)(parameters) }),
             in: .of(MainActor.shared), Site(fileID: fileID, line: line))

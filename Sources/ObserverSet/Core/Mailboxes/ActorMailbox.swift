@@ -142,7 +142,7 @@ import Synchronization
                 // fault: inbox-looked-into-once
                 if batch.refill(from: &inbox) { return true }
                 inbox.drains.end()
-                unheld = noteIdle(batch.catchUps, &inbox)
+                unheld = noteIdleUnlessCatchingUp(batch.catchUps, &inbox)
                 batch.checkInvariants(inbox)
                 return false
             }
@@ -160,7 +160,7 @@ import Synchronization
             // Inside a call that a drain makes, that drain will continue and deliver the rest.
             if inbox.drains.running != nil { return nil }
             guard let urgency = batch.urgencyOfTheRest(&inbox) else {
-                unheld = noteIdle(batch.catchUps, &inbox)
+                unheld = noteIdleUnlessCatchingUp(batch.catchUps, &inbox)
                 return nil
             }
             return inbox.drains.reserve(urgency) ? urgency : nil
@@ -168,11 +168,11 @@ import Synchronization
         if let urgency { startDrain(urgency, again: true) }
     }
 
-    /// Marks the mailbox as idle, and returns the actor, which the caller must release after unlocking; called under
-    /// both locks when no values are left.
+    /// Marks the mailbox as idle unless a catch-up is in progress, and returns the actor, which the caller must release
+    /// after unlocking; called under both locks when no values are left.
     ///
     /// It may be the last reference: if two actors share an executor, code of the other one may be the caller.
-    private func noteIdle(_ catchUps: Int, _ inbox: inout Inbox) -> (any Actor)? {
+    private func noteIdleUnlessCatchingUp(_ catchUps: Int, _ inbox: inout Inbox) -> (any Actor)? {
         // A catch-up has taken out values that it has not delivered yet, and a caller of `settled()` must wait for
         // them.
         guard catchUps == 0 else { return nil }

@@ -225,7 +225,7 @@ final class AwaitingMailbox: Mailbox, @unchecked Sendable {
     }
 
     /// Delivers on the actor for one turn at most; returns true after a call if the actor must be released before the
-    /// next one, and false at the end.
+    /// next one, and false if this drain has ended, because nothing is left or another one has taken over.
     private func drain(_ worker: Worker, on actor: isolated (any Actor)?) async -> Bool {
         var turn = Turn()
         // This is false at first, so that each task that begins makes at least one step.

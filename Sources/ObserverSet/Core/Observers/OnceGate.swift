@@ -38,12 +38,12 @@ final class OnceGate: TokenIssuer, @unchecked Sendable {
 
     private var token: ObserverToken? { state.load(ordering: .acquiring) & Self.armed != 0 ? unsafe storedToken : nil }
 
-    /// Passes the gate; returns true for exactly one caller, which must then call `endAndBegin()`.
+    /// Passes the gate; returns true for exactly one caller, which must then call `endRegistrationAndBeginCall()`.
     func pass() -> Bool { set(Self.passed) & Self.passed == 0 }
 
     /// Ends the registration if the gate is armed, and otherwise leaves that to `arm`; then begins the call, and
     /// returns false if a removal came first.
-    func endAndBegin() -> Bool {
+    func endRegistrationAndBeginCall() -> Bool {
         token?.remove()
         return set(Self.decided) & Self.decided == 0
     }

@@ -56,7 +56,7 @@ package class Registration: @unchecked Sendable {
     final func passGates() -> Bool {
         guard passEachGate() else { return false }
         // This comes after all gates have been passed, because ending one registration may pass the gate of another.
-        return endAndBegin()
+        return endRegistrationsAndBeginCall()
     }
 
     // The gate nearest to the set comes first. If it has been passed before, the gates behind it are left as they are,
@@ -65,9 +65,9 @@ package class Registration: @unchecked Sendable {
 
     // The gate nearest to the set comes first here, too, because the end of another gate's registration removes this
     // gate's token. By then, the call has begun as far as this gate is concerned.
-    private final func endAndBegin() -> Bool {
-        let mayCall = gate?.endAndBegin() != false
-        return original?.endAndBegin() != false && mayCall
+    private final func endRegistrationsAndBeginCall() -> Bool {
+        let mayCall = gate?.endRegistrationAndBeginCall() != false
+        return original?.endRegistrationsAndBeginCall() != false && mayCall
     }
 
     // MARK: The tag
@@ -171,8 +171,8 @@ package class Registration: @unchecked Sendable {
 
 /// A registration that isn't its target's first one, or that has a gate or an original with gates.
 ///
-/// A registration that `once` makes from another one shares that one's state, and so do those made from it. So there is
-/// one state for all values that are pending. If `starting(with:)` has posted a first value to the original
+/// If `once` makes it from another registration, it shares that one's state, and so do those that are made from it. So
+/// there is one state for all values that are pending. If `starting(with:)` has posted a first value to the original
 /// registration, then whatever ends the registration in the set drops that value, too.
 @usableFromInline
 final class FurtherRegistration: Registration, @unchecked Sendable {

@@ -36,12 +36,12 @@ package class AnyTarget: Registration, @unchecked Sendable {
     /// Whether the observer is being called with a value from the mailbox, or caught up with; if it awaits, with a
     /// value for this registration.
     func isBeingCalled(for registration: Registration) -> Bool { fatalError("abstract") }
-    /// Calls the observer with a value that the mailbox has taken out.
+    /// Calls the observer with a value from the mailbox.
     func deliver(_ value: any Sendable, for registration: Registration) { fatalError("abstract") }
     /// The same for an observer that awaits; returns when the call has returned.
     ///
-    /// It runs on the observer's actor, so that the owner is loaded there, and the owner's `deinit` can't run elsewhere
-    /// because of the call.
+    /// It runs on the observer's actor, so that the owner is loaded there. If the call turns out to hold the last
+    /// reference to the owner, the owner's `deinit` runs there, too.
     func deliver(_ value: any Sendable, for registration: Registration, on actor: isolated (any Actor)?) async {
         fatalError("abstract")
     }

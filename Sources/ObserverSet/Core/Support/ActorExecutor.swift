@@ -17,7 +17,7 @@ struct ActorExecutor: Sendable {
 
     private static let main = unsafe identity(of: MainActor.sharedUnownedExecutor)
 
-    /// Makes the executor of an actor.
+    /// Finds out which executor an actor has.
     ///
     /// This calls the actor's `unownedExecutor`, which may be user code, so never call it under a lock.
     init(of actor: any Actor) {
