@@ -89,7 +89,7 @@ STEPS = {
     # An actor's mailbox, which is busy while values are pending in it.
     "post": (MAILBOX, "override func post(", "isBusy.store(true, ordering: .relaxed)"),
     "is-idle": (MAILBOX, "override var isIdle", "isBusy.load(ordering: .acquiring)"),
-    "idle": (MAILBOX, "private func noteIdle(", "isBusy.store(false, ordering: .releasing)"),
+    "idle": (MAILBOX, "private func noteIdleUnlessCatchingUp(", "isBusy.store(false, ordering: .releasing)"),
     # Events.
     "table": (TABLE, "func set<Observed", "current.load(ordering: .acquiring)"),
     "key": (TABLE, "func find(", "place.pointee.key.load(ordering: .acquiring)"),

@@ -349,6 +349,7 @@ extension NotificationSource {
 }
 
 extension Observer {
+    /// Makes an observer that runs on the actor or queue of `mailbox`, or on the notifying thread if that is nil.
     @inlinable @inline(__always)
     init(_ call: @escaping @Sendable (Parameters) -> Void, in mailbox: Mailbox?, _ site: Site) {
         if let mailbox {

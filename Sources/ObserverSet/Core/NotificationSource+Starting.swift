@@ -52,8 +52,8 @@ extension NotificationSource {
             // A value that the source itself has sent may have ended the registration. But a token that has never stood
             // for one isn't active either, and then the value is sent.
             if token.isActive || !token.issuer.standsForRegistrations { observer.send(value, by: &notifier) }
-            // The token doesn't stand for the registration if the source has registered nothing, or if the set was
-            // released before the value was enqueued, by a `map` or by a producer that the registration told.
+            // The token doesn't stand for the registration if the source has registered nothing, or if a `map`, or a
+            // producer that was told of the registration, has released the set before the value was enqueued.
             guard let registration, mailbox != nil, !token.standsFor(registration) else { return token }
             return ObserverToken([token, ObserverToken(issuer: UnregisteredIssuer(registration), id: 0)])
         }

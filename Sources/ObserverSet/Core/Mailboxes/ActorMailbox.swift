@@ -84,7 +84,7 @@ import Synchronization
         return mustWait
     }
 
-    /// Starts a drain on the actor.
+    /// Starts a drain on the actor; if the actor is gone, drains without it.
     ///
     /// `again` is true if this thread has just delivered some values, and must not go on with the rest itself.
     ///

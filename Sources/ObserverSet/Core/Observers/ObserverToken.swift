@@ -196,10 +196,10 @@ package class TokenIssuer: @unchecked Sendable {
     var standsForRegistrations: Bool { parts.contains { $0.issuer.standsForRegistrations } }
 
     /// Whether a token of this issuer stands for exactly one registration, which was made by `issuer`.
-    func standsForOneRegistration(of issuer: TokenIssuer) -> Bool {
+    func tokensStandForOneRegistration(madeBy issuer: TokenIssuer) -> Bool {
         // The parts are read only once, because the registration may end in the meantime.
         let parts = parts.filter { !($0.issuer is DropCount) }
-        return self === issuer || parts.count == 1 && parts[0].issuer.standsForOneRegistration(of: issuer)
+        return self === issuer || parts.count == 1 && parts[0].issuer.tokensStandForOneRegistration(madeBy: issuer)
     }
 
     final func isActive(_ id: UInt64) -> Bool {
@@ -275,9 +275,9 @@ final class UnregisteredIssuer: TokenIssuer, @unchecked Sendable {
         return false
     }
 
-    // Until its values have been dropped, the registration's state says that it is registered, because no set is left
-    // that could end it.
     override func visitOwn(_ id: UInt64, _ body: (Registration?, RegistrationInfo?) -> Void) {
+        // Until its values have been dropped, the registration's state says that it is registered, because no set is
+        // left that could end it.
         if let registration, registration.isRegistered { body(registration, nil) }
     }
 }

@@ -86,8 +86,8 @@ final class OnceGate: TokenIssuer, @unchecked Sendable {
     }
 
     // The gate is asked even when it has been passed, because a set's `remove(_:)` may come before the call has begun.
-    override func standsForOneRegistration(of issuer: TokenIssuer) -> Bool {
-        token?.issuer.standsForOneRegistration(of: issuer) == true
+    override func tokensStandForOneRegistration(madeBy issuer: TokenIssuer) -> Bool {
+        token?.issuer.tokensStandForOneRegistration(madeBy: issuer) == true
     }
 
     override var parts: [ObserverToken] { isPassed ? [] : [token].compactMap(\.self) }

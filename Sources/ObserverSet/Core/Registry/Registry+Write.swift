@@ -22,7 +22,7 @@ extension Registry {
 
     /// Ends the registration that a token names, if it belongs to this registry; returns true for exactly one caller.
     package func remove(_ token: ObserverToken) -> Bool {
-        token.issuer.standsForOneRegistration(of: self) && token.remove()
+        token.issuer.tokensStandForOneRegistration(madeBy: self) && token.remove()
     }
 
     /// Ends all registrations.
@@ -155,7 +155,7 @@ extension Registry {
         // While anything is retired, a traversal may have seen these slots registered: see "Slots at the end".
         // fault: slot-vacant-too-early
         if !contents.hasRetired { slots.trim(&contents) }
-        if slots.areWasteful(contents) { replaceOrDropBlock(&contents, &cleanup) }
+        if slots.shouldBeCompacted(contents) { replaceOrDropBlock(&contents, &cleanup) }
         cleanup.releasable.forEachCallee { callee in
             if callee.has(Registration.hasMailbox) { keepMailbox(of: callee, &contents) }
         }

@@ -80,6 +80,7 @@ import Synchronization
             return removed
         }
         if let removal, let mailbox = removed??.innermost.mailbox { removal.mailboxes.append(mailbox) }
+        // The registration of a dead owner had ended before.
         let endedByThisCall = removed.map { registration in registration?.innermost.isOrphaned != true } ?? false
         cleanUp(cleanup)
         if removed == nil { endUnregistered(id, removal) }

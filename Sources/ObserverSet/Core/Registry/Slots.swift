@@ -125,7 +125,7 @@ import Synchronization
     ///
     /// That is so in two cases. There are many slots, and more than half of them are removed, so that notifications
     /// walk these for nothing. Or a large block has less than a quarter of its slots taken.
-    func areWasteful(_ contents: borrowing Contents) -> Bool {
+    func shouldBeCompacted(_ contents: borrowing Contents) -> Bool {
         let removed = contents.taken - contents.registered
         return contents.taken >= 32 && removed > contents.registered || room >= 32 && Int(contents.taken) * 4 < room
     }

@@ -1,4 +1,4 @@
-/// Removes the isolation from a function's type; no other code does that.
+/// Functions that remove the isolation from a function's type; no other code does that.
 ///
 /// This is needed because a function of type `@isolated(any)` can be called synchronously only where the compiler sees
 /// that the caller is on the function's actor. A registration knows that in another way: it stores the isolation beside
@@ -6,7 +6,7 @@
 /// same cast.
 ///
 /// The cast is sound, because isolation affects only who may call a synchronous function, not how it is called. The
-/// results are called in exactly two ways:
+/// functions that they return are called in exactly two ways:
 ///
 /// - In place, by a notification, by a catch-up that a notification makes, or by `starting(with:)`, if the function has
 ///   no isolation, or has the notifier's. The notifier's `isolated` parameter is no proof, because the compiler is
