@@ -1527,6 +1527,13 @@ final class ModelWorld: World {
     override func isActive(_ token: Int) { expect(Occurrence(.isActive, token, isActive(tokens[token]))) }
 
     override func ask(_ token: Int) {
+        // These are two questions. The first one may tell a producer, whose program changes the answer to the second.
+        let (pending, _, isUnknown) = counts(of: token)
+        if isUnknown, next?.tag == .pending { position += 1 } else { expect(Occurrence(.pending, token, pending)) }
+        expect(Occurrence(.dropped, token, counts(of: token).dropped))
+    }
+
+    private func counts(of token: Int) -> (pending: Int, dropped: Int, isUnknown: Bool) {
         var (pending, dropped, isUnknown) = (0, 0, false)
         // Only its calls find out that an owner is dead.
         tokens[token].forEachEntry { if !$0.observer.isAlive { isUnknown = true } }
@@ -1538,9 +1545,7 @@ final class ModelWorld: World {
         if case .combined(let parts) = tokens[token].kind {
             for case .dropped(let observer) in parts.map(\.kind) { dropped += observer.dropped }
         }
-        if fault == .countsNoDrops { dropped = 0 }
-        if isUnknown, next?.tag == .pending { position += 1 } else { expect(Occurrence(.pending, token, pending)) }
-        expect(Occurrence(.dropped, token, dropped))
+        return (pending, fault == .countsNoDrops ? 0 : dropped, isUnknown)
     }
 
     override func count(_ place: Int) {
