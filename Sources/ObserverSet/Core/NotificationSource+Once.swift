@@ -14,9 +14,9 @@ extension NotificationSource {
     /// inactive. There are two exceptions: the notification came before `add` had returned, or another thread is
     /// removing the observer at that moment. The removal takes the set's lock for a moment, and may release what other
     /// removed observers captured. If it was the last observer of a set with a producer, the producer is told between
-    /// the removal and the call. If the producer calls the token's `remove()`, that returns true, and the observer
-    /// isn't called. An observer that awaits is removed when its call begins. That call is not cancelled, and
-    /// `settled()` waits for it.
+    /// the removal and the call, unless another thread tells it. If the producer calls the token's `remove()`, that
+    /// returns true, and the observer isn't called. An observer that awaits is removed when its call begins. That call
+    /// is not cancelled, and `settled()` waits for it.
     ///
     /// If an observer observes a group or merged sources, it is called once in all: `ObserverGroup(opened,
     /// failed).once`. If `map`, `compactMap` or `filter` comes before or after `once`, the observer waits for the first

@@ -57,9 +57,9 @@ import Synchronization
     /// that reason. If the last observer is called only once, the function is called with `false` just before that
     /// call, unless another thread reports that.
     ///
-    /// The function runs on a thread that adds, removes, notifies, or awaits ``NotificationSource/settled()``. No lock
-    /// is held, so it may do the same. The set keeps alive what the function captures, so don't capture the model that
-    /// holds the set strongly.
+    /// The function runs on a thread that adds, removes or notifies, and now and then on one that only asks a token, or
+    /// awaits ``NotificationSource/settled()``. No lock is held, so it may do the same. The set keeps alive what the
+    /// function captures, so don't capture the model that holds the set strongly.
     ///
     /// - Parameter whenObserved: Called with `true` when the set has become observed, and with `false` when it no
     ///   longer is.
