@@ -302,8 +302,11 @@ private final class SteppedExecutor: SerialExecutor {
 
     func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
-        jobs.withLock { $0.append(job) }
-        arrivals.note()
+        // Both under the lock, since a test that runs the job may release this executor after that.
+        jobs.withLock { jobs in
+            jobs.append(job)
+            arrivals.note()
+        }
     }
 
     func runLast() {

@@ -24,8 +24,11 @@ private final class LoopExecutor: SerialExecutor {
     private let queue = DispatchQueue(label: "loop")
 
     func enqueue(_ job: consuming ExecutorJob) {
+        // Whoever runs the loop may run the job as soon as it is in `jobs`, and release the actor, and with it this
+        // executor. The closure keeps the executor until then.
+        let run: @Sendable () -> Void = { self.run() }
         jobs.append(UnownedJob(job))
-        queue.async { self.run() }
+        queue.async(execute: run)
     }
 
     func waitForJob() { while taken.value == jobs.count { Thread.yield() } }
